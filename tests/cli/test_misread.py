@@ -81,7 +81,7 @@ def test_an_unusual_delimiter_is_told(run, files, votes, tmp_path):
     options = files()
     semicolons = write_csv(tmp_path / "semi.csv", ("item", "worker", "label"), votes, delimiter=";")
     said = accepted(run, ("--votes", semicolons, *options[2:]))
-    assert "no time (rows are in order) (utf-8 text, columns parted by semicolons)" in said
+    assert "no time (rows are in order) (utf-8 text, columns separated by semicolons)" in said
 
 
 def test_programs_find_the_same_lines_in_the_summary(run, files):

@@ -100,7 +100,10 @@ def test_max_size_limits_what_a_packed_table_unpacks_to(run, tmp_path, monkeypat
         ("plan", set()),
         ("calibrate", set()),
         ("score", {"classes", "items"}),
-        ("audit report", {"id_column", "ids", "classes", "items", "accuracy"}),
+        (
+            "audit report",
+            {"id_column", "ids", "classes", "items", "accuracy", "probs_column", "prediction_column", "encoding"},
+        ),
     ],
 )
 def test_every_command_that_reads_tables_has_the_declared_options(command, without):

@@ -96,7 +96,7 @@ def test_ctrl_c_says_that_the_same_command_goes_on(data, tmp_path):
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "the same command goes on from there" in said
+    assert "the same command" in said and str(tmp_path) in said
     assert "Traceback" not in said
 
 

@@ -187,3 +187,20 @@ def test_a_number_with_a_comma_or_a_percent_sign_gets_the_right_form(run, option
     done = run("run", "--votes", "x", "--out", "y", *option)
     assert done.exit_code == 2
     assert right in " ".join(done.output.replace("│", " ").split())
+
+
+def test_several_findings_of_one_table_have_one_report(run, tables, tmp_path):
+    rows = [(*row, row[2]) for row in run_data.vote_rows(run_data.stream(num_items=12))]
+    votes = run_data.write(tmp_path / "reads.csv", ("task", "worker", "nodule", "mass"), rows)
+    command = ("run", "-v", votes, "--finding", "nodule", "--finding", "mass", "-o", tmp_path / "out")
+    done = run(*command, "-p", f"mass={tables[1]}", "--json")
+    assert done.exit_code == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert summary == json.loads((tmp_path / "out" / "summary.json").read_text())
+    used = {name: bool(found["data"]["usable_predictions"]) for name, found in summary["findings"].items()}
+    assert used == {"nodule": False, "mass": True}
+    shown = run(*command, "--overwrite")
+    assert f"Written: {tmp_path / 'out'}/mass/report.html" in shown.stdout
+    refused = run(*command, "--overwrite", "-p", tables[1])
+    assert refused.exit_code == 1
+    assert "--predictions" in refused.stderr

@@ -123,9 +123,9 @@ def test_accounts_are_listed_kept_out_and_let_in_again(run, database):
     store = Store(str(database))
     ada, bob = (create_account(store, name, may_create=name == "Ada", now=1.0).id for name in ("Ada", "Bob"))
     ends = ["--database", database]
-    assert run("service", "disable", bob, *ends).stdout == f"Bob ({bob}) is kept out.\n"
+    assert run("service", "disable", bob, *ends).stdout == f"Bob ({bob}) is disabled.\n"
     lines = set(run("service", "accounts", *ends).stdout.splitlines())
-    assert lines == {f"{ada}  Ada (may make projects)", f"{bob}  Bob (disabled)"}
+    assert lines == {f"{ada}  Ada (may create projects)", f"{bob}  Bob (disabled)"}
     assert json.loads(run("service", "enable", bob, *ends, "--json").stdout)["disabled"] is None
     listed = json.loads(run("service", "accounts", *ends, "--json").stdout)["accounts"]
     assert {each["id"]: each["disabled"] for each in listed} == {ada: None, bob: None}

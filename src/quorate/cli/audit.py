@@ -8,7 +8,7 @@ import typer
 
 from quorate.audit import ASSUMPTIONS
 from quorate.cli.main import Commands
-from quorate.cli.options import Json, Overwrite, reads_tables
+from quorate.cli.options import Json, Overwrite, option, reads_tables
 from quorate.cli.output import print_json, print_lines, print_table
 from quorate.tables.options import TableOptions
 from quorate.version import __version__
@@ -32,17 +32,17 @@ app = typer.Typer(name="audit", cls=Commands, help=HELP, no_args_is_help=True, r
 def draw(
     decisions: Annotated[
         str,
-        typer.Option(
+        option(
+            "What was decided, as quorate run writes it: CSV, JSONL or Parquet with item, consensus_label, "
+            "confidence, stop_reason.",
             "--decisions",
             "-d",
-            help="What was decided, as quorate run writes it: CSV, JSONL or Parquet with item, consensus_label, "
-            "confidence, stop_reason.",
         ),
     ],
-    rate: Annotated[float, typer.Option("--rate", "-q", help="Chance that an unsettled item is audited, above 0.")],
-    seed: Annotated[int, typer.Option(help="Seed of the draw; who closes the items must not know it while they do.")],
+    rate: Annotated[float, option("Chance that an unsettled item is audited, above 0.", "--rate", "-q")],
+    seed: Annotated[int, option("Seed of the draw; who closes the items must not know it while they do.")],
     out: Annotated[
-        str, typer.Option("--out", "-o", help="File of the audit sample; kept, and extended by new items.")
+        str, option("File of the audit sample; kept, and extended by new items.", "--out", "-o")
     ] = "audit.csv",
     json: Json = False,
 ) -> None:
@@ -70,37 +70,34 @@ def draw(
 
 
 @app.command("report")
-@reads_tables(without=("id_column", "ids", "classes", "items", "accuracy"))
+@reads_tables(
+    without=("id_column", "probs_column", "prediction_column", "ids", "classes", "items", "accuracy", "encoding")
+)
 def report(
     *,
     votes: Annotated[
         str,
-        typer.Option(
-            "--votes",
-            "-v",
-            help="Votes of the full panels, in any form quorate run reads; a blank label is a missing vote.",
+        option(
+            "Votes of the full panels, in any form quorate run reads; a blank label is a missing vote.", "--votes", "-v"
         ),
     ],
     decisions: Annotated[
-        str | None, typer.Option("--decisions", "-d", help="The decisions; none: the file the sample was drawn from.")
+        str | None, option("The decisions; none: the file the sample was drawn from.", "--decisions", "-d")
     ] = None,
-    audit: Annotated[
-        str, typer.Option("--audit", "-a", help="The audit sample that quorate audit draw wrote.")
-    ] = "audit.csv",
-    alpha: Annotated[float, typer.Option(help="Chance that a statement is wrong; 0.05 is 95 % confidence.")] = 0.05,
+    audit: Annotated[str, option("The audit sample that quorate audit draw wrote.", "--audit", "-a")] = "audit.csv",
+    alpha: Annotated[float, option("Chance that a statement is wrong; 0.05 is 95 % confidence.")] = 0.05,
     pool_size: Annotated[
-        int | None,
-        typer.Option("--pool-size", "-n", help="Votes of a full panel, if the decisions have no column pool_size."),
+        int | None, option("Votes of a full panel, if the decisions have no column pool_size.", "--pool-size", "-n")
     ] = None,
     rejects: Annotated[
         str | None,
-        typer.Option(
-            help="File for the rows of votes that are set aside, with the reason; none: beside the sample, "
+        option(
+            "File for the rows of votes that are set aside, with the reason; none: beside the sample, "
             "audit.rejects.csv for audit.csv."
         ),
     ] = None,
     reading: TableOptions,
-    out: Annotated[str | None, typer.Option("--out", "-o", help="Folder for report.html and audit.json.")] = None,
+    out: Annotated[str | None, option("Folder for report.html and audit.json.", "--out", "-o")] = None,
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:

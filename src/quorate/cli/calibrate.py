@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
+from typing import Annotated, Any
 
 from quorate.catalogue import parse_method
-from quorate.cli.options import Json, MethodSpec, Overwrite, PredictionTables, VotesTable, reads_tables
+from quorate.cli.options import (
+    CostsTable,
+    Json,
+    MethodSpec,
+    Overwrite,
+    PredictionTables,
+    TargetName,
+    TruthTable,
+    VotesTable,
+    option,
+    reads_tables,
+)
 from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
 from quorate.files import check_free
+from quorate.methods import default_for
 from quorate.tables.options import TableKeywords, TableOptions
 from quorate.version import __version__
 from quorate.workflows.calibrate import Calibration
@@ -24,14 +34,13 @@ from quorate.workflows.calibrate.report import (
 )
 
 PoolSize = Annotated[
-    int | None, typer.Option("--pool-size", "-n", help="Experts per item, drawn by seed; none: all who voted on it.")
+    int | None, option("Experts per item, drawn by seed; none: all who voted on it.", "--pool-size", "-n")
 ]
 Prefixes = Annotated[
-    bool, typer.Option("--prefixes", help="Judge the belief after every vote too, not only where asking stopped.")
+    bool, option("Judge the belief after every vote too, not only where asking stopped.", "--prefixes")
 ]
 Out = Annotated[
-    str | None,
-    typer.Option("--out", "-o", help="Folder for calibration.json, report.html, rejects.csv and the diagram."),
+    str | None, option("Folder for calibration.json, report.html, rejects.csv and the diagram.", "--out", "-o")
 ]
 
 
@@ -41,10 +50,13 @@ def calibrate(
     votes: VotesTable,
     predictions: PredictionTables = None,
     method: MethodSpec = "quorate",
+    target: TargetName = None,
+    truth: TruthTable = None,
+    costs: CostsTable = None,
     pool_size: PoolSize = None,
-    seed: Annotated[int, typer.Option(help="Draws the order of items and experts.")] = 0,
+    seed: Annotated[int, option("Draws the order of items and experts.")] = 0,
     prefixes: Prefixes = False,
-    bins: Annotated[int, typer.Option(help="Bins of about equally many decisions.")] = 10,
+    bins: Annotated[int, option("Bins of about equally many decisions.")] = 10,
     reading: TableOptions,
     out: Out = None,
     overwrite: Overwrite = False,
@@ -57,13 +69,14 @@ def calibrate(
 
     Example: quorate calibrate --votes votes.csv --predictions probs.parquet --out calibration
     """
-    chosen = parse_method(method)
+    choices: dict[str, Any] = {"target": target}
+    chosen = parse_method(default_for(method, choices["target"]))
     if out is not None:
         check_free(out, overwrite=overwrite)
     with progress_bar(quiet=json) as report:
         found = measure(
             votes, predictions or None, method=chosen, pool_size=pool_size, seed=seed, prefixes=prefixes, num_bins=bins,
-            progress=report, **reading.keywords(TableKeywords),
+            truth=truth, costs=costs, progress=report, **choices, **reading.keywords(TableKeywords),
         )  # fmt: skip
     files = () if out is None else write_calibration(found, out, overwrite=overwrite)
     if json:

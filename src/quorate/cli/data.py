@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from quorate.cli.main import Commands
-from quorate.cli.options import Json
+from quorate.cli.options import Json, option
 from quorate.cli.output import fail, print_json, print_lines, print_table, progress_bar
 from quorate.datasets.catalogue import CATALOGUE
 from quorate.datasets.content import cache_folder
@@ -26,7 +26,7 @@ app = typer.Typer(
 
 @app.command("list")
 def list_sets(
-    cache: Annotated[Path | None, typer.Option(help="Look here for what was fetched, not in the usual cache.")] = None,
+    cache: Annotated[Path | None, option("Look here for what was fetched, not in the usual cache.")] = None,
     json: Json = False,
 ) -> None:
     """Which data sets there are, under which licence, and which are here already.
@@ -51,14 +51,10 @@ def list_sets(
 @app.command("fetch")
 def fetch_set(
     name: Annotated[str, typer.Argument(help="A data set of `quorate data list`.")],
-    cache: Annotated[Path | None, typer.Option(help="Folder to keep it in; then load(folder).")] = None,
-    mirror: Annotated[
-        str | None, typer.Option(help="Base URL that has the files under their names, instead of GitHub.")
-    ] = None,
-    folder: Annotated[
-        Path | None, typer.Option("--from", help="Copy from this folder, verified, instead of downloading.")
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Agree to the licence; do not ask.")] = False,
+    cache: Annotated[Path | None, option("Folder to keep it in; then load(folder).")] = None,
+    mirror: Annotated[str | None, option("Base URL that has the files under their names, instead of GitHub.")] = None,
+    folder: Annotated[Path | None, option("Copy from this folder, verified, instead of downloading.", "--from")] = None,
+    yes: Annotated[bool, option("Agree to the licence; do not ask.", "--yes", "-y")] = False,
     json: Json = False,
 ) -> None:
     """Download a data set: licence and citation first, each file verified, broken transfers resumed.
@@ -92,7 +88,7 @@ def _agreed() -> bool:
 def check(
     path: Annotated[Path, typer.Argument(help="A file, or a folder with files of data sets.")],
     predictions: Annotated[
-        Path | None, typer.Option(help="Predictions to go with votes that have none: .npy, .npz, .csv, .parquet.")
+        Path | None, option("Predictions to go with votes that have none: .npy, .npz, .csv, .parquet.")
     ] = None,
     json: Json = False,
 ) -> None:

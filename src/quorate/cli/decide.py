@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from quorate import compiled
 from quorate.catalogue import parse_method
-from quorate.cli.options import Json, MethodSpec, class_list
+from quorate.cli.options import Json, MethodSpec, class_list, option
 from quorate.cli.output import print_json, print_lines, print_table
 from quorate.validate import broken
 from quorate.version import __version__
@@ -16,27 +14,24 @@ from quorate.workflows.decide import decide_once, explain
 
 
 def decide(
-    pool_size: Annotated[int, typer.Option("--pool-size", "-n", help="How many experts could be asked in all.")],
+    pool_size: Annotated[int, option("How many experts could be asked in all.", "--pool-size", "-n")],
     prediction: Annotated[
         str | None,
-        typer.Option(
-            "--prediction", "-p", help="The classifier's probabilities, e.g. 0.7,0.2,0.1; none: no classifier."
-        ),
+        option("The classifier's probabilities, e.g. 0.7,0.2,0.1; none: no classifier.", "--prediction", "-p"),
     ] = None,
     votes: Annotated[
-        str | None, typer.Option("--votes", "-v", help="Votes so far, a count per class in the same order, e.g. 1,0,0.")
+        str | None, option("Votes so far, a count per class in the same order, e.g. 1,0,0.", "--votes", "-v")
     ] = None,
-    classes: Annotated[str | None, typer.Option(help="Names of the classes, e.g. cat,dog,bird.")] = None,
+    classes: Annotated[str | None, option("Names of the classes, e.g. cat,dog,bird.")] = None,
     method: MethodSpec = "quorate",
     threshold: Annotated[
-        float | None, typer.Option(help="Stop once the answer is this sure, 0 to 1 (methods that have this parameter).")
+        float | None, option("Stop once the answer is this sure, 0 to 1 (methods that have this parameter).")
     ] = None,
     min_gain: Annotated[
-        float | None,
-        typer.Option(help="Ask while a vote can buy this much accuracy; 1/min_gain votes = one error."),
+        float | None, option("Ask while a vote can buy this much accuracy; 1/min_gain votes = one error.")
     ] = None,
     seed: Annotated[
-        int, typer.Option(help="For methods that draw how many votes an item gets (random, entropy, mp): the seed.")
+        int, option("For methods that draw how many votes an item gets (random, entropy, mp): the seed.")
     ] = 0,
     json: Json = False,
 ) -> None:

@@ -5,26 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-import typer
-
-from quorate.cli.options import Json
+from quorate.cli.options import Json, option
 from quorate.cli.output import print_json, print_lines, print_table, progress_bar
 from quorate.reports.figures import MISSING
-from quorate.streams.curves import COUPLED, Comparison, Matched, equal_error_sentence, verdict
+from quorate.streams.curves import Comparison, Matched
 from quorate.streams.sweep import CurveReading
 from quorate.version import __version__
 from quorate.workflows.demo import run_demo
 from quorate.workflows.demo.records import summary_of
-from quorate.workflows.demo.report import default_sentence
+from quorate.workflows.demo.report import COUPLED, default_sentence, equal_error_sentence, verdict
 
 
 def demo(
-    out: Annotated[
-        str, typer.Option("--out", "-o", help="Folder for the plot, the report and the numbers.")
-    ] = "quorate-demo",
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Short streams and few parameter values: to see that all works.")
-    ] = False,
+    out: Annotated[str, option("Folder for the plot, the report and the numbers.", "--out", "-o")] = "quorate-demo",
+    quick: Annotated[bool, option("Short streams and few parameter values: to see that all works.", "--quick")] = False,
     json: Json = False,
 ) -> None:
     """Every method on four built-in streams at equal budgets: tables, a plot and a report you can open offline.

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from quorate.cli.options import Json, PredictionTables, VotesTable, reads_tables
+from quorate.cli.options import Json, PredictionTables, TruthTable, VotesTable, option, reads_tables
 from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
 from quorate.files import check_free
 from quorate.tables.options import TableKeywords, TableOptions
@@ -15,23 +13,17 @@ from quorate.workflows.experts.report import MOST_SHOWN, PEOPLE_HEADS, agreement
 
 FEW = 10  # people in the terminal
 
-Truth = Annotated[
-    str | None,
-    typer.Option("--truth", help="Table of items and true classes, as far as known: calibrates the scores."),
-]
 ExcludeBelow = Annotated[
     float | None,
-    typer.Option(
+    option(
+        "Exclude people whose estimated accuracy is lower, such as 0.6, and compute everything again.",
         "--exclude-below",
-        help="Exclude people whose estimated accuracy is lower, such as 0.6, and compute everything again.",
     ),
 ]
 Out = Annotated[
     str | None,
-    typer.Option(
-        "--out",
-        "-o",
-        help="Folder for report.html, people.csv, confusion.csv, pairs.csv, consensus.csv and summary.json.",
+    option(
+        "Folder for report.html, people.csv, confusion.csv, pairs.csv, consensus.csv and summary.json.", "--out", "-o"
     ),
 ]
 
@@ -41,12 +33,12 @@ def experts(
     *,
     votes: VotesTable,
     predictions: PredictionTables = None,
-    truth: Truth = None,
+    truth: TruthTable = None,
     exclude_below: ExcludeBelow = None,
-    seed: Annotated[int, typer.Option(help="Draws the order of the items and the bootstrap.")] = 0,
+    seed: Annotated[int, option("Draws the order of the items and the bootstrap.")] = 0,
     reading: TableOptions,
     out: Out = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the files in the folder.")] = False,
+    overwrite: Annotated[bool, option("Replace the files in the folder.", "--overwrite")] = False,
     json: Json = False,
 ) -> None:
     """How good and how careful is each person, and how far do they agree? From votes that name their voters.

@@ -37,13 +37,16 @@ SENTENCES = {  # command -> what it does; its module in this folder has its name
     "reproduce": "The paper's experiments on the real data: every table beside the printed figures, every figure, a "
     "report.",
     "serve": "Serve projects in the browser and over an API: experts vote, quorate decides when enough have.",
-    "service": "Look after the database of `quorate serve`: backup, restore, upgrade, check, links, keys and accounts "
+    "service": "Manage the database of `quorate serve`: backup, restore, upgrade, check, links, keys and accounts "
     "(docs/service.md).",
+    "connect": "Let people answer in a tool they already use: quorate decides there when enough have "
+    "(docs/howto/label-studio.md).",
+    "disconnect": "Undo `quorate connect`: webhook removed, overlap, state and data of every task as they were.",
     "data": "Published data sets: list them, fetch them, check what you have.",
     "audit": "How many closed items can be wrong? Random audits by the full panel, and a statement to sign.",
 }
 TYPED = "quorate.typed"  # of what a context remembers: the words of the command line
-NEED_SERVICE = ("serve", "service")
+NEED_SERVICE = ("serve", "service", "connect", "disconnect")
 INSTALL_SERVICE = "the service is not installed: pip install 'quorate[service]' (with PostgreSQL: 'quorate[postgres]')"
 
 

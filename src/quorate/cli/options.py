@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Annotated, get_args
 
 import typer
+from typer.models import OptionInfo
 
-from quorate.methods import METHODS
+from quorate.methods import ANONYMOUS
 from quorate.tables.options import OPTIONS, Option, TableOptions
 from quorate.unpacked import DEFAULT, VARIABLE, limited_to
 from quorate.validate import broken
@@ -47,21 +48,42 @@ def values_of(module: str, name: str) -> Callable[[str], list[str]]:
     return complete
 
 
-method_names = one_of(*METHODS)
+method_names = one_of(*ANONYMOUS)
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is in the folder.")]
+
+def option(
+    sentence: str, *names: str, panel: str | None = None, complete: Callable[[str], list[str]] | None = None
+) -> OptionInfo:
+    """An option: its sentence in the help, its spellings if not that of the parameter, the panel it stands in."""
+    found: OptionInfo = typer.Option(*names, help=sentence, rich_help_panel=panel, autocompletion=complete)
+    return found
+
+
+Json = Annotated[bool, option("Print JSON, for programs.", "--json")]
+Overwrite = Annotated[bool, option("Replace what is in the folder.", "--overwrite")]
 MethodSpec = Annotated[
     str,
-    typer.Option(
+    option(
+        "A method; parameters behind a colon: quorum:votes=4. See quorate methods.",
         "--method",
         "-m",
-        help="A method; parameters behind a colon: quorum:votes=4. See quorate methods.",
-        autocompletion=method_names,
+        complete=method_names,
     ),
 ]
+TargetName = Annotated[
+    str | None,
+    option(
+        "plurality (default): what the whole pool would vote; truth: the class behind the votes, by who voted.",
+        "--target",
+        complete=values_of("quorate.methods", "Target"),
+    ),
+]
+TruthTable = Annotated[
+    str | None, option("Items and their true classes, as far as known: scores and calibrates the answers.", "--truth")
+]
+CostsTable = Annotated[str | None, option("Table of people and what a vote of each costs; 1 for others.", "--costs")]
 ErrorCostsFile = Annotated[
-    str | None, typer.Option(help="CSV of what errors cost: a row per truth, a column per answer; blank is 1.")
+    str | None, option("CSV of what errors cost: a row per truth, a column per answer; blank is 1.")
 ]
 
 
@@ -77,12 +99,10 @@ def class_list(text: str) -> list[str]:
 TABLES = "How to read the tables"
 
 
-VotesTable = Annotated[
-    str, typer.Option("--votes", "-v", help="Votes: CSV, TSV, Parquet, JSONL, Excel or a Label Studio export.")
-]
+VotesTable = Annotated[str, option("Votes: CSV, TSV, Parquet, JSONL, Excel or a Label Studio export.", "--votes", "-v")]
 PredictionTables = Annotated[
     list[str] | None,
-    typer.Option("--predictions", "-p", help="A classifier's probabilities; repeatable. None: all classes are alike."),
+    option("A classifier's probabilities; repeatable. None: every class is equally likely.", "--predictions", "-p"),
 ]
 
 

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, get_args
 
-import typer
-
-from quorate.cli.options import ErrorCostsFile, Json, Overwrite, PredictionTables, VotesTable, one_of, reads_tables
+from quorate.cli.options import (
+    CostsTable,
+    ErrorCostsFile,
+    Json,
+    Overwrite,
+    PredictionTables,
+    VotesTable,
+    one_of,
+    option,
+    reads_tables,
+)
 from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
-from quorate.methods import METHODS
+from quorate.methods import ANONYMOUS
 from quorate.reports.figures import MISSING, can_plot
 from quorate.tables.options import TableKeywords, TableOptions
 from quorate.version import __version__
@@ -18,8 +27,8 @@ from quorate.workflows.plan import plan as make_plan
 from quorate.workflows.plan.pools import PartlyVoted
 from quorate.workflows.plan.report import FILES, expected_rows, table_rows
 
-PILOT = "How to use the pilot"
-GOAL = "What to plan for (one of these)"
+pilot = partial(option, panel="How to use the pilot")
+goal = partial(option, panel="What to plan for (one of these)")
 
 
 @reads_tables()
@@ -29,65 +38,51 @@ def plan(
     predictions: PredictionTables = None,
     target_error: Annotated[
         float | None,
-        typer.Option(
-            help="Share of wrong answers to stay within, with --error-costs their cost per item; default: the pilot's "
-            "ties and a point.",
-            rich_help_panel=GOAL,
+        goal(
+            "Share of wrong answers to stay within, with --error-costs their cost per item; default: the pilot's "
+            "ties and a point."
         ),
     ] = None,
-    budget: Annotated[
-        float | None, typer.Option(help="Votes per item to stay within, on average.", rich_help_panel=GOAL)
-    ] = None,
-    sureness: Annotated[
-        float, typer.Option(help="Probability with which the next batch is to keep to it.", rich_help_panel=GOAL)
-    ] = 0.9,
-    price: Annotated[float | None, typer.Option(help="Price of a vote, in your money.")] = None,
-    batch_size: Annotated[
-        int | None, typer.Option(help="Items of the next batch; default: as many as the pilot has.")
-    ] = None,
+    budget: Annotated[float | None, goal("Votes per item to stay within, on average.")] = None,
+    sureness: Annotated[float, goal("Probability that the next batch keeps to the goal.")] = 0.9,
+    price: Annotated[float | None, option("Price of a vote, in your currency.")] = None,
+    costs: CostsTable = None,
+    batch_size: Annotated[int | None, option("Items of the next batch; default: as many as the pilot has.")] = None,
     method: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
+            "Methods to compare; repeatable; all: every one. The setting is advised for the first. Default: "
+            "quorate, finexp, infexp, beta, quorum, unanimous-then-cap, random.",
             "--method",
             "-m",
-            help="Methods to compare; repeatable; all: every one. The setting is advised for the first. Default: "
-            "quorate, finexp, infexp, beta, quorum, unanimous-then-cap, random.",
-            autocompletion=one_of(*METHODS, "all"),
+            complete=one_of(*ANONYMOUS, "all"),
         ),
     ] = None,
     pool_size: Annotated[
         int | None,
-        typer.Option(
-            "--pool-size",
-            "-n",
-            rich_help_panel=PILOT,
-            help="Plan for pools of N votes. Default: the pool of an item is the votes recorded for it.",
+        pilot(
+            "Plan for pools of N votes. Default: the pool of an item is the votes recorded for it.", "--pool-size", "-n"
         ),
     ] = None,
     partly_voted: Annotated[
         str,
-        typer.Option(
-            rich_help_panel=PILOT,
-            help="Items with fewer than N votes: complete (draw the missing ones given those seen), own-pool or drop.",
-            autocompletion=one_of(*get_args(PartlyVoted)),
+        pilot(
+            "Items with fewer than N votes: complete (draw the missing ones given those seen), own-pool or drop.",
+            complete=one_of(*get_args(PartlyVoted)),
         ),
     ] = "complete",
     error_costs: ErrorCostsFile = None,
-    orderings: Annotated[int, typer.Option(help="Orders in which the pilot is met.", rich_help_panel=PILOT)] = 4,
-    draws: Annotated[int, typer.Option(help="Pilots resampled from this one.", rich_help_panel=PILOT)] = 1000,
+    orderings: Annotated[int, pilot("Number of random orders in which the pilot is replayed.")] = 4,
+    draws: Annotated[int, pilot("Number of bootstrap samples of the pilot.")] = 1000,
     most_items: Annotated[
         int,
-        typer.Option(
-            help="Run at most this many items of the pilot, drawn by seed; 0 runs all. The plan says what that costs.",
-            rich_help_panel=PILOT,
-        ),
+        pilot("Run at most this many items of the pilot, drawn by seed; 0 runs all. The plan says what that costs."),
     ] = MOST_ITEMS,
-    level: Annotated[float, typer.Option(help="Level of the intervals.", rich_help_panel=PILOT)] = 0.9,
-    seed: Annotated[int, typer.Option(help="Seed; the same seed gives the same plan.")] = 0,
+    level: Annotated[float, pilot("Level of the intervals.")] = 0.9,
+    seed: Annotated[int, option("Seed; the same seed gives the same plan.")] = 0,
     reading: TableOptions,
     out: Annotated[
-        str | None,
-        typer.Option("--out", "-o", help="Folder for report.html, plan.json, curves.csv, rejects.csv and the figure."),
+        str | None, option("Folder for report.html, plan.json, curves.csv, rejects.csv and the figure.", "--out", "-o")
     ] = None,
     overwrite: Overwrite = False,
     json: Json = False,
@@ -104,9 +99,9 @@ def plan(
     with progress_bar(quiet=json) as report:
         made = make_plan(
             votes, predictions or None, target_error=target_error, budget=budget, sureness=sureness, price=price,
-            batch_size=batch_size, methods=method or COMPARED, pool_size=pool_size, error_costs=error_costs,
-            orderings=orderings, draws=draws, most_items=most_items or None, level=level, seed=seed,
-            out=out, overwrite=overwrite, progress=report, **choices, **reading.keywords(TableKeywords),
+            costs=costs, batch_size=batch_size, methods=method or COMPARED, pool_size=pool_size,
+            error_costs=error_costs, orderings=orderings, draws=draws, most_items=most_items or None, level=level,
+            seed=seed, out=out, overwrite=overwrite, progress=report, **choices, **reading.keywords(TableKeywords),
         )  # fmt: skip
     if json:
         print_json(made.summary())

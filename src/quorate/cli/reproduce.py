@@ -11,7 +11,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table as Grid
 
-from quorate.cli.options import Json
+from quorate.cli.options import Json, option
 from quorate.cli.output import print_json, print_lines, progress_bar
 from quorate.paper.report import QUICK, VERDICTS, Part, Reproduction, headline, summary_of, verdict_counts
 from quorate.paper.reproduce import reproduce as run
@@ -26,36 +26,31 @@ ROWS, COMPARED_ROWS = 24, 64  # rows of a table that are printed; all are in its
 
 
 def reproduce(
-    what: Annotated[str, typer.Argument(help="curves, shift, two-phase, calibration, or all.")] = "all",
+    what: Annotated[str, typer.Argument(help="curves, shift, two-phase, calibration, experts, or all.")] = "all",
     data: Annotated[
         str | None,
-        typer.Option(
-            "--data", "-d", help="Folder of the data sets; else $QUORATE_DATA, else what `quorate data fetch` got."
-        ),
+        option("Folder of the data sets; else $QUORATE_DATA, else what `quorate data fetch` got.", "--data", "-d"),
     ] = None,
     out: Annotated[
-        str,
-        typer.Option("--out", "-o", help="Folder for the report and all else; what is there already is not redone."),
+        str, option("Folder for all output; results that are already there are reused.", "--out", "-o")
     ] = "quorate-reproduction",
-    seeds: Annotated[str, typer.Option("--seeds", help="Seeds of the streams, with commas.")] = "3,4,5",
+    seeds: Annotated[str, option("Seeds of the streams, with commas.", "--seeds")] = "3,4,5",
     quick: Annotated[
-        bool,
-        typer.Option("--quick", help="Fewer items, parameter values and orderings, one seed: to see that all works."),
+        bool, option("Fewer items, parameter values and orderings, one seed: to see that all works.", "--quick")
     ] = False,
-    jobs: Annotated[int | None, typer.Option("--jobs", "-j", help="Runs at a time; else one a core.")] = None,
+    jobs: Annotated[int | None, option("Runs in parallel; default: one per core.", "--jobs", "-j")] = None,
     cluster: Annotated[
-        str | None,
-        typer.Option("--cluster", help="Run on a Dask cluster: tcp://HOST:PORT, or local:2 to start one here."),
+        str | None, option("Run on a Dask cluster: tcp://HOST:PORT, or local:2 to start one here.", "--cluster")
     ] = None,
     as_published: Annotated[
-        bool, typer.Option("--as-published", help="Also the estimators as published, against the exact ones. Slow.")
+        bool, option("Also compare the estimators as published with the exact ones. Slow.", "--as-published")
     ] = False,
     json: Json = False,
 ) -> None:
     """The paper's experiments on the real data: every table beside the printed figures, every figure, a report.
 
-    Can be stopped with Ctrl-C or killed at any time: the same command goes on where it was. The same seeds give the
-    same results, whatever --jobs and --cluster are.
+    It can be stopped with Ctrl-C or killed at any time: the same command continues where it stopped. The same seeds
+    give the same results, whatever --jobs and --cluster are.
     """
     try:
         with progress_bar(quiet=json) as report:
@@ -64,7 +59,7 @@ def reproduce(
                 as_published=as_published, progress=report,
             )  # fmt: skip
     except KeyboardInterrupt:
-        print(f"quorate: what was run is kept in {out}: the same command goes on from there", file=sys.stderr)
+        print(f"quorate: finished runs are kept in {out}; the same command continues from there", file=sys.stderr)
         raise
     if json:
         print_json(plain(summary_of(done)) | {"files": [str(file) for file in done.files]})
@@ -83,7 +78,7 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 def _print_part(part: Part) -> None:
     section = part.section
-    print_lines("", f"== {section.title} ==", *section.lead, *(f"Mind: {text}" for text in section.cautions), "")
+    print_lines("", f"== {section.title} ==", *section.lead, *(f"Note: {text}" for text in section.cautions), "")
     for table in section.tables:
         _print_table(table, f"tables/{part.stem(table.key)}.csv")
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
-import typer
-
 from quorate.cli.options import (
+    CostsTable,
     ErrorCostsFile,
     Json,
     MethodSpec,
     Overwrite,
     PredictionTables,
+    TargetName,
+    TruthTable,
     VotesTable,
     one_of,
+    option,
     reads_tables,
     values_of,
 )
@@ -28,107 +31,89 @@ if TYPE_CHECKING:
     from quorate.streams.pools import PoolSize
     from quorate.workflows.run.result import RunResult
 
-REPLAY = "How to replay them"
-CONTROL = "How far to ask (one of these)"
-AUDITS = "How a budget or a target error is steered"
+replaying = partial(option, panel="How to replay them")
+control = partial(option, panel="How far to ask (one of these)")
+steering = partial(option, panel="How a budget or a target error is steered")
 
 
 @reads_tables()
 def run(
     *,
     votes: VotesTable,
-    out: Annotated[str, typer.Option("--out", "-o", help="Folder for the decisions, the summary and the report.")],
+    out: Annotated[str, option("Folder for the decisions, the summary and the report.", "--out", "-o")],
     predictions: PredictionTables = None,
-    method: MethodSpec = "quorate",
-    threshold: Annotated[
-        float | None,
-        typer.Option(help="Stop when the answer is surer than this, 0 to 1.", rich_help_panel=CONTROL),
-    ] = None,
-    target_error: Annotated[
-        float | None,
-        typer.Option(
-            help="Aim for at most this share of wrong answers; audits say if it is held.", rich_help_panel=CONTROL
+    findings: Annotated[
+        list[str] | None,
+        option(
+            "A label column; repeat it for several of one table, with one report. Then --predictions finding=file.",
+            "--finding",
         ),
+    ] = None,
+    method: MethodSpec = "quorate",
+    target: TargetName = None,
+    truth: TruthTable = None,
+    costs: CostsTable = None,
+    threshold: Annotated[float | None, control("Stop when the answer is surer than this, 0 to 1.")] = None,
+    target_error: Annotated[
+        float | None, control("Aim for at most this share of wrong answers; audits say if it is held.")
     ] = None,
     class_target: Annotated[
         list[str] | None,
-        typer.Option(
-            help="With --target-error: class=share, the share of the items of a class that may end with another "
-            "answer, e.g. abnormal=0.05; repeat it for more classes.",
-            rich_help_panel=AUDITS,
+        steering(
+            "With --target-error: class=share, the share of the items of a class that may end with another "
+            "answer, e.g. abnormal=0.05; repeat it for more classes."
         ),
     ] = None,
     sureness: Annotated[
         float | None,
-        typer.Option(
-            help="With --target-error: probability of staying within the target, 0.5 to 0.999; 0.9 by default.",
-            rich_help_panel=AUDITS,
-        ),
+        steering("With --target-error: probability of staying within the target, 0.5 to 0.999; 0.9 by default."),
     ] = None,
-    budget: Annotated[
-        float | None, typer.Option(help="Spend this many votes per item on average.", rich_help_panel=CONTROL)
-    ] = None,
+    budget: Annotated[float | None, control("Spend this many votes per item on average.")] = None,
     audit_rate: Annotated[
         float | None,
-        typer.Option(
-            help="Chance that a closed, unsettled item goes to the whole panel; 0.05 with --target-error.",
-            rich_help_panel=AUDITS,
-        ),
+        steering("Chance that a closed, unsettled item goes to the whole panel; 0.05 with --target-error."),
     ] = None,
     audit_focus: Annotated[
         float | None,
-        typer.Option(
-            help="With --target-error: this many times 1 - confidence is added to that chance; 1 by default.",
-            rich_help_panel=AUDITS,
-        ),
+        steering("With --target-error: this many times 1 - confidence is added to that chance; 1 by default."),
     ] = None,
     control_speed: Annotated[
         str,
-        typer.Option(
-            help="With --budget: normal, or slow: held over thousands of items, fewer errors through a shift.",
-            rich_help_panel=AUDITS,
-            autocompletion=one_of(*get_args(Speed)),
+        steering(
+            "With --budget: normal, or slow: held over thousands of items, fewer errors through a shift.",
+            complete=one_of(*get_args(Speed)),
         ),
     ] = "normal",
     order: Annotated[
         str,
-        typer.Option(
-            help="time (rows where there are no times), given (rows) or shuffled (by seed).",
-            rich_help_panel=REPLAY,
-            autocompletion=values_of("quorate.streams.pools", "Order"),
+        replaying(
+            "time (rows where there are no times), given (rows) or shuffled (by seed).",
+            complete=values_of("quorate.streams.pools", "Order"),
         ),
     ] = "time",
     pool_size: Annotated[
-        str,
-        typer.Option(
-            "--pool-size",
-            "-n",
-            rich_help_panel=REPLAY,
-            help="N, or recorded: the pool of an item is the votes recorded for it.",
-        ),
+        str, replaying("N, or recorded: the pool of an item is the votes recorded for it.", "--pool-size", "-n")
     ] = "recorded",
     partly_voted: Annotated[
         str,
-        typer.Option(
-            rich_help_panel=REPLAY,
-            help="Items with fewer than N votes that these do not settle: exclude from the error, own-pool or "
-            "worst-case.",
-            autocompletion=values_of("quorate.streams.pools", "PartlyVoted"),
+        replaying(
+            "Items with fewer than N votes that these do not settle: exclude from the error, own-pool or worst-case.",
+            complete=values_of("quorate.streams.pools", "PartlyVoted"),
         ),
     ] = "exclude",
-    min_votes: Annotated[int, typer.Option(help="Fewest votes asked of an item.", rich_help_panel=REPLAY)] = 0,
-    max_votes: Annotated[
-        int | None, typer.Option(help="Most votes asked of an item; none: its pool.", rich_help_panel=REPLAY)
-    ] = None,
+    min_votes: Annotated[int, replaying("Fewest votes asked of an item.")] = 0,
+    max_votes: Annotated[int | None, replaying("Most votes asked of an item; none: its pool.")] = None,
     error_costs: ErrorCostsFile = None,
-    price: Annotated[float | None, typer.Option(help="Price of a vote, in your money.", rich_help_panel=REPLAY)] = None,
-    window: Annotated[
-        int, typer.Option(help="Items with votes that are learned from; 0: all.", rich_help_panel=REPLAY)
-    ] = WINDOW,
-    refit_every: Annotated[int, typer.Option(help="Learn every N items.", rich_help_panel=REPLAY)] = REFIT_EVERY,
-    seed: Annotated[int, typer.Option(help="Seed; the same seed gives the same files.")] = 0,
+    price: Annotated[float | None, replaying("Price of a vote, in your currency.")] = None,
+    window: Annotated[int, replaying("Items with votes that are learned from; 0: all.")] = WINDOW,
+    refit_every: Annotated[int, replaying("Learn every N items.")] = REFIT_EVERY,
+    seed: Annotated[int, option("Seed; the same seed gives the same files.")] = 0,
     reading: TableOptions,
     overwrite: Overwrite = False,
+    mlflow: Annotated[
+        bool,
+        option("Log parameters, metrics, report and decisions to MLflow, where MLFLOW_TRACKING_URI says.", "--mlflow"),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Decisions from your own tables: how many votes would have been enough, and how often would that be wrong?
@@ -137,23 +122,81 @@ def run(
     summary.json, params.json, rejects.csv and report.html (docs/run.md). Exit codes: 0 done, 1 a mistake in what was
     asked or in the data, 2 usage, 130 Ctrl-C.
 
+    With --finding, repeated, each of these label columns is a run in a folder of its own, under one report.
+
     Example: quorate run --votes votes.csv --predictions probs.parquet --price 0.08 --out results
     """
     from quorate.workflows.run import run as run_workflow  # the help needs no extra
 
-    choices: dict[str, Any] = {"order": order, "partly_voted": partly_voted, "control_speed": control_speed}
+    options: dict[str, Any] = {
+        "method": method, "target": target, "truth": truth, "costs": costs, "threshold": threshold,
+        "target_error": target_error, "class_targets": _class_targets(class_target), "sureness": sureness,
+        "budget": budget, "audit_rate": audit_rate, "audit_focus": audit_focus, "control_speed": control_speed,
+        "order": order, "pool_size": _pool(pool_size), "partly_voted": partly_voted, "min_votes": min_votes,
+        "max_votes": max_votes, "error_costs": error_costs, "price": price, "window": window or None,
+        "refit_every": refit_every, "seed": seed, "out": out, "overwrite": overwrite,
+        **reading.keywords(TableKeywords),
+    }  # fmt: skip
+    if findings:
+        _run_findings(votes, findings, predictions, options, mlflow=mlflow, json=json)
+        return
     with progress_bar(quiet=json) as report:
-        result = run_workflow(
-            votes, predictions or None, method=method, threshold=threshold, target_error=target_error,
-            class_targets=_class_targets(class_target), sureness=sureness, budget=budget, audit_rate=audit_rate,
-            audit_focus=audit_focus, seed=seed, pool_size=_pool(pool_size), min_votes=min_votes,
-            max_votes=max_votes, error_costs=error_costs, price=price, window=window or None, refit_every=refit_every,
-            out=out, overwrite=overwrite, progress=report, **choices, **reading.keywords(TableKeywords),
-        )  # fmt: skip
+        result = run_workflow(votes, predictions or None, progress=report, **options)
+    logged = _logged(result) if mlflow else None
     if json:
         print_json(result.summary())
         return
     _print(result, out)
+    if logged is not None:
+        print_lines(f"Logged: run {logged} of MLflow")
+
+
+def _run_findings(
+    votes: str,
+    findings: list[str],
+    predictions: list[str] | None,
+    options: dict[str, Any],
+    *,
+    mlflow: bool,
+    json: bool,
+) -> None:
+    """Several findings: a folder each, one report on top."""
+    from quorate.workflows.run.findings import FINDINGS_FILES, run_findings
+    from quorate.workflows.run.findings_report import findings_rows, reads_sentence
+
+    by_finding = _by_finding(predictions, findings)
+    with progress_bar(quiet=json) as report:
+        result = run_findings(votes, findings, by_finding, progress=report, **options)
+    logged = [_logged(each, name) for name, each in result.results.items()] if mlflow else []
+    summary = result.summary()
+    if json:
+        print_json(summary)
+        return
+    print_lines(result.headline(), "")
+    heads, rows = findings_rows(summary)
+    print_table(f"Findings (quorate {__version__})", heads, rows)
+    out = options["out"]
+    print_lines(reads_sentence(summary), "", *(f"Written: {out}/{name}" for name in FINDINGS_FILES))
+    print_lines(*(f"Written: {out}/{name}/report.html" for name in result.folders.values()))
+    print_lines(*(f"Logged: run {each} of MLflow" for each in logged))
+
+
+def _by_finding(given: list[str] | None, findings: list[str]) -> dict[str, list[str]]:
+    """`finding=file`; several of one finding are several classifiers."""
+    found: dict[str, list[str]] = {}
+    for text in given or ():
+        name = next((each for each in findings if text.startswith(f"{each}=") and text != f"{each}="), None)
+        if name is None:
+            rule = f"finding=file, with one of {', '.join(findings)}"
+            raise broken("predictions", text, rule, f"write e.g. --predictions {findings[0]}=probs.csv.")
+        found.setdefault(name, []).append(text.removeprefix(f"{name}="))
+    return found
+
+
+def _logged(result: RunResult, name: str | None = None) -> str:
+    from quorate.connect.mlflow import log_run
+
+    return log_run(result, name=name)
 
 
 def _pool(text: str) -> PoolSize:
@@ -178,7 +221,7 @@ def _class_targets(given: list[str] | None) -> dict[str, float] | None:
 
 
 def _print(result: RunResult, out: str) -> None:
-    from quorate.workflows.run.result import FILES
+    from quorate.workflows.run.result import files_of
     from quorate.workflows.run.summary import class_table_rows, table_rows
 
     print_lines(result.headline(), "")
@@ -192,4 +235,4 @@ def _print(result: RunResult, out: str) -> None:
         print_table(f"Errors by class{ties}", heads, rows)
     print_lines(*result.notes(), "")
     print_understood(result.report, f"{out}/rejects.csv")
-    print_lines(*(f"Written: {out}/{each}" for each in FILES))
+    print_lines(*(f"Written: {out}/{each}" for each in files_of(result)))

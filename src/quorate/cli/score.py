@@ -4,45 +4,36 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
-
-from quorate.cli.options import TABLES, Json, one_of, reads_tables
+from quorate.cli.options import TABLES, Json, one_of, option, reads_tables
 from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
 from quorate.tables.options import ScoreKeywords, TableOptions
 from quorate.version import __version__
 from quorate.workflows.score import MATCHES, Scores
 from quorate.workflows.score import score as score_items
 
-ParamsFile = Annotated[str, typer.Option("--params", help="The params.json that quorate run wrote.")]
+ParamsFile = Annotated[str, option("The params.json that quorate run wrote.", "--params")]
 Predictions = Annotated[
-    list[str],
-    typer.Option("--predictions", "-p", help="Probabilities: CSV, Parquet, .npy or .npz; repeat it, a file per model."),
+    list[str], option("Probabilities: CSV, Parquet, .npy or .npz; repeat it, a file per model.", "--predictions", "-p")
 ]
-Out = Annotated[str, typer.Option("--out", "-o", help="File to write, .parquet or .csv.")]
+Out = Annotated[str, option("File to write, .parquet or .csv.", "--out", "-o")]
 VotesSoFar = Annotated[
-    str | None,
-    typer.Option("--votes", "-v", help="Votes so far: counts by class, or a row per vote; none: no votes yet."),
+    str | None, option("Votes so far: counts by class, or a row per vote; none: no votes yet.", "--votes", "-v")
 ]
 PoolSize = Annotated[
-    int | None, typer.Option("--pool-size", "-n", help="Experts who could be asked per item; none: as in the params.")
+    int | None, option("Experts who could be asked per item; none: as in the params.", "--pool-size", "-n")
 ]
 Match = Annotated[
     str,
-    typer.Option(
-        help="How further tables find their items: order (as the first predictions; streamed), id (in memory), "
+    option(
+        "How further tables find their items: order (as the first predictions; streamed), id (in memory), "
         "or auto: order, but id for votes with a row per vote.",
-        autocompletion=one_of(*MATCHES),
+        complete=one_of(*MATCHES),
     ),
 ]
-Cluster = Annotated[
-    str | None, typer.Option(help="Compute on Dask workers: tcp://HOST:PORT of a scheduler, or local:N.")
-]
-BatchRows = Annotated[int, typer.Option(help="Items per batch; memory and row groups follow it.")]
+Cluster = Annotated[str | None, option("Compute on Dask workers: tcp://HOST:PORT of a scheduler, or local:N.")]
+BatchRows = Annotated[int, option("Items per batch; memory and row groups follow it.")]
 Accuracy = Annotated[
-    float | None,
-    typer.Option(
-        help="Probability given to a classifier's hard label; none: as in the params.", rich_help_panel=TABLES
-    ),
+    float | None, option("Probability given to a classifier's hard label; none: as in the params.", panel=TABLES)
 ]
 
 

@@ -10,13 +10,15 @@ import tempfile
 import threading
 import time
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 import uvicorn
 from sqlalchemy import select
 
+from quorate.cli.options import option
 from quorate.cli.output import print_lines
 from quorate.compiled import SWITCH, compile_in_background, interpret, marker_file
 from quorate.service.access.credentials import first_owner_link
@@ -61,25 +63,22 @@ BaseUrl = Annotated[
 
 def serve(
     database: Database = DATABASE,
-    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0: every one of this machine.")] = "127.0.0.1",
+    host: Annotated[str, option("Address to listen on; 0.0.0.0: every one of this machine.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8000,
     workers: Annotated[int, typer.Option(min=1, help="Processes; more than one is for PostgreSQL.")] = 1,
     base_url: BaseUrl = None,
     secure: Annotated[
         bool | None,
-        typer.Option(
+        option(
+            "Cookies are for https only, or not; none: as --base-url says, or else each request.",
             "--secure/--no-secure",
-            help="Cookies are for https only, or not; none: as --base-url says, or else each request.",
         ),
     ] = None,
     trust_proxy: Annotated[
-        bool,
-        typer.Option("--trust-proxy", help="Trust the X-Forwarded-For and X-Forwarded-Proto headers of your proxy."),
+        bool, option("Trust the X-Forwarded-For and X-Forwarded-Proto headers of your proxy.", "--trust-proxy")
     ] = False,
-    demo: Annotated[
-        bool, typer.Option("--demo", help="A built-in project in which simulated colleagues vote.")
-    ] = False,
-    open_browser: Annotated[bool, typer.Option("--open", help="Open the first page in a browser.")] = False,
+    demo: Annotated[bool, option("A built-in project in which simulated colleagues vote.", "--demo")] = False,
+    open_browser: Annotated[bool, option("Open the first page in a browser.", "--open")] = False,
 ) -> None:
     """Serve projects in the browser and over an API: experts vote, quorate decides when enough have.
 
@@ -88,26 +87,47 @@ def serve(
 
     Example: quorate serve --database quorate.db --port 8000
     """
-    here, given = base_url or _address(host, port), ServiceConfig.from_environment()
-    config = ServiceConfig(
-        database=DEMO_DATABASE if demo and database == DATABASE else database,
-        base_url=base_url,
+    config = replace(
+        from_options(DEMO_DATABASE if demo and database == DATABASE else database, base_url),
         secure=secure,
         trust_proxy=trust_proxy,
         demo=demo,
+    )
+    run_service(config, host=host, port=port, workers=workers, open_browser=open_browser)
+
+
+def from_options(database: str, base_url: str | None) -> ServiceConfig:
+    """The configuration that has no options from the environment, the others as given."""
+    given = ServiceConfig.from_environment()
+    return ServiceConfig(
+        database=database,
+        base_url=base_url,
         metrics_token=os.environ.get("QUORATE_METRICS_TOKEN"),
         allow_private_addresses=given.allow_private_addresses,
         upload_megabytes=given.upload_megabytes,
         votes_per_second=given.votes_per_second,
         fast_path=given.fast_path,
     )
+
+
+def run_service(
+    config: ServiceConfig,
+    *,
+    host: str,
+    port: int,
+    workers: int = 1,
+    open_browser: bool = False,
+    first: Sequence[str] = (),
+) -> None:
+    """Serve until it is stopped; `first`: lines to print before the others once it answers."""
+    here = config.base_url or listen_address(host, port)
     _refuse_taken_port(host, port)
     with _folder_for_kernels():
         link = _make_ready(config, here)
         _warn(config, host, workers)
         page = (link or here) if open_browser else None
-        lines = _lines(here, link, demo=_demo_told(config.database) if demo else None)
-        news = (host, port, lines + _from_elsewhere(host, port, base_url), page)
+        lines = [*first, *_lines(here, link, demo=_demo_told(config.database) if config.demo else None)]
+        news = (host, port, lines + _from_elsewhere(host, port, config.base_url), page)
         threading.Thread(target=_announce_when_up, args=news, daemon=True).start()
         _run(config, host=host, port=port, workers=workers)
     print_lines("Stopped; everything is on disk.")
@@ -205,7 +225,8 @@ def _shared_metrics(workers: int) -> Iterator[None]:
             del os.environ[METRICS_FOLDER]
 
 
-def _address(host: str, port: int) -> str:
+def listen_address(host: str, port: int) -> str:
+    """Where this machine finds what listens there."""
     name = "127.0.0.1" if host in EVERYWHERE else host
     return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
 

@@ -1,4 +1,4 @@
-"""`quorate service ...`: what whoever runs a service does beside serving: back up, restore, upgrade, look after."""
+"""`quorate service ...`: what an operator does beside serving: back up, restore, upgrade, check, manage accounts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from quorate.cli.main import Commands
-from quorate.cli.options import Json
+from quorate.cli.options import Json, option
 from quorate.cli.output import print_json, print_lines, progress_bar
 from quorate.cli.serve import BaseUrl, Database
 from quorate.service.access.accounts import Account, disable_account, enable_account, list_accounts
@@ -25,16 +25,14 @@ from quorate.service.store.store import existing
 from quorate.service.store.upgrade import prepare
 
 HELP = """
-Look after the database of `quorate serve`: backup, restore, upgrade, check, links, keys and accounts (docs/service.md).
+Manage the database of `quorate serve`: backup, restore, upgrade, check, links, keys and accounts (docs/service.md).
 """
 
 app = typer.Typer(name="service", cls=Commands, help=HELP, no_args_is_help=True, rich_markup_mode="rich")
 
-OfAccount = Annotated[
-    str | None, typer.Option("--account", help="Whose, by id; none: of the only one who may make projects.")
-]
+OfAccount = Annotated[str | None, option("Id of the account; default: the one that may create projects.", "--account")]
 AccountId = Annotated[str, typer.Argument(help="Its id, as `quorate service accounts` lists it.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")]
+Quiet = Annotated[bool, option("No progress on stderr.", "--quiet")]
 
 
 @app.command("backup")
@@ -44,9 +42,9 @@ def backup(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write every row to one file, as of one moment, while the service goes on.
+    """Write a consistent snapshot of every row to one file; the service can keep running.
 
-    The same kind of file for SQLite and PostgreSQL; it holds secrets and is readable by you alone.
+    The file has the same format for SQLite and PostgreSQL. It holds secrets and is readable by you alone.
 
     Example: quorate service backup monday.backup --database quorate.db
     """
@@ -62,7 +60,7 @@ def restore(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Fill an empty database, of either kind, from a backup; check every row before any is kept.
+    """Restore a backup into an empty database of either kind; every row is checked before anything is committed.
 
     Example: quorate service restore monday.backup --database postgresql://quorate@localhost/quorate
     """
@@ -74,7 +72,7 @@ def restore(
 
 @app.command("upgrade")
 def upgrade(database: Database = "quorate.db", json: Json = False) -> None:
-    """Bring an older database to this version's tables; `quorate serve` does it by itself.
+    """Upgrade an older database to the tables of this version; `quorate serve` does this on its own.
 
     Example: quorate service upgrade --database quorate.db
     """
@@ -119,7 +117,7 @@ def owner_key(
 ) -> None:
     """Print a new API key of an owner, this once, for scripts. Only its hash is kept.
 
-    The first owner comes in before: open the link that `quorate serve` prints, or without a browser send it a name,
+    The first owner must exist: open the link that `quorate serve` prints, or without a browser send it a name,
     `curl --data 'name=Ada' LINK`.
 
     Example: quorate service owner-key "nightly import" --database quorate.db
@@ -131,7 +129,7 @@ def owner_key(
 
 @app.command("accounts")
 def accounts(database: Database = "quorate.db", json: Json = False) -> None:
-    """List all accounts: their ids, who may make projects, who is kept out.
+    """List all accounts: their ids, who may create projects, who is disabled.
 
     Example: quorate service accounts --database quorate.db
     """
@@ -140,35 +138,35 @@ def accounts(database: Database = "quorate.db", json: Json = False) -> None:
     if json:
         print_json({"accounts": [asdict(each) for each in found]})
     for each in [] if json else found:
-        notes = ["may make projects"] * each.may_create + ["disabled"] * (each.disabled is not None)
+        notes = ["may create projects"] * each.may_create + ["disabled"] * (each.disabled is not None)
         print_lines(f"{each.id}  {each.name}" + (f" ({', '.join(notes)})" if notes else ""))
 
 
 @app.command("disable")
 def disable(account: AccountId, database: Database = "quorate.db", json: Json = False) -> None:
-    """Keep an account out of a running service at once: its sign-ins end, its keys are refused; its votes stay.
+    """Disable an account, effective immediately: its sign-ins end and its keys are refused. Its votes stay.
 
     Example: quorate service disable 0123456789abcdef01234567 --database quorate.db
     """
     with existing(database) as store:
         done = disable_account(store, account, now=time.time())
-    _print_account(done, "is kept out", json=json)
+    _print_account(done, "is disabled", json=json)
 
 
 @app.command("enable")
 def enable(account: AccountId, database: Database = "quorate.db", json: Json = False) -> None:
-    """Let a disabled account in again: its keys work; for a browser, it needs a new link (`owner-link --account`).
+    """Enable a disabled account: its keys work again. A browser needs a new link (`owner-link --account`).
 
     Example: quorate service enable 0123456789abcdef01234567 --database quorate.db
     """
     with existing(database) as store:
         done = enable_account(store, account, now=time.time())
-    _print_account(done, "may come in", json=json)
+    _print_account(done, "is enabled", json=json)
 
 
 @app.command("check")
 def check(database: Database = "quorate.db", json: Json = False, quiet: Quiet = False) -> None:
-    """Make every decision again from its events and compare; exit code 1 if any differs. The service may go on.
+    """Recompute every decision from its events and compare; exit code 1 if any differs. The service can keep running.
 
     Example: quorate service check --database quorate.db
     """

@@ -2,73 +2,57 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from functools import partial
+from typing import Annotated, cast
 
-import typer
-
-from quorate.cli.options import Json, method_names
+from quorate.cli.options import CostsTable, Json, TargetName, method_names, option
 from quorate.cli.output import print_json, print_lines, print_table, progress_bar
+from quorate.methods import Target, default_for
 from quorate.version import __version__
 from quorate.workflows.simulate import StreamSource, compare_methods
 
-SYNTHETIC = "Parameters of the synthetic stream"
+synthetic = partial(option, panel="Parameters of the synthetic stream")
 
 
 def simulate(
     method: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
+            "A method, repeatable; parameters behind a colon: quorum:votes=4. See quorate methods.",
             "--method",
             "-m",
-            help="A method, repeatable; parameters behind a colon: quorum:votes=4. See quorate methods.",
-            autocompletion=method_names,
+            complete=method_names,
         ),
     ] = None,
-    sweep: Annotated[bool, typer.Option("--sweep", help="Try the whole range of each method's parameter.")] = False,
+    sweep: Annotated[bool, option("Try the whole range of each method's parameter.", "--sweep")] = False,
     data: Annotated[
         str | None,
-        typer.Option(
-            help="An .npz with votes (T, N) or counts (T, K), and probs (models, T, K), instead of a synthetic one."
-        ),
+        option("An .npz with votes (T, N) or counts (T, K), and probs (models, T, K), instead of a synthetic one."),
     ] = None,
-    model: Annotated[
-        str, typer.Option(help="With --data: number or name of the classifier, or all to use them together.")
-    ] = "0",
+    model: Annotated[str, option("With --data: number or name of the classifier, or all to use them together.")] = "0",
+    target: TargetName = None,
+    costs: CostsTable = None,
     pool_size: Annotated[
-        int | None,
-        typer.Option("--pool-size", "-n", help="Experts per item; 10, or with --data all votes of the item."),
+        int | None, option("Experts per item; 10, or with --data all votes of the item.", "--pool-size", "-n")
     ] = None,
-    items: Annotated[int | None, typer.Option(help="Items of the stream; 2000.", rich_help_panel=SYNTHETIC)] = None,
-    classes: Annotated[int | None, typer.Option(help="Number of classes; 10.", rich_help_panel=SYNTHETIC)] = None,
-    accuracy: Annotated[
-        float | None,
-        typer.Option(help="How often the classifier names the true class; 0.7.", rich_help_panel=SYNTHETIC),
-    ] = None,
+    items: Annotated[int | None, synthetic("Items of the stream; 2000.")] = None,
+    classes: Annotated[int | None, synthetic("Number of classes; 10.")] = None,
+    accuracy: Annotated[float | None, synthetic("How often the classifier names the true class; 0.7.")] = None,
     calibration: Annotated[
-        float | None,
-        typer.Option(help="1 calibrated, above 1 overconfident, below 1 underconfident; 1.", rich_help_panel=SYNTHETIC),
+        float | None, synthetic("1 calibrated, above 1 overconfident, below 1 underconfident; 1.")
     ] = None,
-    unevenness: Annotated[
-        float | None,
-        typer.Option(help="0 to 1: how far its accuracy differs between classes; 0.", rich_help_panel=SYNTHETIC),
-    ] = None,
-    agreement: Annotated[
-        float | None, typer.Option(help="How often an expert names the true class; 0.8.", rich_help_panel=SYNTHETIC)
-    ] = None,
-    shift_accuracy: Annotated[
-        float | None, typer.Option(help="Accuracy of the classifier from half-way on.", rich_help_panel=SYNTHETIC)
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the stream; the same seed gives the same answer.")] = 0,
-    repeats: Annotated[int, typer.Option(help="Streams to average over, with seeds seed, seed + 1, ...")] = 1,
-    out: Annotated[
-        str | None, typer.Option("--out", "-o", help="Folder for results.csv, summary.json and the plot.")
-    ] = None,
+    unevenness: Annotated[float | None, synthetic("0 to 1: how far its accuracy differs between classes; 0.")] = None,
+    agreement: Annotated[float | None, synthetic("How often an expert names the true class; 0.8.")] = None,
+    shift_accuracy: Annotated[float | None, synthetic("Accuracy of the classifier from half-way on.")] = None,
+    seed: Annotated[int, option("Seed of the stream; the same seed gives the same answer.")] = 0,
+    repeats: Annotated[int, option("Streams to average over, with seeds seed, seed + 1, ...")] = 1,
+    out: Annotated[str | None, option("Folder for results.csv, summary.json and the plot.", "--out", "-o")] = None,
     json: Json = False,
 ) -> None:
     """What methods cost and how often they are wrong: on a stream like yours, or on your own recorded votes.
 
-    All methods meet the same items, experts and ties. Votes per item are the cost; wrong means other than the
-    plurality of the whole pool.
+    All methods see the same items, experts and ties. Votes per item are the cost; wrong means other than the
+    plurality of the whole pool, or than the true class with --target truth (the `labels` of --data).
 
     Example: quorate simulate --method quorate --method beta --accuracy 0.9 --pool-size 6 --out results
     """
@@ -87,9 +71,12 @@ def simulate(
         },
         seed=seed,
         repeats=repeats,
+        target=cast("Target | None", target),
+        costs=costs,
     )
     with progress_bar(quiet=json) as report:
-        result = compare_methods(method or ["quorate"], source, whole_range=sweep, out=out, progress=report)
+        specs = method or [default_for("quorate", source.target)]
+        result = compare_methods(specs, source, whole_range=sweep, out=out, progress=report)
     if json:
         print_json(result.summary())
         return

@@ -1,0 +1,134 @@
+"""`quorate connect label-studio`: people answer there, quorate decides when enough have."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from quorate.cli.main import Commands
+from quorate.cli.output import print_lines
+from quorate.cli.serve import DATABASE, BaseUrl, Database, from_options, listen_address, run_service
+from quorate.connect.label_studio.client import LabelStudio, checked_address
+from quorate.connect.label_studio.settings import (
+    VARIABLE,
+    ConnectSettings,
+    keep_token,
+    read_config,
+    token_of,
+)
+from quorate.service.access.credentials import sign_in_link
+from quorate.service.label_studio.attach import Attached, attach
+from quorate.service.label_studio.connector import prediction_table
+from quorate.service.store.store import Store
+from quorate.service.store.upgrade import prepare
+
+HELP = """
+Let people answer in a tool they already use: quorate decides there when enough have (docs/howto/label-studio.md).
+"""
+
+app = typer.Typer(name="connect", cls=Commands, help=HELP, no_args_is_help=True, rich_markup_mode="rich")
+
+
+@app.callback()
+def connect() -> None:
+    """One command for each tool."""
+
+
+TokenOption = Annotated[
+    str | None,
+    typer.Option(
+        "--token",
+        help=f"Of a user who may change the project. Rather set {VARIABLE}, or name a file: the list of processes "
+        "shows what is typed here. It is then kept beside the database, in a file that you alone can read.",
+    ),
+]
+TokenFile = Annotated[
+    str | None, typer.Option("--token-file", help="A file with the token that you alone can read (mode 600).")
+]
+
+
+@app.command("label-studio")
+def label_studio(
+    url: Annotated[str, typer.Option(help="Where Label Studio is, e.g. http://127.0.0.1:8080.")],
+    project: Annotated[int, typer.Option(min=1, help="The number in the project's address there.")],
+    token: TokenOption = None,
+    token_file: TokenFile = None,
+    config: Annotated[
+        str | None, typer.Option(help="A connect.toml: how to read the project, and all settings of the one here.")
+    ] = None,
+    pool_size: Annotated[
+        int | None, typer.Option(min=1, help="How many people could be asked about a task; none: as Label Studio says.")
+    ] = None,
+    database: Database = DATABASE,
+    host: Annotated[str, typer.Option(help="Address to listen on for webhooks and the dashboard.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8000,
+    base_url: BaseUrl = None,
+    attach_only: Annotated[
+        bool, typer.Option("--attach-only", help="Connect, and leave the rest to the `quorate serve` of this database.")
+    ] = False,
+) -> None:
+    """Decide after every annotation of a Label Studio project, and close tasks that need no more.
+
+    It reads the classes, predictions and annotations there, asks for as many people as each task still needs, and
+    writes consensus, confidence and reason into the data of closed tasks. It serves a dashboard until Ctrl-C; begun
+    again, it goes on where it was. `quorate disconnect` undoes it.
+
+    Example: quorate connect label-studio --url http://127.0.0.1:8080 --project 3 --pool-size 3
+    """
+    given = read_config(config) if config is not None else None
+    settings: dict[str, Any] = dict(given.settings) if given else {}
+    if pool_size is not None:
+        settings["pool_size"] = pool_size
+    how = dict(given.how) if given else {}
+    here = base_url or listen_address(host, port)
+    how.setdefault("callback", here)
+    if token is not None:
+        how["token_file"] = _kept(token, database, url, project)
+    elif token_file is not None:
+        how["token_file"] = str(Path(token_file).absolute())
+    link = _attached(database, checked_address(url), project, ConnectSettings.of(how), settings, here)
+    if attach_only:
+        print_lines("A running `quorate serve` of this database begins within a second; or start one.", *link)
+        return
+    run_service(from_options(database, base_url), host=host, port=port, first=link)
+
+
+def _attached(
+    database: str, url: str, project: int, how: ConnectSettings, settings: dict[str, Any], here: str
+) -> list[str]:
+    """Connect, or go on; what to print."""
+    os.umask(0o077)
+    store, client = Store(database), LabelStudio(url, token_of(how))
+    try:
+        prepare(store)
+        done = attach(store, client, project, how, settings, now=time.time())
+        prediction_table(how, done.classes)  # a table that cannot be read is refused here
+        link = sign_in_link(store, done.owner, here, now=time.time())
+    finally:
+        client.close()
+        store.close()
+    return _told(done, url, project, here, link)
+
+
+def _told(done: Attached, url: str, project: int, here: str, link: str) -> list[str]:
+    what = "Connected to" if done.is_new else "Goes on with"
+    return [
+        f"{what} Label Studio project {project}, {done.title!r}: {', '.join(done.classes)}; at most {done.pool_size} "
+        "people for each task.",
+        f"Label there: {url}/projects/{project}/data",
+        f"Dashboard: {here}/p/{done.project_id}; to sign in, open this link once, within 15 minutes:",
+        f"  {link}",
+    ]
+
+
+def _kept(token: str, database: str, url: str, project: int) -> str:
+    """The name of a file of ours alone that holds the token: beside a database file, else in the working directory."""
+    LabelStudio(url, token).close()  # a token that cannot be one is refused here
+    folder = Path(database).absolute().parent if "://" not in database else Path.cwd()
+    file = folder / f"label-studio-{project}.token"
+    keep_token(file, token.strip())
+    return str(file)
