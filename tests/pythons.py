@@ -1,0 +1,72 @@
+"""The built wheel on each Python it claims: installed in a new environment, every module imported, the fast tests run.
+
+`make test-pythons` calls this. Kernels run interpreted: what is compared is Python, not numba. A Python that is not on
+this machine is reported and left out, and one of them must be there.
+"""
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+VERSIONS = [
+    line.rpartition(" ")[2]
+    for line in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["classifiers"]
+    if line.startswith("Programming Language :: Python :: 3.")
+]
+EXTRAS = "postgres,plot"
+TEST_TOOLS = ["pytest", "pytest-cov", "pytest-timeout", "hypothesis", "mpmath"]
+FAST = [
+    "tests/test_errors.py", "tests/test_files.py", "tests/test_methods.py", "tests/test_numpy_files.py",
+    "tests/test_reasons.py", "tests/test_rng.py", "tests/test_types.py", "tests/test_validate.py", "tests/prior",
+    "tests/session/test_journal.py", "README.md", "tests/package/test_imports.py",
+]  # fmt: skip
+
+
+def interpreter(version: str) -> Path | None:
+    """Where that Python is: on the path, or among pyenv's; a shim that leads nowhere does not count."""
+    folder = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    own = sys.executable if version == f"{sys.version_info.major}.{sys.version_info.minor}" else None
+    for candidate in (own, f"python{version}", *sorted(folder.glob(f"{version}.*/bin/python"))):
+        try:
+            if candidate and not subprocess.run([candidate, "-V"], capture_output=True, check=False).returncode:
+                return Path(candidate)
+        except OSError:
+            continue
+    return None
+
+
+def run(*call: object, **environment: str) -> None:
+    """A command that must succeed; what it prints is shown if it does not."""
+    done = subprocess.run(
+        [str(part) for part in call], cwd=ROOT, env=os.environ | environment, text=True, check=False,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    if done.returncode:
+        sys.exit(f"{done.stdout}\n{call[0]} failed with status {done.returncode}")
+    print("   ", done.stdout.strip().splitlines()[-1] if done.stdout.strip() else "done", flush=True)
+
+
+def main(uv: Path, wheel: Path, home: Path) -> None:
+    """Every version in turn."""
+    os.environ.pop("PYTHONPATH", None)
+    tried = 0
+    for version in VERSIONS:
+        found = interpreter(version)
+        if found is None:
+            print(f"Python {version}: not on this machine, left out")
+            continue
+        print(f"Python {version}: {wheel.name}, with nothing but its extras {EXTRAS} and pytest", flush=True)
+        python = home / version / "bin" / "python"
+        run(uv, "venv", "--quiet", "--clear", "--python", found, home / version)
+        run(uv, "pip", "install", "--quiet", "--python", python, f"{wheel}[{EXTRAS}]", *TEST_TOOLS)
+        run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *FAST, QUORATE_KERNELS="interpreted")
+        tried += 1
+    if not tried:
+        sys.exit(f"none of the Pythons {', '.join(VERSIONS)} is on this machine")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]).absolute(), next(Path("dist").glob("*.whl")).absolute(), Path(sys.argv[2]).absolute())
