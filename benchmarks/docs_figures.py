@@ -224,7 +224,53 @@ def audits() -> Figure:
     return figure
 
 
-FIGURES = {"flow": flow, "learned": learned, "plurality": plurality, "stopping": stopping, "audits": audits}
+def two_targets(num_items: int = 80) -> tuple[dict[str, float], quorate.Decision, quorate.Decision]:
+    """How often each of five was right, and what both targets say of an item on which the two best are outvoted."""
+    draws, names, skill = stream(3, "which-truth"), ("ann", "bob", "eve", "joe", "kim"), (0.95, 0.9, 0.45, 0.45, 0.45)
+    sessions = [
+        quorate.Session(quorate.method("crowd", doubt=0.0), classes=CLASSES, experts=names),
+        quorate.Session("ask-all", classes=CLASSES, pool_size=5),
+    ]
+    hits = dict.fromkeys(names, 0)
+    for number in range(num_items + 1):
+        is_last, truth = number == num_items, int(draws.integers(4))
+        for session in sessions:
+            session.open(str(number))
+        for turn, name in enumerate(names):
+            guess = truth if draws.random() < skill[turn] else int(draws.integers(4))
+            label = (0 if turn < 2 else 1) if is_last else guess
+            hits[name] += not is_last and label == truth
+            decisions = [session.vote(str(number), CLASSES[label], name) for session in sessions]
+    return {name: count / num_items for name, count in hits.items()}, decisions[0], decisions[1]
+
+
+def which_truth() -> Figure:
+    shares, truth, plurality = two_targets()
+    figure, parts = plt.subplots(1, 3, figsize=(9.2, 3.3), layout="constrained", width_ratios=(1.25, 1, 1))
+    votes = ["cat", "cat", "dog", "dog", "dog"]
+    colours = [COLOURS[CLASSES.index(vote)] for vote in votes]
+    parts[0].barh(range(5), list(shares.values()), color=colours)
+    parts[0].set_yticks(range(5), [f"{name} votes {vote}" for name, vote in zip(shares, votes, strict=True)])
+    parts[0].invert_yaxis()
+    parts[0].set_xlim(0, 1)
+    parts[0].set_title("Five people, and how often each\nwas right on 80 earlier items")
+    for axes, decision, title in (
+        (parts[1], plurality, "plurality: what\nthe whole pool votes"),
+        (parts[2], truth, "truth: the class\nbehind the votes"),
+    ):
+        axes.bar(CLASSES, decision.probs, color=COLOURS)
+        axes.set_ylim(0, 1.05)
+        axes.set_title(title)
+        print(f"  {title.splitlines()[0]} {np.round(decision.probs, 3).tolist()} {decision.confidence_is}")
+    parts[1].set_ylabel("probability, or score")
+    print(f"  right: {shares}")
+    return figure
+
+
+FIGURES = {
+    "flow": flow, "learned": learned, "plurality": plurality, "stopping": stopping, "which-truth": which_truth,
+    "audits": audits,
+}  # fmt: skip
 
 
 def main() -> int:

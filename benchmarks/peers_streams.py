@@ -117,9 +117,4 @@ def _cut(dataset, most):
 
 
 def _take(dataset, rows):
-    return replace(
-        dataset,
-        votes=np.ascontiguousarray(dataset.votes[rows]),
-        predictions=np.ascontiguousarray(dataset.predictions[:, rows]),
-        blocks=dataset.blocks[rows],
-    )
+    return dataset.rows(rows)

@@ -72,13 +72,9 @@ def load(folder, name, model, items):
 
 def part(data, rows, model=None):
     predictions = data.predictions if model is None else data.predictions[[model]]
-    return replace(
-        data,
-        votes=frozen_array(data.votes[rows], np.int16),
-        predictions=frozen_array(predictions[:, rows]),
-        models=data.models if model is None else (data.models[model],),
-        blocks=frozen_array(np.zeros(len(rows)), np.int64),
-    )
+    models = data.models if model is None else (data.models[model],)
+    chosen = replace(data, predictions=frozen_array(predictions), models=models)
+    return replace(chosen.rows(rows), blocks=frozen_array(np.zeros(len(rows)), np.int64))
 
 
 def thinned(data, pool_size, seed):
@@ -87,7 +83,7 @@ def thinned(data, pool_size, seed):
     run = simulate(data, rule, pool_size=pool_size, model="all", seed=seed, order="given", min_votes=1)
     votes = np.array(prepare(data, pool_size, "all", seed, "given").votes)
     votes[np.arange(votes.shape[1]) >= run.costs[:, None]] = -1
-    return replace(data, votes=frozen_array(votes, np.int16))
+    return replace(data, votes=frozen_array(votes, np.int16), voters=None)
 
 
 def goals(data, pool_size):

@@ -17,7 +17,7 @@ from sqlalchemy import insert
 
 from common import resident, say
 from quorate.compile_kernels import session_calls
-from quorate.service.domain.ballots import Answer, Call, answer_all
+from quorate.service.domain.ballots import Call, CallAnswer, answer_all
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.votes import Request
 from quorate.service.microbatch import Later
@@ -50,7 +50,7 @@ def million(url: str, *, votes: int, every: int) -> list[dict[str, Any]]:
         calls = [_call(project_id, voter, item, done) for voter, item in held.items()]
         answers = answer_all(projects, calls)
         held = {call.voter: _next(call, answer) for call, answer in zip(calls, answers, strict=True)}
-        before, done = done, done + sum(isinstance(each, Answer) and each.recorded is not None for each in answers)
+        before, done = done, done + sum(isinstance(each, CallAnswer) and each.recorded is not None for each in answers)
         if done // every > before // every:
             rate = every / (time.perf_counter() - begin)
             rows.append({"votes": done, "items": made, "megabytes": resident()[0] / 1e6, "per_second": rate})
@@ -68,7 +68,7 @@ def _call(project_id: str, voter: str, item: str | None, done: int) -> Call:
     return Call(project_id, voter, act, 1, time.time())
 
 
-def _next(call: Call, answer: Answer | Exception | Later) -> str | None:
+def _next(call: Call, answer: CallAnswer | Exception | Later) -> str | None:
     """What the voter holds now; as before, if the call waits for another transaction."""
     if isinstance(answer, Exception):
         raise answer

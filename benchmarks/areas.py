@@ -1,0 +1,171 @@
+"""Area under the error-cost curve of "quorate" relative to "finexp", which stops at a confidence: `make areas`.
+
+The measure of docs/experiments.md (`quorate reproduce curves`): whole streams, every classifier alone, ties in
+expectation, mean of the ratios of the streams over the costs both methods reach, from never asking on. Below 1 our
+rule errs less at equal cost. The rule before ("optimistic") has the grid it was measured with: from never asking on,
+twice the values of the present one.
+
+Real sets need QUORATE_DATA; what is in the store of a reproduction (`--runs quorate-reproduction/runs`) is not run
+again. Exits 1 if the default misses a required area. `--ways optimistic` measures the rule before, `adaptive` the
+learner that also learns the scatter of the bias, the others what was tried. `--seeds 3 4` and `--only shift` look at
+a part.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from quorate.datasets import synthetic
+from quorate.datasets.content import checksum
+from quorate.paper.curves import CurveSetting, panel
+from quorate.paper.design import Job, grid, settings
+from quorate.paper.sources import Sources, data_folder
+from quorate.paper.store import RunStore
+from quorate.paper.sweep import on_threads, sweep
+from quorate.streams.scenarios import SETTINGS
+from quorate.types import VoteDataset
+
+WAYS = {  # knobs of quorate; how its streams learn
+    "default": ((), {}),
+    "optimistic": ((("rule", "optimistic"),), {}),
+    "adaptive": ((("hyperprior", "adaptive"),), {}),
+    "window-1500": ((), {"window": 1500}),
+    "refit-5": ((), {"refit_every": 5}),
+}
+ANYWHERE = 1.02  # required of every classifier on every set, mean of its seeds
+EVEN = {"num_items": 4000, "accuracy": 0.75, "agreement": 0.75}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A set of streams: its title, names of its data sets by `Sources` or here, and the area required of the mean."""
+
+    title: str
+    data: str
+    pool_size: int
+    required: float = ANYWHERE
+
+
+REAL = (
+    Row("ImageNet-16H shift, N=6", "imagenet16h_shift", 6, 0.885),
+    Row("CIFAR-10H, N=10", "cifar10h", 10, 0.965),
+    Row("ChaosNLI, N=100", "chaosnli", 100, 0.93),
+    Row("ImageNet-16H, N=6", "imagenet16h", 6, 0.90),
+    Row("ImageNet-16H, N=3", "imagenet16h", 3),
+    Row("CIFAR-10H, N=3", "cifar10h", 3),
+    Row("CIFAR-10H, N=50", "cifar10h", 50),
+    Row("CIFAR-10H, uneven training, N=10", "cifar10h_imbalanced", 10),
+)
+MADE = (
+    Row("demo, typical", "demo-typical", 10, 0.92),
+    Row("demo, shift", "demo-shift", 10, 0.92),
+    Row("demo, pool of three", "demo-small-pool", 3, 0.97),
+    Row("demo, useless", "demo-useless", 10, 1.01),
+    Row("synthetic, uneven classifier", "uneven", 10),
+    Row("synthetic, even classifier", "even", 10, 1.015),
+    Row("synthetic, useless classifier", "useless", 10, 1.01),
+)
+DIALS = {"uneven": {"unevenness": 0.6}, "even": {}, "useless": {"accuracy": 0.12, "calibration": 15.0}}
+
+
+def made(name: str, seed: int) -> VoteDataset:
+    """A synthetic stream; another seed draws other items."""
+    if name in DIALS:
+        return synthetic(**EVEN | DIALS[name], seed=seed)
+    return next(setting for setting in SETTINGS if name == f"demo-{setting.key}").dataset(seed)
+
+
+def data_sets(row: Row, sources: Sources | None, seed: int) -> Iterator[tuple[str, VoteDataset]]:
+    """The data sets of a row by the names of their jobs; ImageNet-16H has one for each classifier."""
+    if row in MADE:
+        yield f"{row.data}/{seed}", made(row.data, seed)
+    elif sources is not None:
+        names = [name for name in sources if name.split("/")[0] == row.data and not name.endswith("/all")]
+        yield from ((name, sources[name]) for name in names)
+
+
+def jobs_of(row: Row, data: str, dataset: VoteDataset, model: str, seed: int, ways: list[str]) -> list[Job]:
+    """The reference, quorate in each way, and asking until settled; the default has the job of a reproduction."""
+    shape = {"pool_size": row.pool_size, "num_classes": dataset.num_classes}
+    found = [Job(data, row.pool_size, model, seed, "finexp", grid("finexp", **shape))]
+    for way in ways:
+        more, how = WAYS[way]
+        gains = [dict(knobs)["min_gain"] for knobs in grid("quorate", **shape)]
+        if way == "optimistic":
+            gains = [min(1.0, float(f"{2 * gain:.6g}")) for gain in gains]
+        knobs = tuple((*knobs, *more) for knobs in settings("min_gain", gains))
+        found.append(Job(data, row.pool_size, model, seed, "quorate", knobs, **how))
+    return [*found, Job(data, row.pool_size, model, seed, "until-settled", settings(None))]
+
+
+def ratios(row: Row, sources: Sources | None, options: argparse.Namespace) -> Mapping[str, np.ndarray]:
+    """By classifier, (seeds, ways) areas to finexp; empty without the data."""
+    found: dict[str, list[list[float]]] = {}
+    for seed in options.seeds:
+        for data, dataset in data_sets(row, sources, seed):
+            sums = {data: sources.checksum(data) if row in REAL and sources else checksum(dataset)}
+            for model in dataset.models:
+                jobs = jobs_of(row, data, dataset, model, seed, options.ways)
+                done = sweep(jobs, {data: dataset}, RunStore(options.runs, sums), backend=on_threads(options.threads))
+                reference, *ours, settled = jobs
+                setup = CurveSetting(data, row.data, row.pool_size, model)
+                both = [panel(setup, dataset, [reference, job, settled], done) for job in ours]
+                found.setdefault(model, []).append([float(some.ratios("quorate")[0]) for some in both])
+    return {model: np.array(values) for model, values in found.items()}
+
+
+def line(row: Row, areas: np.ndarray) -> tuple[list[str], bool]:
+    """The cells of a row of areas (classifiers, seeds), and whether it is as required to three digits."""
+    mean, worst = round(float(areas.mean()), 3), round(float(areas.mean(axis=1).max()), 3)
+    error = areas.std(ddof=1) / np.sqrt(areas.size) if areas.size > 1 else np.nan
+    met = mean <= row.required and worst <= max(ANYWHERE, row.required)
+    by_seed = " ".join(f"{value:.3f}" for value in areas.mean(axis=0))
+    cells = [f"{mean:.3f}", f"{error:.3f}", by_seed, f"{worst:.3f}", f"{row.required:g}"]
+    return [*cells, "yes" if met else "no"], met
+
+
+def asked() -> argparse.Namespace:
+    """What the command line says."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, nargs="+", default=[3, 4, 5])
+    parser.add_argument("--only", nargs="+", default=[""], help="sets whose title contains one of these")
+    parser.add_argument("--ways", nargs="+", default=["default"], choices=list(WAYS))
+    parser.add_argument("--runs", type=Path, default=Path("quorate-reproduction/runs"), help="where runs are stored")
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Measure row by row; the table at the end."""
+    options, console = asked(), Console(width=150)
+    folder = data_folder(None)
+    sources = Sources(folder) if folder.is_dir() else None
+    table = Table(title=f"area relative to finexp with a threshold, seeds {', '.join(map(str, options.seeds))}")
+    for name in ("streams", "way", "mean", "standard error", "by seed", "worst classifier", "required"):
+        table.add_column(name, justify="left" if name in ("streams", "way") else "right")
+    table.add_column("met")
+    missed = []
+    for row in (*REAL, *MADE):
+        found = ratios(row, sources, options) if any(part in row.title for part in options.only) else {}
+        for place, way in enumerate(options.ways) if found else ():
+            cells, met = line(row, np.array([values[:, place] for values in found.values()]))
+            table.add_row(row.title, way, *cells)
+            console.print(row.title, way, *cells)
+            missed += [row.title] if way == "default" and not met else []
+    console.print(table)
+    if missed:
+        console.print(f"missed: {', '.join(missed)}")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
