@@ -6,6 +6,7 @@ from those `make kernels` left: numba's cache on disk may mix up two processes t
 
 import os
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,39 @@ def data_dir() -> Path:
     return Path(folder)
 
 
+CPU, MANY = "cpu", 60.0  # what a test took of the processors; in runs that took more seconds it is summed by folder
+_began = pytest.StashKey[float]()
+
+
+def _cpu() -> float:
+    """Seconds of processors that this process, and those it waited for, have taken."""
+    return sum(os.times()[:4])
+
+
+def pytest_runtest_setup(item):
+    item.stash[_began] = _cpu()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """The report of a test's end says what the test took, whatever else ran beside it."""
+    report = yield
+    if call.when == "teardown" and _began in item.stash:
+        report.user_properties.append((CPU, _cpu() - item.stash[_began]))
+    return report
+
+
+def _tell_cpu(terminalreporter):
+    """Seconds of processors by folder, so that a slow folder is seen on a busy machine, too."""
+    taken = Counter()
+    for report in terminalreporter.getreports(""):
+        folder = "/".join(Path(report.nodeid.split("::")[0]).parts[:2])
+        taken[folder] += sum(value for name, value in getattr(report, "user_properties", []) if name == CPU)
+    if taken.total() > MANY:
+        terminalreporter.section(f"processor seconds by folder, {taken.total():.0f} in all")
+        terminalreporter.write_line(", ".join(f"{name} {value:.0f}" for name, value in taken.most_common()))
+
+
 COUNTS = "counts"  # what a test records under this name is told at the end of the run
 
 
@@ -109,6 +143,7 @@ def pytest_terminal_summary(terminalreporter):
         for name, value in getattr(report, "user_properties", [])
         if name == COUNTS
     ]
+    _tell_cpu(terminalreporter)
     if told:
         terminalreporter.section("counts")
         for line in dict.fromkeys(told):

@@ -14,7 +14,7 @@ from quorate import compile_kernels, compiled
         compile_kernels.session_calls,
         compile_kernels.single_calls,
         compile_kernels.stream_calls,
-        compile_kernels.calls_of_crowds,
+        compile_kernels.calls_of_experts,
     ],
 )
 def test_every_call_can_be_made(calls):
@@ -22,11 +22,15 @@ def test_every_call_can_be_made(calls):
         call()
 
 
+def _name(call):
+    return getattr(call, "func", call).__name__
+
+
 @pytest.fixture
 def made(monkeypatch, tmp_path):
     """The calls that were made in this process, none of which compiles anything; and the marker."""
     calls = []
-    monkeypatch.setattr(compile_kernels, "_make", lambda each: calls.extend(call.func.__name__ for call in each))
+    monkeypatch.setattr(compile_kernels, "_make", lambda each: calls.extend(_name(call) for call in each))
     monkeypatch.setattr(compiled, "compile_here", lambda: None)
     monkeypatch.setattr(compile_kernels.os, "nice", lambda _: None)
     monkeypatch.setattr(compiled, "marker_file", lambda: tmp_path / "marker")

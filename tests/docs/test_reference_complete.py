@@ -13,6 +13,8 @@ import typer
 
 pytest.importorskip("pyarrow")
 
+import pyarrow as pa
+
 from quorate.cli.main import app
 from quorate.datasets import synthetic
 from quorate.tables import RULES
@@ -24,6 +26,7 @@ from quorate.workflows.demo.records import COLUMNS as RESULT_COLUMNS
 from quorate.workflows.params_file import read_params
 from quorate.workflows.plan import plan
 from quorate.workflows.run import run
+from quorate.workflows.run.findings import run_findings
 from quorate.workflows.run.result import DECISION_COLUMNS, RunResult
 from quorate.workflows.score import score
 from quorate.workflows.score.output import schema
@@ -82,6 +85,13 @@ def test_every_column_of_the_decisions_is_documented(folder):
 )
 def test_every_key_of_the_summary_is_documented(options):
     assert_named(keys_of(small_run(**options).summary()), "summary.json")
+
+
+def test_every_key_of_the_summary_of_several_findings_is_documented():
+    rows, readers = np.indices(SMALL.votes.shape).reshape(2, -1)
+    labels = [CLASSES[label] for label in SMALL.votes.ravel()]
+    table = pa.table({"item": rows, "reader": readers, "nodule": labels, "mass": labels})
+    assert_named([*keys_of(run_findings(table, ["nodule", "mass"], price=1).summary()), "folder"], "summary.json of")
 
 
 def test_every_key_of_the_parameters_is_documented(folder):
