@@ -17,7 +17,7 @@ VERSIONS = [
     if line.startswith("Programming Language :: Python :: 3.")
 ]
 EXTRAS = "postgres,plot"
-TEST_TOOLS = ["pytest", "pytest-cov", "pytest-timeout", "hypothesis", "mpmath"]
+TEST_TOOLS = ["pytest", "pytest-cov", "pytest-timeout", "hypothesis", "mpmath", "scipy"]
 FAST = [
     "tests/test_errors.py", "tests/test_files.py", "tests/test_methods.py", "tests/test_numpy_files.py",
     "tests/test_reasons.py", "tests/test_rng.py", "tests/test_types.py", "tests/test_validate.py", "tests/prior",
