@@ -9,7 +9,7 @@ STUDIO_VERSION := label-studio==1.23.2
 CORE := prior posterior learning decision session streams methods audit densities validate rng
 CHECKED := $(addprefix tests/,prior posterior decision learning session streams audit conformance properties) $(wildcard tests/test_*.py)
 # tests that compile the kernels of sessions; and those that call kernels which others only contain
-BEGIN := session_calls or single_calls or conjugate_gradients or report_says_what_is_true or products_and_diagonal or softmax_of_the_window or our_exponential or \
+BEGIN := session_calls or single_calls or calls_of_experts or conjugate_gradients or report_says_what_is_true or products_and_diagonal or softmax_of_the_window or our_exponential or \
   small_pools_agree or small_pools_by_the_large_method or takes_strided_rows or equal_costs_leave or votes_against_a_class
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 unexport PYTHONDONTWRITEBYTECODE  # else every process that a test starts would compile all it imports
