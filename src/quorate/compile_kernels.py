@@ -19,6 +19,7 @@ from quorate import compiled, files
 from quorate.datasets import synthetic
 from quorate.decision.belief import FINITE
 from quorate.decision.error_costs import cheapest_answer
+from quorate.decision.look_ahead import look_ahead_size, num_states
 from quorate.densities import log_dirichlet_multinomial
 from quorate.experts.ballots import from_matrix
 from quorate.experts.crowd_stream import run_crowd
@@ -91,6 +92,8 @@ def single_calls() -> list[Callable[[], object]]:
         partial(complete_panel, np.zeros(3, dtype=np.int16), 1, 3, 3, np.zeros(3, dtype=np.int64)),
         partial(cheapest_answer, np.ones((3, 3)), np.ones(3) / 3, 0.5, np.empty(3)),
         partial(plurality_share_into, votes[0], np.empty(3)),
+        partial(look_ahead_size, 3, 5),
+        partial(num_states, 3, 5),
     ]
 
 

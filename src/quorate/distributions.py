@@ -126,6 +126,7 @@ def student_cdf(x: ArrayLike, freedom: float) -> FloatArray:
     return np.asarray(0.5 + np.sign(x) / 2 * beta_cdf(0.5, freedom / 2, x * x / (freedom + x * x)))
 
 
+@cache  # a plan asks for the same one at every setting
 def student_quantile(level: float, freedom: float) -> float:
     """The x with P(T <= x) = level.
 

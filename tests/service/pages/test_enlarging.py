@@ -60,6 +60,7 @@ def desk(live, chromium):
     project, account = films(live, instructions="Look at the heart first.\n" * 6)
     with window(chromium, bypass_csp=False) as page:
         opened(page, live, project, account)
+        page.locator(".shown .enlarge:enabled").wait_for()  # the image has loaded
         page.project = project
         yield page
 

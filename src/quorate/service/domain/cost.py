@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from quorate.compiled import status
 from quorate.decision.blended import BlendedValue
@@ -51,8 +52,13 @@ def decision_seconds(method: Method, num_classes: int, pool_size: int) -> float:
     beliefs = {method.asking, method.predicting}
     seconds = sum(belief_seconds(belief.posterior, num_classes, pool_size) for belief in beliefs)
     if isinstance(method.policy, BlendedValue):
-        seconds += BY_STATE * num_states(*look_ahead_size(num_classes, pool_size))
+        seconds += BY_STATE * _states_ahead(num_classes, pool_size)
     return seconds
+
+
+@lru_cache(maxsize=4096)  # a batch has few sizes of pools
+def _states_ahead(num_classes: int, pool_size: int) -> int:
+    return num_states(*look_ahead_size(num_classes, pool_size))
 
 
 def decisions_ahead(method: Method, num_classes: int, pool_size: int, *, most: int) -> int:
