@@ -30,7 +30,7 @@ def _name(call):
 def made(monkeypatch, tmp_path):
     """The calls that were made in this process, none of which compiles anything; and the marker."""
     calls = []
-    monkeypatch.setattr(compile_kernels, "_make", lambda each: calls.extend(_name(call) for call in each))
+    monkeypatch.setattr(compile_kernels, "_run", lambda each: calls.extend(_name(call) for call in each))
     monkeypatch.setattr(compiled, "compile_here", lambda: None)
     monkeypatch.setattr(compile_kernels.os, "nice", lambda _: None)
     monkeypatch.setattr(compiled, "marker_file", lambda: tmp_path / "marker")

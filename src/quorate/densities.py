@@ -70,7 +70,7 @@ def rise(alpha: float, count: int) -> tuple[float, float, float]:
 
 @kernel
 def _series(low: float, count: int) -> tuple[float, float, float]:
-    """`rise(low, count)` by differences of Stirling's series, written so that low = 1e9 loses no digits."""
+    """`rise(low, count)` by differences of Stirling's series, in a form that loses no digits at low = 1e9."""
     high = low + count
     log_ratio = math.log1p(count / low)
     u = 1.0 / low
@@ -136,7 +136,8 @@ def log_dirichlet_multinomial_derivatives(
     r"""Derivatives of `log_dirichlet_multinomial` with respect to alpha: (gradient, diagonal, common).
 
     gradient (..., K) = sum_{s<h_k} 1/(alpha_k+s) - sum_{s<n} 1/(sum alpha+s); the Hessian (..., K, K) is
-    diag(diagonal) + common * ones, diagonal (..., K) = -sum_{s<h_k} 1/(alpha_k+s)^2, common (...) the like of n.
+    diag(diagonal) + common * ones, with diagonal (..., K) = -sum_{s<h_k} 1/(alpha_k+s)^2 and
+    common (...) = sum_{s<n} 1/(sum alpha+s)^2.
 
     >>> log_dirichlet_multinomial_derivatives([2, 0], [1.0, 1.0])[0].round(4)
     array([ 0.6667, -0.8333])

@@ -13,9 +13,9 @@ _WORD = 2**64 - 1
 
 
 def stream(seed: int, *names: str | int) -> np.random.Generator:
-    """A generator that depends on the seed and the names only: same names, same draws, on every machine.
+    """A generator that depends only on the seed and the names: the same names give the same draws on every machine.
 
-    Streams of different names are independent, so all methods meet the same items and voters in the same order.
+    Streams with different names are independent, so all methods see the same items and voters in the same order.
 
     >>> float(stream(7, "item-order", 0).random()) == float(stream(7, "item-order", 0).random())
     True
