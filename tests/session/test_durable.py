@@ -166,7 +166,7 @@ def test_a_write_that_fails_half_way_has_no_effect_and_the_next_works(path, monk
             for _ in range(2):
                 with pytest.raises(JournalError) as caught:
                     journal.append(vote(3))
-                assert f"event 3 is written ({os.strerror(code)})" in caught.value.rule
+                assert os.strerror(code) in caught.value.rule
                 assert path.read_bytes() == before
         journal.append(vote(3, after="the fault"))
     assert contents(path) == (HEADER, [vote(1), vote(2), vote(3, after="the fault")])
@@ -197,7 +197,7 @@ def test_a_system_that_takes_nothing_does_not_hang(path, monkeypatch):
         monkeypatch.setattr(os, "write", lambda _fd, _data: 0)
         with pytest.raises(JournalError) as caught:
             journal.append(vote(2))
-        assert "takes no more bytes" in caught.value.rule
+        assert "no more bytes" in caught.value.rule
 
 
 @pytest.mark.parametrize("interrupted", ["write", "fsync"])
@@ -253,7 +253,7 @@ def test_after_a_line_that_could_not_be_taken_back_nothing_more_is_written(path,
         assert "resume the session" in caught.value.fix
     with pytest.raises(JournalError) as caught:
         journal.append(vote(3))
-    assert "could not be taken back" in caught.value.rule
+    assert "could not be removed" in caught.value.rule
     assert len(path.read_bytes()) == len(before) + 10
     journal.close()
     with closing(JsonlJournal(path)) as again:
@@ -275,7 +275,7 @@ def test_a_full_device_that_cannot_be_truncated_stops_the_journal(path):
         assert "No space left" in caught.value.rule
         with pytest.raises(JournalError) as caught:
             journal.append(vote(3))
-        assert "could not be taken back" in caught.value.rule
+        assert "could not be removed" in caught.value.rule
     assert path.read_bytes() == before
 
 

@@ -1,4 +1,7 @@
-"""The window of recent items with votes, and the fit of the next parameters from it. Called by the session."""
+"""The window of recent items with votes, and the fit of the next parameters from it.
+
+Called by the session, the service and the estimator.
+"""
 
 from __future__ import annotations
 
