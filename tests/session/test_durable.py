@@ -179,7 +179,7 @@ def test_a_header_that_fails_half_way_leaves_the_journal_empty(path, monkeypatch
             patch.setattr(os, "write", failing_write(taken, errno.ENOSPC))
             with pytest.raises(JournalError) as caught:
                 journal.start(HEADER)
-            assert "the header is written" in caught.value.rule
+            assert "the header" in caught.value.rule
         assert path.read_bytes() == b"" and journal.header() is None
         journal.start(HEADER)
     assert contents(path) == (HEADER, [])
@@ -227,7 +227,7 @@ def test_after_a_failed_fsync_nothing_more_is_written(path, monkeypatch):
         patch.setattr(os, "fsync", _fail(errno.EIO))
         with pytest.raises(JournalError) as caught:
             journal.append(vote(3))
-        assert "event 3 is written" in caught.value.rule
+        assert "event 3" in caught.value.rule
         assert "resume the session" in caught.value.fix
     assert path.read_bytes() == before
     with pytest.raises(JournalError) as caught:
