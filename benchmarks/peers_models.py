@@ -1,7 +1,7 @@
-"""cleanlab and crowd-kit as peers: votes so far -> a confidence score and a label for each item.
+"""cleanlab and crowd-kit as peers: votes so far -> a score of how sure each item is, and a label each.
 
-Called by the loop of `peers_loop.py`. Both packages score a whole batch at a time. The voter is the annotator if the
-data name one (and the package can handle that many), else the position in the asking order.
+Called by the loop of `peers_loop.py`. Both packages score a whole batch at a time. Who voted is the annotator where the
+data name one (and the package can stand that many), else the place in the asking order.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cleanlab.multiannotator import (
 )
 from crowdkit.aggregation import DawidSkene, OneCoinDawidSkene
 
-MODEL = -1  # the classifier as an additional worker
+MODEL = -1  # the classifier as one more worker
 
 
 class CrowdLab:
@@ -54,7 +54,7 @@ class CrowdLab:
 
     def _consensus(self, table, probs, *, single):
         with _quiet():
-            if single:  # CROWDLAB needs at least one item with two votes
+            if single:  # CROWDLAB wants at least one item with two votes
                 return get_majority_vote_label(table, probs, verbose=False)
             options = {"return_detailed_quality": False, "return_annotator_stats": False, "verbose": False}
             found = get_label_quality_multiannotator(table, probs, calibrate_probs=True, **options)

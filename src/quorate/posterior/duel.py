@@ -1,7 +1,7 @@
-"""An upper bound of the leader's probability in InfExp from the two leading classes, many times cheaper than InfExp.
+"""Two leading classes alone: an upper bound, many times cheaper than InfExp itself, of the leader's chance to win.
 
-Takes beta = alpha + votes of one item; returns one probability. Compiled; input is trusted. For callers that only need
-to know whether the leader can reach a threshold: if the bound is below it, the integral can be skipped.
+Takes beta = alpha + votes of one item; returns one probability. Compiled, trusts its input. For callers that only
+ask whether the leader's chance can reach a threshold: where the duel is below it, the integral can be skipped.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from quorate.densities import log_gamma
 from quorate.posterior.gamma_cdf import log_peak
 from quorate.types import FloatArray
 
-_TINY = 1e-12  # below this sum of betas the result is beta / sum, to 1e-12
-_LARGE = 4e6  # above this beta the fraction would need thousands of steps; the bound 1 is returned instead
-_CERTAIN = 25.0  # a runner-up's probability below e^-25 = 1.4e-11 counts as 0
+_TINY = 1e-12  # betas of a smaller sum: beta / sum, to 1e-12
+_LARGE = 4e6  # betas above this: the fraction would need thousands of steps, and the bound 1 is as true
+_CERTAIN = 25.0  # a runner-up whose chance is below e^-25 = 1.4e-11 has none
 _CANCELS = 30.0  # from this sum on, differences of log-gamma functions would lose digits
 
 

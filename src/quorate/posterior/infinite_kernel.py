@@ -242,7 +242,7 @@ def _factorise(shape: float, width: float, factors: FloatArray) -> None:
 
 @kernel
 def _accumulate(edge: float, density: FloatArray, cdf: FloatArray) -> float:
-    """Fill cdf (n,) with G at the nodes, given G = edge where the panel begins; return G where it ends.
+    """Fill cdf (n,) with G at the nodes from G = edge where the panel begins; return G where it ends.
 
     The even part of the density about the middle of the panel has an odd running integral, and the odd part an even
     one: two matrices of a quarter of the size. Their eight rows are written out, so that sums stay in registers.

@@ -60,7 +60,7 @@ def run_by_agreement(
         who, said = stream.voters[t, :recorded], stream.votes[t, :recorded]
         of_all = float(agreements.sum()), float(votes.sum())
         known = reliability(agreements[who], votes[who], of_all=of_all)
-        order = np.argsort(np.where(who >= 0, -known, 0.0), kind="stable")  # unnamed voters come last
+        order = np.argsort(np.where(who >= 0, -known, 0.0), kind="stable")  # people without a name come last
         ordered.votes[t, :recorded], ordered.voters[t, :recorded] = said[order], who[order]
         run.advance(t, t + 1)
         seen = recorded if audited else int(run.outputs.costs[t])
