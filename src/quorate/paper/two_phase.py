@@ -191,8 +191,8 @@ def _beats(found: Found, judged: list[PhaseCell]) -> Claim:
         f"What was learned beats the classifier alone wherever the paper prints a gain, on {whose(found.dataset)}.",
         len(wins) == len(judged),
         f"in {len(wins)} of {len(judged)} cells; least {least.value:+.2f} points ({least.method} on {least.model} at "
-        f"{least.budget:g}). Parameters fitted to every vote of every item would gain {most}: where that is about "
-        "nothing, the classifier's own choice leaves nothing for tau to mend",
+        f"{least.budget:g}). Parameters fitted to every vote of every item would gain {most}: where that is close to "
+        "0, there is nothing for tau to correct",
         is_like_papers(found.dataset),
     )
 

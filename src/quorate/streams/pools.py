@@ -166,7 +166,7 @@ def _table(joined: Joined, recorded: IntArray, values: NDArray[Number]) -> NDArr
     """(T, most) a value for each vote, item by item, truncated at the pool size, -1 after the last."""
     most = int(recorded.max())
     if most > MOST_VOTES or most * joined.num_items > MOST_CELLS:
-        rule = f"at most {MOST_VOTES} votes an item and {MOST_CELLS} cells (items times the most votes) in one run"
+        rule = f"at most {MOST_VOTES} votes per item and {MOST_CELLS} cells (items times the most votes) in one run"
         size = f"{joined.num_items} items with up to {most} votes"
         raise broken("votes", size, rule, "split the items, or pass `pool_size`.")
     place = np.arange(joined.num_votes) - joined.starts[joined.item]
