@@ -1,4 +1,4 @@
-"""Roots, minima and assignments: SciPy's, what was solved, and every assignment of a small matrix."""
+"""Roots, minima and assignments: against SciPy, the equations solved, and every assignment of a small matrix."""
 
 from itertools import permutations
 

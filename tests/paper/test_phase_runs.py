@@ -1,4 +1,4 @@
-"""The runs that two experiments share: rows, knobs, whose the classifiers are, and how cells are judged."""
+"""The runs that two experiments share: rows, parameters, origin of the classifiers, and verdicts on cells."""
 
 import pickle
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Locks, killed writers, full disks and failing system calls: what was acknowledged stays, what failed is nowhere."""
+"""Locks, killed writers, full disks and failing system calls: acknowledged events are kept, failed ones are not."""
 
 import errno
 import multiprocessing
@@ -42,7 +42,7 @@ def test_a_dropped_journal_lets_go_of_its_lock(path):
         assert journal.header() == HEADER
 
 
-# Imports once, then forks a fresh writer for each line on stdin: it says its pid, then each seq it was promised.
+# Imports once, then forks a new writer for each line on stdin: it prints its pid, then each acknowledged seq.
 WRITERS = """
 import os, sys
 from quorate.session.jsonl import JsonlJournal
@@ -78,13 +78,13 @@ def writers(path):
 
 
 def start_writer(writers, word):
-    """Its pid and how many events it found, once it holds the journal."""
+    """Its pid and the number of events it found, once it has locked the journal."""
     writers.stdin.write(f"{word}\n")
     return int(writers.stdout.readline().removeprefix("pid ")), int(writers.stdout.readline())
 
 
 def kill_writer(writers, pid):
-    """The numbers it was promised before it died; a line that the kill cut short was not told to anyone."""
+    """The numbers acknowledged before it was killed; an incomplete line was not acknowledged."""
     os.kill(pid, signal.SIGKILL)
     lines = list(iter(writers.stdout.readline, "ended\n"))
     return [int(line) for line in lines[:-1]]

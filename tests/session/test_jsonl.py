@@ -1,4 +1,4 @@
-"""The journal file: reopened, cut at every byte, and changed underneath by others."""
+"""The journal file: reopened, truncated at every byte, and changed by other programs."""
 
 import errno
 import json

@@ -1,4 +1,4 @@
-"""The text of a journal: damage is always found and named, and other files are left alone."""
+"""The text of a journal: damage is always found and reported, and other files are not changed."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""The policy's knob may change on the way: one event, and everything can be computed again from the journal."""
+"""The policy's parameter may change during a session: one event, and everything can be recomputed from the journal."""
 
 from dataclasses import dataclass
 
