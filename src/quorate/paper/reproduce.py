@@ -39,7 +39,7 @@ EXPERIMENTS: dict[str, Experiment] = {
 }
 SEEDS = (3, 4, 5)
 OUT = "quorate-reproduction"
-QUICK_ITEMS = 2500  # a quick run uses every second, third, ... item of larger sets
+QUICK_ITEMS = 2500  # a quick run takes every second, third, ... item of larger sets
 _WRITTEN = re.compile(r"report\.html|runs\.(csv|parquet)|tables/[A-Za-z0-9.-]+\.csv|figures/[A-Za-z0-9.-]+\.(svg|png)")
 EXTRAS = ("matplotlib", "statsmodels", "pyarrow")
 
