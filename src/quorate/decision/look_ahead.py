@@ -19,7 +19,7 @@ from quorate.compiled import kernel
 from quorate.types import FloatArray, IntArray
 
 MOST_STATES = 1024  # limit on the states x, for any number of classes and voters
-MOST_GROUPS, FEWEST_GROUPS = 6, 3  # single classes, plus one group of all others
+MOST_GROUPS, FEWEST_GROUPS = 6, 3  # single classes, the last group for all others if there are more classes
 _SURELY = 1.0 + 1e-9  # a value larger by this factor is larger despite rounding
 
 
