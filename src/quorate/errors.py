@@ -56,10 +56,10 @@ class QuorateError(Exception):
         if self.args:
             return with_names(super().__str__(), names)
         rule = self.rule and f"expected {with_names(self.rule, names)}"
-        said = "; ".join(filter(None, (self._wrong(names), rule)))
+        problem = "; ".join(filter(None, (self._wrong(names), rule)))
         fix = with_names(self.fix or "", names)
-        between = "" if not (said and fix) else ". " if fix[:1].isupper() else "; "
-        sentence = f"{said}{between}{fix}"
+        between = "" if not (problem and fix) else ". " if fix[:1].isupper() else "; "
+        sentence = f"{problem}{between}{fix}"
         return sentence if not sentence or sentence.endswith((".", "?", "!")) else f"{sentence}."
 
     def _wrong(self, names: Mapping[str, str]) -> str:

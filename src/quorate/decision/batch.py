@@ -54,7 +54,7 @@ def decide_batch_into(
     (K, K) by truth and answer, or (0, 0) if all errors cost the same. Of classes tied at the top the first is the
     label, because there are no random draws here.
     """
-    asked, alpha, work = np.empty(probs.shape[1]), np.empty(probs.shape[1]), np.empty(probs.shape[1])
+    asking_probs, alpha, work = np.empty(probs.shape[1]), np.empty(probs.shape[1]), np.empty(probs.shape[1])
     unequal = error_costs.size > 0
     for row in range(probs.shape[0]):
         counts, size, out = votes[row], pool_sizes[row], probs[row]
@@ -69,8 +69,8 @@ def decide_batch_into(
             belief = out
             if not same_belief:
                 posterior, theta, phi, tau, bias = asking
-                belief_into(posterior, theta, phi, tau, bias, logs, mean, counts, size, asked)
-                belief = asked
+                belief_into(posterior, theta, phi, tau, bias, logs, mean, counts, size, asking_probs)
+                belief = asking_probs
             if kind == BLENDED:
                 _, theta, phi, tau, bias = asking
                 concentration_into(theta, phi, tau, bias, logs, alpha)

@@ -53,9 +53,9 @@ def picker_update(
     if num_votes == 0:
         return
     rate = picker_rate(losses, rounds, prediction, scale)
-    asked = max(1.0 - (1.0 - rate) ** pool_size, 1e-6)
+    p_asked = max(1.0 - (1.0 - rate) ** pool_size, 1e-6)
     for k in range(losses.shape[0]):
-        losses[k] += prediction[k] * (1.0 - votes[k] / num_votes) / asked
+        losses[k] += prediction[k] * (1.0 - votes[k] / num_votes) / p_asked
 
 
 @dataclass(frozen=True, slots=True)

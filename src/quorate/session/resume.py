@@ -53,10 +53,10 @@ def settings_from(header: Header | None, given: Method | None, expected: dict[st
         raise _corrupt("the session's header", 1, cause) from cause
 
 
-def _compare(what: str, asked: object, stored: object) -> None:
-    if asked != stored:
+def _compare(what: str, expected: object, stored: object) -> None:
+    if expected != stored:
         fix = f"leave `{what}` out to continue as before, or start a new journal."
-        raise broken(what, asked, f"{stored!r}, as in the journal", fix, error=JournalMismatch)
+        raise broken(what, expected, f"{stored!r}, as in the journal", fix, error=JournalMismatch)
 
 
 def replay(state: State, event: Event) -> None:

@@ -188,8 +188,8 @@ def decision_record(state: State, decision: Decision) -> dict[str, Any]:
 
 def request_content(event: Mapping[str, Any]) -> int:
     """A 32-bit checksum of a request, to tell a repeated request from a reused id."""
-    asked = json.dumps([event.get(key) for key in REQUESTED] + event.get("absent", []))
-    return int.from_bytes(blake2b(asked.encode(), digest_size=4).digest(), "little")
+    content = json.dumps([event.get(key) for key in REQUESTED] + event.get("absent", []))
+    return int.from_bytes(blake2b(content.encode(), digest_size=4).digest(), "little")
 
 
 def is_repeat(state: State, event: Mapping[str, Any]) -> bool:

@@ -76,10 +76,10 @@ def rule_knob(method: Method) -> Rule:
 
 def check_rule(control: Control, method: Method) -> None:
     """Check that the controller changes a parameter of this method."""
-    wanted, (turned, *_) = rule_knob(method), control.knobs
-    if turned != wanted:
-        rule = f"a controller of `{wanted}`, the parameter of method {method.name!r}"
-        raise broken("control", turned, rule, f"pass `rule={wanted!r}` to the controller.")
+    parameter, (controlled, *_) = rule_knob(method), control.knobs
+    if controlled != parameter:
+        rule = f"a controller of `{parameter}`, the parameter of method {method.name!r}"
+        raise broken("control", controlled, rule, f"pass `rule={parameter!r}` to the controller.")
 
 
 def at_deepest(rule: str, knob: float) -> bool:
