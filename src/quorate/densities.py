@@ -121,8 +121,9 @@ def log_dirichlet_multinomial(votes: ArrayLike, alpha: ArrayLike) -> FloatArray:
         rule = f"a shape that broadcasts with {concentrations.shape}, that of `alpha`, not {counts.shape}"
         raise validate.broken("votes", votes, rule, "pass one row of votes for each row of `alpha`.") from cause
     log_pmf = np.empty(math.prod(counts.shape[:-1]))
-    flat = (np.array(each, order="C").reshape(-1, counts.shape[-1]) for each in (counts, concentrations))
-    _dirichlet_multinomial(*flat, log_pmf)
+    flat_votes = np.array(counts, order="C").reshape(-1, counts.shape[-1])
+    flat_alpha = np.array(concentrations, order="C").reshape(flat_votes.shape)
+    _dirichlet_multinomial(flat_votes, flat_alpha, log_pmf)
     return log_pmf.reshape(counts.shape[:-1])
 
 
