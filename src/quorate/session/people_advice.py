@@ -78,7 +78,7 @@ def next_expert(
 
 
 def _rank_wanted(state: State, people: SessionPeople, item: ItemState, label: int) -> str | None:
-    """The rank whose confirmation is missing, if the method would otherwise stop; else None."""
+    """The rank that alone can help now: the method would stop, but a confirmation is missing."""
     rank = rank_needed(people, item, label)
     if rank is None or decide(state.method, state.prior, state.policy_state, counted_item(people, item)).ask:
         return None

@@ -79,7 +79,7 @@ class PeopleCalls:
             self._member_event("join", {"expert": asdict(expert_from(expert))}, time, request_id)
 
     def leave(self, name: str, *, time: float | None = None, request_id: str | None = None) -> list[str]:
-        """A person is no longer asked. Open items for which nobody is left are closed; returns their ids."""
+        """Somebody is not asked any more. Open items that nobody is left for are closed; returns their ids."""
         with self._lock:
             self._member_event("leave", {"voter": name}, time, request_id)
             people = with_people(self._state.people, "leave")

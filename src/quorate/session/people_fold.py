@@ -29,7 +29,7 @@ MEMBER_EVENTS: Mapping[str, Status] = {"join": "here", "leave": "left", "away": 
 
 
 def apply_member(people: SessionPeople, event: Event) -> None:
-    """Apply "join", "leave", "away" or "back"."""
+    """Somebody joins, leaves, is away or back."""
     kind = event["type"]
     if kind == "join":
         member = new_member(people.settings, expert_from(event["expert"]))

@@ -26,7 +26,7 @@ def settings_from(header: Header | None, given: Method | None, expected: dict[st
         stored = {key: header[key] for key in Settings.__dataclass_fields__ if key not in ("method", "people")}
         people = header.get("people", {})
         if not isinstance(people, dict):
-            raise TypeError("people as a mapping")
+            raise TypeError("people by field")
         is_ours = name in METHODS
     except (KeyError, TypeError) as cause:
         rule = f"a session's journal, whose header has {cause}"
