@@ -71,7 +71,7 @@ def compile_row(key: str, what: str, code: str, *, quick: bool) -> Row:
 
 
 def first_start_row() -> Row:
-    """The first process on a machine, which runs kernels interpreted, in CPU seconds."""
+    """The first process ever on a machine, which runs kernels interpreted: CPU seconds."""
     return _first_row(
         "first_start", "first process ever: import quorate, open an item, cast a vote", OPEN_AND_VOTE, START_LIMIT
     )

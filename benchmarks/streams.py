@@ -1,4 +1,4 @@
-"""Compares the time of learning and whole streams with the published algorithm; refits after 1 and after 20 items."""
+"""Times learning and whole streams against the published algorithm, and refits after every item against every 20."""
 
 from __future__ import annotations
 

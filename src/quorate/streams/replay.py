@@ -60,14 +60,14 @@ class ReplayResult:
 
     `stream` has each item's votes in asking order
     `labels` class numbers answered   `confidence`, `probs` (T, K), `reasons` of the answer
-    `num_votes` votes asked before the answer   `audit_votes` votes that completed the panel afterwards
-    `knob` the policy's parameter at the item, NaN for a policy without `min_gain` or `threshold`
-    `audit_rates` the probability of an audit, 0 if none was drawn   `is_audited` the items drawn
-    `audited_error` error of the answer by the panel, ties shared; NaN if not audited or if the record ends too early,
-    which the controller counts as an error   `truth` (T, K) the panel's verdict on settled and audited items, ties
-    shared; NaN elsewhere
-    `paid` cost of all votes, one each unless people differ in cost   `params` at the end, after `num_fits` fits, the
-    last after `fitted_after` items   `control`, `class_control` their final states, None without one
+    `num_votes` votes asked before it   `audit_votes` those that completed the panel afterwards   `knob` the parameter
+    of the policy in force, NaN for a policy without `min_gain` or `threshold`
+    `audit_rates` the probability of an audit, 0 where none was drawn   `is_audited` the items drawn
+    `audited_error` error of the answer by the panel, ties shared; NaN where not audited or the record ends too early:
+    the latter counts as an error to the controller   `truth` (T, K) what the panel says of settled and audited items,
+    ties shared; NaN elsewhere
+    `paid` what all votes cost, one each unless people differ in cost   `params` learned by the end, by `num_fits` fits,
+    the last after `fitted_after` items   `control`, `class_control` as they ended, None without one
     """
 
     method: Method

@@ -70,7 +70,7 @@ class StreamOptions:
 class StreamRun:
     """The common part of all runs: the stream, the decisions, the learned parameters.
 
-    `paid` (T,) cost of each item's votes, including audits: one each, unless people differ in cost.
+    `paid` (T,) what the votes of each item cost, those of audits included: one each, unless people differ in cost.
     """
 
     def __init__(self, stream: Stream, method: Method, options: StreamOptions, keep_probs: bool) -> None:
