@@ -1,4 +1,4 @@
-"""Slower, finer computations of what the benchmarks time, to state the error beside the speed. Called by run.py."""
+"""Slower, more accurate versions of the timed computations, to report errors next to speeds. Called by run.py."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def infinite_error(beliefs: Beliefs, items: int) -> float:
 
 
 def trapezoid(beta: np.ndarray, step: float = 0.05) -> np.ndarray:
-    """P(k) = int g_k prod_{j != k} G_j dt over t = log x: about 1000 nodes an item, SciPy's gammainc for the G_j.
+    """P(k) = int g_k prod_{j != k} G_j dt over t = log x: about 1000 nodes per item, SciPy's gammainc for the G_j.
 
     The integrand is analytic for |Im t| < pi / 2, so the rule's own error is below exp(-pi^2 / step) = 1e-85.
     """

@@ -1,9 +1,8 @@
 """Area under the error-cost curve of "quorate" relative to "finexp", which stops at a confidence: `make areas`.
 
-The measure of docs/experiments.md (`quorate reproduce curves`): whole streams, every classifier alone, ties in
-expectation, mean of the ratios of the streams over the costs both methods reach, from never asking on. Below 1 our
-rule errs less at equal cost. The rule before ("optimistic") has the grid it was measured with: from never asking on,
-twice the values of the present one.
+The measure of docs/experiments.md (`quorate reproduce curves`): whole streams, single classifiers, ties in expectation,
+mean of the ratios of the streams over the costs both methods reach, starting from never asking. Below 1 our rule errs
+less at equal cost. The previous rule ("optimistic") keeps its original grid: twice the values of the current one.
 
 Real sets need QUORATE_DATA; what is in the store of a reproduction (`--runs quorate-reproduction/runs`) is not run
 again. Exits 1 if the default misses a required area. `--ways optimistic` measures the rule before, `adaptive` the

@@ -1,7 +1,7 @@
 """How often the running bound of an audit is violated, and how tight it is. Prints the tables of docs/audit.md.
 
-`python benchmarks/audit_coverage.py`, under a minute. Streams come from `tests/audit/scenarios.py`: confidence right or
-wrong, errors that drift, rates that differ, an adversary who watches the coins. Each is checked after every item.
+`python benchmarks/audit_coverage.py`, under a minute. Streams come from `tests/audit/scenarios.py`: right or wrong
+confidence, drifting errors, varying rates, an adversary who sees the audit draws. Each is checked after every item.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # the scenarios stand beside the tests that use them
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for the scenarios, which are in the tests
 
 from tests.audit.scenarios import SCENARIOS, totals
 
@@ -22,7 +22,7 @@ ALPHAS = (0.05, 0.2)
 
 
 def measure(make):
-    """True share wrong; violations at any time and mean final bound for each alpha."""
+    """True error rate; violations at any time and mean final bound for each alpha."""
     rng = np.random.default_rng(1)
     wrong, violated, final = 0.0, np.zeros(len(ALPHAS)), np.zeros(len(ALPHAS))
     for _ in range(STREAMS // BLOCK):
@@ -52,7 +52,7 @@ def coverage():
 
 
 def tightness():
-    """True error 0.89 % of 4000 items; the coin's rate on those that are not settled; confidence right on average."""
+    """True error 0.89 % of 4000 items; the audit rate of unsettled items; confidence right on average."""
     print("\n| unsettled of 4000 | rate | audits | wrong % | bound %, alpha 0.05 | bound % from 5 to 95 % of streams |")
     print("|---|---|---|---|---|---|")
     rng = np.random.default_rng(2)

@@ -1,7 +1,7 @@
-"""Is the printed confidence honest on the real data sets? Prints the tables of docs/calibrate.md; needs QUORATE_DATA.
+"""Is the confidence calibrated on the real data sets? Prints the tables of docs/calibrate.md; needs QUORATE_DATA.
 
-`--why` prints instead where the distance comes from: votes drawn from the model fitted to each set, replayed beside the
-real ones; how often panels are unanimous in either; the gap by quarter of the stream and by votes seen.
+`--why` prints the sources of the calibration error instead: votes drawn from the model fitted to each set, compared
+with the real ones; how often panels are unanimous in both; the gap by quarter of the stream and by votes seen.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from common import np, say  # NumPy by way of common, which sets one thread first
+from common import np, say  # NumPy from common, which first sets one thread
 from quorate import VoteDataset, concentration, fit
 from quorate.datasets import vote_dataset
 from quorate.paper.sources import Sources
@@ -25,7 +25,7 @@ LIMIT = 2.0  # points
 
 
 def streams(sources: Sources, name: str) -> Iterator[tuple[str, VoteDataset, int | str]]:
-    """Every classifier of a set by itself, then all together: its name, the items it covers, and its number."""
+    """Every classifier of a set alone, then all together: its name, the items it covers, and its number."""
     if name == "imagenet16h":  # classifiers cover different items
         for each in sources:
             if each.startswith(f"{name}/") and each != f"{name}/all":
@@ -52,7 +52,7 @@ def averaged(runs: list[Calibration]) -> dict[str, float]:
 
 
 def table(sources: Sources, num_seeds: int, *, each: bool, only: str | None) -> None:
-    """A line per set and method: over the single classifiers the mean, and in brackets the range."""
+    """A line per set and method: the mean over the single classifiers, and the range in brackets."""
     print("| data set | method | votes per item | sure, % | right, % | error, stopped early | if honest "
           "| error, every decision | if honest | above 2 points |")  # fmt: skip
     print("|---|---|---|---|---|---|---|---|---|---|")
@@ -106,14 +106,14 @@ def drawn(data: VoteDataset, model: int, pool_size: int, seed: int) -> VoteDatas
 
 
 def unanimous(data: VoteDataset, pool_size: int, seed: int) -> float:
-    """Share of panels of `pool_size` who all say the same, in percent."""
+    """Share of unanimous panels of `pool_size`, in percent."""
     keys = np.where(data.votes < 0, 2.0, stream(seed, "unanimous").random(data.votes.shape))
     votes = np.take_along_axis(data.votes, np.argsort(keys, axis=1), axis=1)[:, :pool_size]
     return 100 * float(((votes == votes[:, :1]) | (votes < 0)).all(axis=1).mean())
 
 
 def why(sources: Sources) -> None:
-    """Real votes beside votes drawn from the model, for the first classifier of each set."""
+    """Real votes compared with votes drawn from the model, for the first classifier of each set."""
     print("| data set | method | votes | unanimous, % | sure, % | right, % | error, stopped early | if honest | "
           "too high by: quarters of the stream | too high by: before any vote, after 1, 2, 3, 4 |")  # fmt: skip
     print("|---|---|---|---|---|---|---|---|---|---|")
@@ -140,11 +140,11 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3, help="streams to average over")
     parser.add_argument("--each", action="store_true", help="print every classifier too")
     parser.add_argument("--only", choices=[name for name, _ in SETS], help="one data set")
-    parser.add_argument("--why", action="store_true", help="print where the distance comes from instead")
+    parser.add_argument("--why", action="store_true", help="print the sources of the calibration error instead")
     options = parser.parse_args()
     folder = os.environ.get("QUORATE_DATA")
     if not folder:
-        sys.exit("QUORATE_DATA is not set: it must name the folder with cifar10h.npz and the other sets")
+        sys.exit("set QUORATE_DATA to the folder with cifar10h.npz and the other sets")
     sources = Sources(Path(folder))
     if options.why:
         return why(sources)

@@ -1,4 +1,4 @@
-"""What the benchmarks share: one thread, clocks that alternate, inputs from real or synthetic streams.
+"""Shared by the benchmarks: one thread, alternating timers, inputs from real or synthetic streams.
 
 Import this before NumPy: the thread counts of its libraries are read once, when they load.
 """
@@ -43,12 +43,12 @@ LOOK_ALIKES: dict[str, dict[str, Any]] = {
 
 
 def say(text: str) -> None:
-    """A line of progress, away from the results."""
+    """Print a line of progress to stderr."""
     print(text, file=sys.stderr, flush=True)
 
 
 def data_set(name: str) -> tuple[VoteDataset, str]:
-    """The real set if QUORATE_DATA names the folder that holds it, else a synthetic one like it; and which it is."""
+    """The real set if it is in the folder QUORATE_DATA, else a similar synthetic one; and a name for it."""
     folder = os.environ.get("QUORATE_DATA")
     file = Path(folder) / f"{name}.npz" if folder else None
     if file is not None and file.is_file():
@@ -57,12 +57,12 @@ def data_set(name: str) -> tuple[VoteDataset, str]:
 
 
 def compile_first(code: str) -> None:
-    """Run `code` in a process of its own, so that a compiler is neither timed nor kept in this one's memory."""
+    """Run `code` in a separate process, so that compiling affects neither the times nor the memory of this one."""
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def machine() -> dict[str, Any]:
-    """What the figures depend on."""
+    """The machine and the versions that the figures depend on."""
     return {
         "cores": os.cpu_count(),
         "machine": platform.machine(),
@@ -82,7 +82,7 @@ def seconds(task: Callable[[], Any], calls: int = 1) -> float:
 
 
 def alternate(*tasks: tuple[Callable[[], Any], int], rounds: int) -> list[list[float]]:
-    """Seconds a call of each (task, calls), round by round: all meet the same noise. One call of each to warm up."""
+    """Seconds per call of each (task, calls), in alternating rounds, after one warm-up call each."""
     for task, _ in tasks:
         task()
     times: list[list[float]] = [[] for _ in tasks]
@@ -93,12 +93,12 @@ def alternate(*tasks: tuple[Callable[[], Any], int], rounds: int) -> list[list[f
 
 
 def median(times: list[float]) -> float:
-    """The middle one."""
+    """The median."""
     return float(np.median(times))
 
 
 class Beliefs(NamedTuple):
-    """Moments at which a method had to think: alpha, votes (B, K), pool_sizes (B,)."""
+    """States in which a method computed a belief: alpha, votes (B, K), pool_sizes (B,)."""
 
     alpha: np.ndarray
     votes: np.ndarray
@@ -106,14 +106,14 @@ class Beliefs(NamedTuple):
 
 
 def moments(dataset: VoteDataset, method: str, *, pool_size: int, count: int, seed: int = 0) -> Beliefs:
-    """`count` items met by `method`, all classifiers in turn, each at a random vote before its pool was settled.
+    """`count` items seen by `method`, all classifiers in turn, each at a random vote before its pool was settled.
 
-    alpha comes from the parameters the method had learned by then, votes are what it had seen.
+    alpha comes from the parameters learned by then, votes are those seen so far.
     """
     rng = np.random.default_rng(seed)
     share = math.ceil(count / len(dataset.models))
     parts = [_moments_of(dataset, method, pool_size, model, share, rng) for model in range(len(dataset.models))]
-    order = rng.permutation(share * len(parts))[:count]  # so that any part of the batch is like the whole
+    order = rng.permutation(share * len(parts))[:count]  # shuffled, so that any part of the batch is representative
     alpha, votes, sizes = (np.concatenate(part)[order] for part in zip(*parts, strict=True))
     return Beliefs(alpha, votes, sizes)
 
@@ -137,13 +137,13 @@ def _moments_of(
 
 
 def params_at(run: Simulation, item: int) -> PriorParams | None:
-    """What the run had learned when this item came; None before the first fit."""
+    """The run's parameters at this item; None before the first fit."""
     place = np.searchsorted([at for at, _ in run.trace], item) - 1
     return run.trace[place][1] if place >= 0 else None
 
 
 class Refit(NamedTuple):
-    """One warm refit as a stream met it: the window's items, and the parameters before."""
+    """One warm refit of a stream: the window's items, and the parameters before it."""
 
     predictions: np.ndarray  # (W, K)
     votes: np.ndarray  # (W, K)
@@ -181,7 +181,7 @@ def _refit_at(stream: Stream, run: Simulation, prior: Hyperprior, window: int, f
 
 
 def resident() -> tuple[int, int]:
-    """Memory of this process in bytes: now and at most. Where /proc is missing, both are the peak."""
+    """Memory of this process in bytes: now and peak. Without /proc, both are the peak."""
     status = Path("/proc/self/status")
     if status.exists():
         lines = dict(line.split(":", 1) for line in status.read_text(encoding="utf-8").splitlines() if ":" in line)

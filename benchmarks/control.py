@@ -27,7 +27,7 @@ from quorate.workflows.run.replay import proved_error
 ITEMS = 2000
 SHARES = (0.2, 0.4, 0.6, 0.8)
 TARGETS = (0.01, 0.02, 0.05)
-HIGHER = (0.05, 0.06, 0.08)  # where ties alone are 4 % of the items
+HIGHER = (0.05, 0.06, 0.08)  # for sets with ties on 4 % of the items
 
 
 def identified(name):
@@ -64,7 +64,7 @@ def spread(names, count):
 
 
 class Case:
-    """One classifier on one set: items, pool sizes, and what every answer would cost in errors (T, K)."""
+    """One classifier on one set: items, pool sizes, and the error of every possible answer (T, K)."""
 
     def __init__(self, name, model, seed, chosen="quorate", items=ITEMS):
         self.name, self.model, self.seed, self.chosen = name, model, seed, chosen
@@ -80,7 +80,7 @@ class Case:
         return replay(self.stream, self.chosen, seed=self.seed, control=control)
 
     def fixed_run(self, chosen):
-        """Votes per item and error of a method that nobody steers."""
+        """Votes per item and error of a method without a controller."""
         options = {"pool_size": SETS[self.name][1], "model": self.model, "seed": self.seed}
         run = simulate(data_set(self.name), chosen, **options)
         return run.costs[: len(self.sizes)].mean(), run.expected_errors[: len(self.sizes)].mean()
@@ -135,7 +135,7 @@ def budgets(args):
 
 
 def _budget(case, share, args):
-    """Votes asked for, gap, overshoot, error, error of a fixed parameter at that cost."""
+    """Votes planned, gap, overshoot, error, error of a fixed parameter at that cost."""
     budget = share * case.settled_cost
     run = case.run(BudgetControl(budget, pool_size=case.pool_size, speed=args.speed, rule=case.rule))
     report = run.control
@@ -165,7 +165,7 @@ def targets(args):
 
 
 def _target(case, target, args):
-    """Error reached, as the control thought, votes, audit votes, and the gap that chance alone would leave."""
+    """Error reached, its estimate by the control, votes, audit votes, and the gap expected by chance."""
     options = {"audit_rate": args.audit_rate, "focus": args.focus, "rule": case.rule, "pool_size": case.pool_size}
     given = {name: value for name, value in options.items() if value is not None}
     run = case.run(TargetErrorControl(target, sureness=0.5, **given))
@@ -174,7 +174,7 @@ def _target(case, target, args):
 
 
 def sureness(args):
-    """In how many streams a target was exceeded, by the sureness it was to be held with."""
+    """The number of streams that exceeded a target, by `sureness`."""
     heads = ("sureness", "streams", "exceeded", "error / target", "most", "above what was said", "proved %", "votes")
     print("| set | " + " | ".join(heads) + " |\n" + "|---" * 9 + "|")
     args.set = args.set or ["imagenet16h_shift", "cifar10h N=10", "chaosnli"]
@@ -190,7 +190,7 @@ def sureness(args):
 
 
 def _sure(case, target, level, args):
-    """Error by target, what the control said it was at most, what was proved (nan: nothing), votes."""
+    """Error relative to the target, the control's upper bound, the proved bound (nan: none), votes."""
     options = {"audit_rate": args.audit_rate, "focus": args.focus, "rule": case.rule, "pool_size": case.pool_size}
     given = {name: value for name, value in options.items() if value is not None}
     run = case.run(TargetErrorControl(target, sureness=level, **given))
@@ -209,7 +209,7 @@ def _print_sure(name, level, rows):
 
 
 def shift(args):
-    """What holding a budget through a shift costs in errors, at each speed: all 2400 items."""
+    """The error of holding a budget through a shift, at each speed: all 2400 items."""
     print("| budget % | speed | streams | mean gap % | largest % | error % | fixed parameter at that cost % |")
     print("|---|---|---|---|---|---|---|")
     args.set = ["imagenet16h_shift"]

@@ -1,8 +1,8 @@
-"""Measures one exact belief by classes and pool beside the service's model of it (`service/domain/cost.py`).
+"""Compares the time of one exact belief, by classes and pool size, with the service's model (`service/domain/cost.py`).
 
     python benchmarks/decision_cost.py
 
-The model should be at or above what is measured.
+The model should be at or above the measured time.
 """
 
 from __future__ import annotations

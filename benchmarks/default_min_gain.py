@@ -1,15 +1,15 @@
 """How the default `min_gain` of the method "quorate" was chosen, and how its rules compare: `make default-min-gain`.
 
-For every data set at hand (the real ones when QUORATE_DATA names their folder; synthetic ones always) and a grid of
-`min_gain`, prints votes per item and the error above the tie floor, i.e. what stopping early costs. The default is the
-largest value on the grid whose excess error is at most one percentage point on every real set (mean over classifiers
-and seeds), so that a newcomer who changes nothing stays within a point of asking everybody.
+For every data set (synthetic ones, and the real ones if QUORATE_DATA is set) and a grid of `min_gain`, prints votes per
+item and the error above the tie floor, i.e. the cost of stopping early. The default is the largest value on the grid
+whose excess error is at most one percentage point on every real set (mean over classifiers and seeds), so that default
+settings stay within a point of asking everybody.
 
-Beside it, the area under the error-cost curve of each rule of "quorate" relative to "finexp", which stops at a
+Also prints the area under the error-cost curve of each rule of "quorate" relative to "finexp", which stops at a
 confidence instead: below 1, our rule errs less at equal cost. Linear interpolation on the common range, mean of the
 ratios of the streams; in brackets the worst stream.
 
-`--items 2000` looks at so many items of each set, drawn by the seed of the stream; `--only cifar` at some sets.
+`--items 2000` uses 2000 items of each set, drawn by the seed of the stream; `--only cifar` selects sets.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from quorate.rng import stream as random_stream
 from quorate.streams.scenarios import SETTINGS
 
 GRID = [0.0002, 0.0003, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1]
-WIDE = [*GRID, 0.2, 0.4, 0.7]  # for the curve, down to hardly asking
+WIDE = [*GRID, 0.2, 0.4, 0.7]  # for the curve, down to very few votes
 THRESHOLDS = [0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.87, 0.92, 0.95, 0.98, 0.995]
 RULES = ["blended", "optimistic"]
 ALLOWED = 0.01
@@ -55,7 +55,7 @@ def data_sets():
 
 
 def part_of(dataset, num_items, seed):
-    """So many items of the data set, in its order."""
+    """A random part of the data set with `num_items` items, in its order."""
     if num_items is None or num_items >= dataset.num_items:
         return dataset
     drawn = np.sort(random_stream(seed, "part").permutation(dataset.num_items)[:num_items])
@@ -68,7 +68,7 @@ def part_of(dataset, num_items, seed):
 
 
 def area_ratio(ours, theirs):
-    """Area under our curve over that under theirs, each (values, 2) votes per item and error."""
+    """Area under our curve divided by that under theirs; each curve (values, 2) votes per item and error."""
     ours, theirs = (np.array(sorted(points.tolist())).T for points in (ours, theirs))
     grid = np.linspace(max(ours[0, 0], theirs[0, 0]), min(ours[0, -1], theirs[0, -1]), 400)
     return np.trapezoid(np.interp(grid, *ours), grid) / np.trapezoid(np.interp(grid, *theirs), grid)
@@ -94,8 +94,8 @@ def measure(dataset, pool_size, options, threads):
     return np.mean(settled), np.mean(points, axis=0), np.array(ratios)
 
 
-def asked():
-    """What the command line says."""
+def arguments():
+    """The command-line arguments."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--items", type=int, help="items of each set (default: all)")
     parser.add_argument("--seeds", type=int, nargs="+", default=[3, 4])
@@ -105,8 +105,8 @@ def asked():
 
 
 def main():
-    """Measure every set, print a line of it at once and the table at the end."""
-    options, console = asked(), Console(width=190)
+    """Measure every set, print its line at once and the table at the end."""
+    options, console = arguments(), Console(width=190)
     table = Table(title=f"rule {options.rules[0]}: votes per item / error above the tie floor, in points, by min_gain")
     table.add_column("data set")
     for rule in options.rules:

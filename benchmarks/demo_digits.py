@@ -2,8 +2,8 @@
 
 `python benchmarks/demo_digits.py` (needs scikit-learn) writes src/quorate/service/demo_digits.npz. The images are the
 test set of Optical Recognition of Handwritten Digits (Alpaydin and Kaynak, 1998; UCI, CC BY 4.0) as scikit-learn ships
-it. The classifier is a logistic regression trained on 120 other images, so that it errs as classifiers do; the
-colleagues vote by a nearest-neighbour vote among 900 others, so they disagree where digits look alike.
+it. The classifier is a logistic regression trained on 120 other images, so that its errors are realistic; the simulated
+colleagues vote by the nearest neighbours among 900 others, so they disagree on digits that look similar.
 """
 
 from pathlib import Path

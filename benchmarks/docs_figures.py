@@ -1,7 +1,7 @@
 """Draws the pictures of the concept pages, docs/figures/concepts-*.svg: `make docs-figures`.
 
-Every curve comes from the library itself, on one worked example: four classes, a pool of nine, one classifier. Light
-ground and dark ink, so that the files read in either colour scheme. The pages quote the figures printed here.
+Every curve is computed by the library, on one worked example: four classes, a pool of nine, one classifier. Dark lines
+on a light background, readable in both colour schemes. The pages quote the numbers printed here.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def learned() -> Figure:
 
 
 def beliefs() -> tuple[np.ndarray, np.ndarray]:
-    """After each vote of the example: who wins (n+1, K), and what a further vote is worth (n+1,)."""
+    """After each vote of the example: who wins (n+1, K), and the gain of a further vote (n+1,)."""
     alpha = quorate.concentration(PARAMS, PREDICTION)
     votes, probs, gains = np.zeros(4, dtype=np.int64), [], []
     for ballot in (*BALLOTS, None):
@@ -225,7 +225,7 @@ def audits() -> Figure:
 
 
 def two_targets(num_items: int = 80) -> tuple[dict[str, float], quorate.Decision, quorate.Decision]:
-    """How often each of five was right, and what both targets say of an item on which the two best are outvoted."""
+    """How often each of five people was right, and the decision of both targets if the two best are outvoted."""
     draws, names, skill = stream(3, "which-truth"), ("ann", "bob", "eve", "joe", "kim"), (0.95, 0.9, 0.45, 0.45, 0.45)
     sessions = [
         quorate.Session(quorate.method("crowd", doubt=0.0), classes=CLASSES, experts=names),

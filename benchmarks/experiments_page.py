@@ -1,9 +1,9 @@
-"""docs/experiments.md from the folder of a full reproduction: every figure on the page is one of its summary.json.
+"""Writes docs/experiments.md from the folder of a full reproduction; every number on the page is in its summary.json.
 
     quorate reproduce all --as-published --data DIR --out quorate-reproduction
-    python benchmarks/experiments_page.py quorate-reproduction [summary.json of the sitting that was timed]
+    python benchmarks/experiments_page.py quorate-reproduction [summary.json of the timed run]
 
-Writes the page and copies the figures it shows. Run by `make docs-experiments`.
+Also copies the figures of the page. Run by `make docs-experiments`.
 """
 
 # ruff: noqa: E501  (the page is text)
@@ -122,31 +122,31 @@ def page(summary, timed):
     verdicts = summary["verdicts"]["shift-pre-shift-cost"]
     return f"""# Reproducing the paper
 
-`quorate reproduce all --data DIR` redoes every experiment of *Bayesian Online Learning for Consensus Prediction* on the
-real votes and prints each table beside the paper's figures. This page is written by
+`quorate reproduce all --data DIR` repeats every experiment of *Bayesian Online Learning for Consensus Prediction* on the
+real votes and compares each table with the paper's figures. This page is written by
 `python benchmarks/experiments_page.py quorate-reproduction` from such a run (seeds {", ".join(map(str, summary["seeds"]))};
 quorate {summary["version"]}). [How to get the data](data.md); [on several machines](cluster.md).
 
 ```
 quorate reproduce all --data DIR --out quorate-reproduction      # everything; open quorate-reproduction/report.html
-quorate reproduce shift --data DIR --quick                       # one part, coarsely
-quorate reproduce all --data DIR --as-published                  # also the estimators as they were published
+quorate reproduce shift --data DIR --quick                       # one part, a quick run
+quorate reproduce all --data DIR --as-published                  # also the estimators as published
 ```
 
-It can be stopped or killed at any time and goes on where it was: each result is stored under the content of its design,
-its data and the code. The results are the same whatever the number of jobs, here or on a cluster.
+You can stop or kill it at any time, and it continues where it stopped: each result is stored under a hash of its design,
+its data and the code. The results are the same for any number of jobs, here or on a cluster.
 
 On two shared cores it took {seconds["total"] / 60:.1f} minutes ({", ".join(f"{part} {value:.0f} s" for part, value in seconds.items() if part != "total")}):
-{timed["runs"]["run"]} runs made, {timed["runs"]["per_second"]:.0f} a second, and {timed["runs"]["from_store"]} found stored from an earlier sitting.
+{timed["runs"]["run"]} runs computed, {timed["runs"]["per_second"]:.0f} per second, and {timed["runs"]["from_store"]} reused from an earlier run.
 The authors report about four days of GPUs.
 
-## What was found
+## Results
 
-{held(summary, of_paper=True)} claims of the paper hold, on its data and on classifiers trained as it describes. Of the {sum(verdicts.values())} cells of the shift table beside the
-paper's (its MP figures stand beside both readings of MP), {verdicts.get("agrees", 0)} agree, {verdicts.get("better", 0)} are better and
+{held(summary, of_paper=True)} claims of the paper hold, on its data and on classifiers trained as it describes. Of the {sum(verdicts.values())} cells of the shift table that
+the paper prints too (its MP figures are compared with both readings of MP), {verdicts.get("agrees", 0)} agree, {verdicts.get("better", 0)} are better and
 {verdicts.get("not reproduced", 0)} are not reproduced.
 
-### What the paper says
+### Claims of the paper
 
 {claims(summary, of_paper=True)}
 
@@ -165,8 +165,8 @@ paper's (its MP figures stand beside both readings of MP), {verdicts.get("agrees
 ![Error against votes per item on ImageNet-16H with six experts](figures/experiments/curves-imagenet16h-6.png)
 
 Area under the error-cost curve relative to exact FinExp with a threshold, mean over classifiers and seeds; below 1 is
-better. "All" is the whole range of costs both methods reach, from never asking on; "5–90 %" of what asking until settled
-costs. The tie floor is not subtracted.
+better. "All" is the whole range of costs both methods reach, from never asking on; "5–90 %" of the cost of asking until
+settled. The tie floor is not subtracted.
 
 {ratios(summary)}
 
@@ -186,8 +186,8 @@ this grouping: see above):
 
 {shift(summary, "whole-stream cost", judged=False)}
 
-The printed MP figures are those of the released code, which comes down to asking by 1 − max f (`mp-released`); `mp` is
-the method as the paper describes it and differs from the printed figures where the table says so.
+The printed MP figures are those of the released code, which asks by 1 − max f (`mp-released`); `mp` is
+the method as described in the paper; the table shows where it differs from the printed figures.
 
 ![Error over time through the shift, mean of 100 orderings with 95 % bands](figures/experiments/shift-orderings.png)
 
@@ -200,7 +200,7 @@ figure for its classifier of the nearest accuracy in brackets.
 
 {by_budget(summary["two_phase_imbalanced"], "gain", 2)}
 
-**Classifiers unlike the paper's**, trained on even class counts; their own choice leaves less to mend:
+**Classifiers unlike the paper's**, trained on even class counts; their own answers leave less to correct:
 
 {by_budget(summary["two_phase"], "gain", 2)}
 
@@ -228,17 +228,17 @@ which leaves the votes already seen out of the final count, and the exact ones.
 """
 
 
-WHY = """**Areas.** At a fixed budget in the middle the gain of `quorate` over FinExp is larger than these ratios say (the
-tables of the shift below). An area over *all* budgets also counts the stretch next to never asking, where every method is
-the classifier, and the stretch at the tie floor, where none can gain; both draw the ratio towards 1, so a ratio depends on
-the range. Both ranges are printed. On CIFAR-10H the class bias costs some of what the rule gains: its classifiers have
-little bias between classes to mend.
+WHY = """**Areas.** At a fixed budget in the middle the gain of `quorate` over FinExp is larger than these ratios (see the shift
+tables below). An area over *all* budgets also includes the range next to never asking, where every method equals the
+classifier, and the range at the tie floor, where none can gain; both move the ratio towards 1, so a ratio depends on the
+range. Both ranges are printed. On CIFAR-10H the class bias loses some of what the rule gains: its classifiers have little
+bias between classes to correct.
 
 **Fusing.** Against FinExp with the best single classifier all five gain more; `quorate` with the best single one is itself
-better than FinExp, so less is left.
+better than FinExp, so less remains to gain.
 
-**Two phases and tau.** Parameters fitted to every vote of every item would hardly gain on three of the four classifiers at
-hand: where a classifier has no bias between classes, nothing is left for tau to mend. The paper's classifiers were trained
+**Two phases and tau.** Parameters fitted to every vote of every item would hardly gain on three of the four classifiers
+used here: if a classifier has no bias between classes, there is nothing for tau to correct. The paper's classifiers were trained
 on imbalanced classes."""
 
 

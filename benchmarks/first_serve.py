@@ -1,4 +1,4 @@
-"""`quorate serve` on a machine that never ran it: CPU seconds until it answers, decides a vote, moves in the demo."""
+"""The first `quorate serve` on a machine: CPU seconds until it answers, decides a vote, and runs the demo."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PATIENCE = 120.0
 
 
 def serve_rows() -> list[Row]:
-    """The time to /healthz, to a decided vote, and to the demo's third vote; kernels run interpreted meanwhile."""
+    """The time to /healthz, to a decided vote, and to the demo's third vote; kernels run interpreted."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         secret = _key(folder / "votes.db")
@@ -55,7 +55,7 @@ def _row(key: str, what: str, seconds: float, limit: float) -> Row:
 
 @contextmanager
 def _served(folder: Path, *options: str) -> Iterator[tuple[str, psutil.Process]]:
-    """A server that answers; ended with what compiles for it."""
+    """A running server; stopped together with its compiler process."""
     port = free_port()
     env = {name: value for name, value in os.environ.items() if not name.startswith("QUORATE_")}
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as cache:

@@ -1,4 +1,4 @@
-"""What a new process costs, with and without compiled kernels on disk, and what an event on disk costs."""
+"""The time of a new process with and without compiled kernels on disk, and of writing an event to disk."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def start_row(rounds: int) -> Row:
 
 
 def compile_row(key: str, what: str, code: str, *, quick: bool) -> Row:
-    """The first run ever, with an empty cache of compiled kernels: CPU seconds, which other work does not stretch."""
+    """The first run with an empty cache of compiled kernels, in CPU seconds, which do not depend on other processes."""
     row = Row(key, what, "60 s of CPU", "empty NUMBA_CACHE_DIR, one run, one thread")
     row.required, row.theirs = "under 60 s", COMPILE_LIMIT
     if quick:
@@ -78,13 +78,13 @@ def first_start_row() -> Row:
 
 
 def first_run_row(*, quick: bool) -> Row:
-    """`quorate run` as the first process ever: interpreted, while another process compiles. CPU seconds of the run."""
+    """`quorate run` as the first process: interpreted, while another process compiles; CPU seconds of the run."""
     code = RUN.replace("800", "80") if quick else RUN
     return _first_row("first_run", "first process ever: quorate.run on 800 items", code, RUN_LIMIT)
 
 
 def first_demo_row(*, quick: bool) -> Row:
-    """The demo as the first process ever: it waits for the compiler. Seconds on the clock, so let nothing else run."""
+    """The demo as the first process: it waits for the compiler. Wall-clock seconds, so nothing else should run."""
     row = Row("first_demo", "first process ever: quorate demo", "35 s", "on the clock, all cores")
     row.required, row.theirs = "under 35 s", DEMO_LIMIT
     if quick:
@@ -108,7 +108,7 @@ def _first_row(key: str, what: str, code: str, limit: float) -> Row:
 
 
 def journal_row(events: int, rounds: int) -> Row:
-    """An event appended to a JsonlJournal against a bare write and fsync of as many bytes."""
+    """An event appended to a JsonlJournal, compared with a bare write and fsync of the same size."""
     with tempfile.TemporaryDirectory() as folder:
         journal = JsonlJournal(Path(folder) / "journal.jsonl")
         journal.start({"classes": ["cat", "dog"]})
@@ -136,7 +136,7 @@ def journal_row(events: int, rounds: int) -> Row:
         f"{len(line)} bytes an event",
         median(ours),
         median(theirs),
-    ).told()
+    ).informative()
 
 
 def _cpu_of_children() -> float:

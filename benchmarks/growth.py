@@ -1,7 +1,7 @@
-"""How cost grows with classes, pool, window and history: measured, not argued. Run by `make docs-figures`.
+"""Measures how cost grows with classes, pool, window and history. Run by `make docs-figures`.
 
 Prints a table and draws docs/figures/growth.svg and growth.png. An exponent is the slope of the log-log line through
-the upper half of the points, where overheads no longer hide it.
+the upper half of the points, where fixed overheads no longer matter.
 """
 
 from __future__ import annotations
@@ -34,26 +34,26 @@ PRIOR = HYPERPRIORS["default"]
 
 
 def timed(task: Callable[[], object], *, budget: float = 0.4) -> float:
-    """Median seconds of a call, over at least three and as many as the budget allows."""
+    """Median seconds per call, over at least three calls and as many as the budget allows."""
     task()
     rounds = int(np.clip(budget / max(seconds(task), 1e-6), 3, 200))
     return median([seconds(task) for _ in range(rounds)])
 
 
 def concentrations(num_classes: int) -> np.ndarray:
-    """alpha (ITEMS, K) of a classifier worth three votes, with half a vote of doubt over all classes."""
+    """alpha (ITEMS, K) of a classifier worth three votes, plus half a vote spread over all classes."""
     share = stream(1, "growth", num_classes).dirichlet(np.full(num_classes, 0.3), size=ITEMS)
     return 3.0 * share + 0.5 / num_classes
 
 
 def finite(num_classes: int, pool_size: int) -> float:
-    """Seconds an item, before any vote: the dearest moment."""
+    """Seconds per item before any vote, which takes longest."""
     alpha, votes = concentrations(num_classes), np.zeros(num_classes, dtype=np.int64)
     return timed(lambda: plurality_finite(alpha, votes, pool_size=pool_size)) / ITEMS
 
 
 def infinite(num_classes: int) -> float:
-    """Seconds an item, before any vote."""
+    """Seconds per item before any vote."""
     alpha, votes = concentrations(num_classes), np.zeros(num_classes, dtype=np.int64)
     return timed(lambda: plurality_infinite(alpha, votes)) / ITEMS
 
@@ -76,7 +76,7 @@ def warm(num_classes: int, size: int) -> float:
 
 
 def history(counts: list[int]) -> list[float]:
-    """Seconds of a decision of one session, median over the AT_ONCE items before it has closed so many."""
+    """Seconds per decision of one session, median over the AT_ONCE items before it has closed each of `counts`."""
     feed = Feed()
     session = feed.session()
     times: list[float] = []
@@ -113,7 +113,7 @@ def panels(*, quick: bool) -> list[Panel]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "figures", help="folder for growth.svg and .png")
-    parser.add_argument("--quick", action="store_true", help="a smoke run: three points a curve")
+    parser.add_argument("--quick", action="store_true", help="a smoke run: three points per curve")
     options = parser.parse_args()
     compile_first(COMPILE)
     measured = panels(quick=options.quick)

@@ -80,7 +80,7 @@ def _panel(axes: Axes, panel: Panel) -> None:
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.minorticks_off()
     low, high = min(panel.costs), max(panel.costs)
-    if high / low < 30:  # a flat curve gets a decade on both sides, so that flatness can be seen
+    if high / low < 30:  # a flat curve gets a decade on both sides, so that it looks flat
         middle = np.sqrt(low * high)
         low, high = min(low, middle / 6), max(high, middle * 6)
     axes.set_ylim(low / 1.8, high * 1.8)
@@ -92,7 +92,7 @@ def _panel(axes: Axes, panel: Panel) -> None:
 
 
 def _thinned(sizes: list[int]) -> list[int]:
-    """Ticks that do not run into each other: at least a factor 1.9 apart, the last one kept."""
+    """Ticks that do not overlap: at least a factor of 1.9 apart, including the last one."""
     kept = [sizes[-1]]
     for size in reversed(sizes[:-1]):
         if kept[-1] / size >= 1.9:

@@ -1,8 +1,8 @@
-"""What 1000 importance samples change in the published FinExp, against the closed form that they estimate.
+"""Compares the published FinExp with 1000 importance samples to the closed form that they estimate.
 
-`python benchmarks/importance_sampling.py`, with QUORATE_DATA naming the folder of the shift set: the first items of one
+`python benchmarks/importance_sampling.py`, with QUORATE_DATA set to the folder of the shift set: the first items of one
 stream at one threshold, several runs of each kind that differ only in their draws; one thread, minutes. Prints votes
-an item, error and seconds with their standard errors. The note of `quorate reproduce --as-published` states the result.
+per item, error and seconds with their standard errors. The note of `quorate reproduce --as-published` has the result.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Likelihood = Literal["sampled", "closed"]
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Runs of one likelihood: (mean, standard error) of votes an item, of percent wrong and of seconds."""
+    """Runs of one likelihood: (mean, standard error) of votes per item, of percent wrong and of seconds."""
 
     votes: tuple[float, float]
     error: tuple[float, float]
@@ -42,14 +42,14 @@ class Measured:
 
 
 def measured(stream: Stream, likelihood: Likelihood, *, num_items: int, repeats: int) -> Measured:
-    """The published FinExp on the first items, `repeats` times with other draws."""
+    """The published FinExp on the first items, `repeats` times with different draws."""
     runs = [once(stream, likelihood, repeat, num_items) for repeat in track(range(repeats), likelihood, transient=True)]
     votes, error, seconds = (mean_se(values) for values in zip(*runs, strict=True))
     return Measured(votes, error, seconds)
 
 
 def once(stream: Stream, likelihood: Likelihood, repeat: int, num_items: int) -> tuple[float, float, float]:
-    """Votes an item, percent wrong, seconds of one run."""
+    """Votes per item, percent wrong, seconds of one run."""
     start = perf_counter()
     done = as_published.stream(
         stream.votes, stream.mean_predictions, method="finexp", pool_size=POOL, threshold=THRESHOLD,
@@ -62,10 +62,10 @@ def once(stream: Stream, likelihood: Likelihood, repeat: int, num_items: int) ->
 
 
 def main(
-    items: Annotated[int, typer.Option("--items", help="Of the stream, from its start.")] = 300,
+    items: Annotated[int, typer.Option("--items", help="Number of items, from the start of the stream.")] = 300,
     repeats: Annotated[int, typer.Option("--repeats", help="Runs of each kind, at least 2.")] = 4,
 ) -> None:
-    """Prints the table and the difference in standard errors."""
+    """Print the table and the difference in standard errors."""
     data = imagenet16h_shift.load(Path(os.environ["QUORATE_DATA"]))
     stream = prepare(data, POOL, MODEL, SEED)
     found = {kind: measured(stream, kind, num_items=items, repeats=repeats) for kind in ("sampled", "closed")}

@@ -1,7 +1,7 @@
-"""How much a new environment holds with each extra: `make sizes` prints the table of docs/howto/install.md.
+"""The size of a new environment with each extra: `make sizes` prints the table of docs/howto/install.md.
 
-Each row is an environment of its own, made and filled by uv from the built wheel, so what extras share is counted in
-each. Sizes are those of the files as installed, without byte code.
+Each row is a separate environment, created by uv from the built wheel, so shared packages are counted in each. Sizes
+are those of the installed files, without byte code.
 """
 
 import subprocess
@@ -15,7 +15,7 @@ LARGEST = 4  # packages named in a row
 
 
 def sizes(site: Path) -> Counter[str]:
-    """Megabytes of each top-level package; the libraries that a wheel brings along (numpy.libs) count with it."""
+    """Megabytes of each top-level package, including the libraries in its wheel (numpy.libs)."""
     found: Counter[str] = Counter()
     for path in site.rglob("*"):
         if path.is_file() and "__pycache__" not in path.parts:

@@ -1,4 +1,4 @@
-"""quorate beside cleanlab, crowd-kit and the counting rules, on the same real streams with the same votes.
+"""Compares quorate with cleanlab, crowd-kit and the counting rules, on the same real streams with the same votes.
 
 `QUORATE_DATA=folder python benchmarks/peers.py [--set NAME] [--models 1] [--seeds 3] [--json FILE]`; needs
 `pip install 'quorate[peers]'`. Prints the tables of docs/peers.md; `--quick` runs a small synthetic stream instead.
@@ -46,12 +46,12 @@ MIN_GAINS = (
     0.0,
 )
 BETAS = (0.0, 0.6, 0.7, 0.76, 0.8, 0.85, 0.88, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9999, 1.0)
-ROUNDS = 24  # of a peer's loop, a point every second; with its bars as many parameter values as ours
-MOST_PEOPLE = 500  # beyond, a round of CROWDLAB (every two annotators compared) or of one-coin takes half a minute
+ROUNDS = 24  # of a peer's loop, a point every second round; with its bars as many parameter values as ours
+MOST_PEOPLE = 500  # beyond, a round of CROWDLAB (which compares all pairs of annotators) or one-coin takes 30 seconds
 
 
 def own_methods(case):
-    """quorate and the rules that count votes, each over its whole range."""
+    """quorate and the vote-counting rules, each over its whole range."""
     sizes = {"pool_size": case.pool_size, "num_classes": case.num_classes}
     counting = {
         name: [method(name, **knobs) for knobs in knob_grid(name, **sizes)] for name in ("quorum", "unanimous-then-cap")
@@ -64,7 +64,7 @@ def own_methods(case):
 
 
 def peers_of(case):
-    """The packages; by person too where the data name the annotators."""
+    """The packages; also by person if the data name the annotators."""
     people = 0 if case.voters is None else len(set(case.voters[case.voters >= 0].tolist()))
     few = 0 < people <= MOST_PEOPLE
     yield CrowdLab(case)
@@ -77,7 +77,7 @@ def peers_of(case):
 
 
 def measure(case, num_rounds, only):
-    """name -> (curve, items a second at 30 % of the until-settled cost)."""
+    """name -> (curve, items per second at 30 % of the until-settled cost)."""
     budget, found = SHARES[1] * case.settled.mean_cost, {}
     for name, methods in own_methods(case).items():
         curve = own_curve(case, methods)
@@ -105,14 +105,14 @@ def one_set(source, models, seeds, num_rounds, only):
 
 
 def describe(cases):
-    """What the streams of a set are, in a line."""
+    """The streams of a set in one line."""
     settled = sum(case.settled.mean_cost for case in cases) / len(cases)
     floor = sum(case.settled.error_rate for case in cases) / len(cases)
     names = ", ".join(dict.fromkeys(case.dataset.models[case.model] for case in cases))
     seeds = ", ".join(dict.fromkeys(str(case.seed) for case in cases))
     return (
         f"{cases[0].num_items} items, {cases[0].num_classes} classes; classifier: {names}; seed: {seeds}. Asking "
-        f"until settled costs {settled:.2f} votes per item; nobody can err less than {100 * floor:.2f} % (ties)."
+        f"until settled costs {settled:.2f} votes per item; ties cause an error of at least {100 * floor:.2f} %."
     )
 
 
@@ -121,12 +121,12 @@ def main():
     parser.add_argument("--set", action="append", choices=list(SOURCES))
     parser.add_argument("--models", type=int, default=1, help="classifiers of each set, at most 2")
     parser.add_argument("--seeds", type=int, nargs="*", default=[3])
-    parser.add_argument("--only", default="", help="packages' rows whose name holds this, beside our own")
+    parser.add_argument("--only", default="", help="packages whose name contains this, besides our own methods")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--quick", action="store_true", help="a small synthetic stream: the figures mean nothing")
     args = parser.parse_args()
     if not args.quick and "QUORATE_DATA" not in os.environ:
-        sys.exit("QUORATE_DATA is not set: it must name the folder with the real data sets; or try --quick")
+        sys.exit("set QUORATE_DATA to the folder with the real data sets, or try --quick")
     packages = {name: version(name) for name in ("quorate", "cleanlab", "crowd-kit", "numpy", "pandas")}
     print(", ".join(f"{name} {number}" for name, number in packages.items()) + "\n")
     sources = {"synthetic": QUICK} if args.quick else {name: SOURCES[name] for name in args.set or SOURCES}

@@ -1,8 +1,8 @@
 """The usual active-labelling loop around a peer that scores batches -> its error-cost points, and its speed.
 
-Two loops, and the best mixes of both are the peer's curve: `barred` asks for every item below a bar, `lifted` for the
-items with the lowest scores, as cleanlab's docs advise. Nothing settled is asked, and a settled item is answered with
-its plurality, as quorate's own methods do: the peers get to know the pool too.
+The peer's curve is the best mixture of two loops: `barred` asks about every item below a bar, `lifted` about the items
+with the lowest scores, as cleanlab's docs recommend. Settled items are not asked about and are answered with their
+plurality, as in quorate's own methods: the peers use the pool size too.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from quorate.streams.sweep import Curve, Point, cost_and_error, curve, lower_hul
 
 
 class Knob(NamedTuple):
-    """What a `Point` wants to know of its method."""
+    """The part of a method that a `Point` needs."""
 
     name: str
     knobs: dict
 
 
 def lifted(case, peer, *, num_rounds, timed_at, every=2):
-    """Points of one run: each round a vote for the items it is least sure of, all scored anew, until all is settled.
+    """Points of one run: each round asks a vote for the items with the lowest scores and scores all items again.
 
-    A round asks the same number of items, so that `num_rounds` reach the end; a point every so many rounds, its bar the
-    highest score still asked. Also the CPU seconds until `timed_at` votes per item, with the labels given then.
+    Every round asks about the same number of items, so that `num_rounds` reach the end; a point after each `every`
+    rounds, its bar the highest score asked. Also the CPU seconds until `timed_at` votes per item, including labels.
     """
     limits, num, seconds = case.settled.costs, np.zeros(case.num_items, dtype=int), None
     batch = max(1, round(limits.sum() / num_rounds))
@@ -41,14 +41,14 @@ def lifted(case, peer, *, num_rounds, timed_at, every=2):
             points.append(point(case, peer, num, scores[least].max()))
             seconds = time.process_time() - begin if reached else seconds
             if peer.labels_apart and not reached:
-                begin += time.process_time() - before  # a user wants the labels once
+                begin += time.process_time() - before  # a user needs the labels only once
         if done:
             break
     return points, seconds
 
 
 def barred(case, peer, bars):
-    """Points of one run: a vote for every item below the bar, all scored anew, until none is; then the bar rises."""
+    """Points of one run: asks a vote for every item below the bar, scores again until none is, then raises the bar."""
     num, points = np.zeros(case.num_items, dtype=int), []
     for bar in bars:
         asks = (num < case.settled.costs) & (peer.scores(num) < bar)
@@ -60,12 +60,12 @@ def barred(case, peer, bars):
 
 
 def best_mixes(points):
-    """A curve of the points that no mixture of two others beats, chosen on the very items they are judged by."""
+    """A curve of the points that no mixture of two others beats, chosen on the same items they are scored on."""
     return Curve(points[0].method.name, tuple(lower_hull(curve(points).points, at=cost_and_error)), tuple(points))
 
 
 def point(case, peer, num, bar):
-    """Cost and errors once `num` votes are in."""
+    """Cost and errors after `num` votes of each item."""
     labels = np.where(num >= case.settled.costs, case.settled.predictions, peer.labels(num))
     errors = np.where(num >= case.settled.costs, case.settled.expected_errors, case.error_of(labels))
     return Point(Knob(peer.name, {"bar": float(bar)}), float(num.mean()), errors)

@@ -25,11 +25,11 @@ MODEL = -1  # the classifier as one more worker
 class CrowdLab:
     """CROWDLAB's label with the ActiveLab score, both as cleanlab recommends for active learning.
 
-    Items without votes are scored by the classifier alone. `calibrate_probs=True` is its advice for active learning.
+    Items without votes are scored by the classifier alone. cleanlab recommends `calibrate_probs=True` for this.
     """
 
     bars = (0.3, 0.4, 0.45, 0.5, 0.52, 0.55, 0.6, 0.65, 0.7, 0.8)
-    labels_apart = True  # a computation of their own, beside the scores
+    labels_apart = True  # computed separately from the scores
 
     def __init__(self, case, *, by_person=False):
         self.case, self.workers = case, case.voters if by_person else None
@@ -46,7 +46,7 @@ class CrowdLab:
         return scores
 
     def labels(self, num):
-        """(T,) CROWDLAB's consensus; the classifier's top class where nobody has voted."""
+        """(T,) CROWDLAB's consensus; the classifier's top class for items without votes."""
         labels, some = self.case.predictions.argmax(axis=1), num > 0
         if some.any():
             labels[some] = self._consensus(self._table(num), self.case.predictions[some], single=num.max() == 1)
@@ -70,15 +70,15 @@ class CrowdLab:
 
 
 class CrowdKit:
-    """crowd-kit's Dawid-Skene with its default settings (100 iterations at most); sure when its posterior is.
+    """crowd-kit's Dawid-Skene with default settings (at most 100 iterations); the score is its posterior.
 
-    `one_coin`: its variant with one number for each worker in place of a matrix, for workers with few votes.
-    With the classifier, its top class votes as one more worker. An item without a vote comes first; it is answered by
-    the classifier, if that is in, or at random.
+    `one_coin`: its variant with one number per worker instead of a matrix, for workers with few votes. With the
+    classifier, its top class is the vote of an additional worker. Items without votes come first; they are answered by
+    the classifier, if it is used, or at random.
     """
 
     bars = (0.5, 0.7, 0.9, 0.97, 0.99, 0.999, 1 - 1e-4, 1 - 1e-6, 1 - 1e-9)
-    labels_apart = False  # the fit that gives the scores gives them too
+    labels_apart = False  # from the same fit as the scores
 
     def __init__(self, case, *, by_person=False, with_model=False, one_coin=False):
         self.case, self.with_model, self.kind = case, with_model, OneCoinDawidSkene if one_coin else DawidSkene
@@ -88,13 +88,13 @@ class CrowdKit:
         self._fitted = (None, None)
 
     def scores(self, num):
-        """(T,) probability of the most probable class; 0 where nobody has voted."""
+        """(T,) probability of the most probable class; 0 for items without votes."""
         if not num.any():
             return np.zeros(len(num))
         return np.where(num > 0, self._posterior(num).max(axis=1), 0.0)
 
     def labels(self, num):
-        """(T,) the most probable class; where nobody has voted the classifier's, or -1 without one."""
+        """(T,) the most probable class; for items without votes the classifier's, or -1 without one."""
         labels = self.case.predictions.argmax(axis=1) if self.with_model else np.full(len(num), -1)
         return np.where(num > 0, self._posterior(num).argmax(axis=1), labels) if num.any() else labels
 
@@ -124,7 +124,7 @@ def _long(case, num, workers):
 
 @contextlib.contextmanager
 def _quiet():
-    """Both packages warn and print about rare classes and lone annotators, thousands of times in a loop."""
+    """Suppress the warnings and prints of both packages about rare classes and single annotators."""
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
         yield

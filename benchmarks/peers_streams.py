@@ -1,7 +1,7 @@
-"""One stream for every method of `peers.py`: items, their votes in asking order, who cast each, when each is settled.
+"""The streams of `peers.py`: items, their votes in asking order, the voters, and when each item is settled.
 
-Pools, orders and ties are those of `quorate.streams.prepare`, so all methods meet the same votes. Voters come along
-by preparing the annotator ids as if they were votes. A cut is a fixed random part of a set, kept in its order.
+Pools, orders and ties are those of `quorate.streams.prepare`, so all methods see the same votes. The voters come from
+preparing the annotator ids as if they were votes. A cut is a fixed random part of a set, in its order.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ CUT_SEED = 0
 
 @dataclass(frozen=True)
 class Source:
-    """A data set (None of `load`: a synthetic stand-in), its pool size and cut, and whether it names its annotators."""
+    """A data set (`load` None: a synthetic one), its pool size and cut, and whether it names its annotators."""
 
     title: str
     load: object
     pool_size: int | None
     most_items: int
     models: tuple[str, ...]
-    file: str | None = None  # the npz that holds `annotator_ids`, if any
+    file: str | None = None  # the npz with `annotator_ids`, if any
 
 
 SOURCES = {
@@ -53,7 +53,7 @@ QUICK = Source("synthetic, N = 5", None, None, 150, ("model-0",))
 
 
 class Case:
-    """One classifier and seed on one set: what every method is given, and what every answer costs."""
+    """One classifier and seed on one set: the input of every method, and the error of every answer."""
 
     def __init__(self, source, model, seed):
         self.source, self.seed = source, seed
@@ -84,7 +84,7 @@ class Case:
 
     @cached_property
     def settled(self):
-        """Until settled: `costs` is when no missing vote can matter any more, `predictions` the plurality by then."""
+        """The run of `until-settled`: `costs` are the votes until each item is settled, `predictions` its plurality."""
         return self.run("until-settled")
 
     def run(self, chosen):
@@ -92,13 +92,13 @@ class Case:
         return simulate(self.dataset, chosen, pool_size=self.source.pool_size, model=self.model, seed=self.seed)
 
     def error_of(self, labels):
-        """(T,) expected error of an answer each; -1: no idea, any class alike."""
+        """(T,) expected error of an answer for each item; -1: a random class."""
         known = self.losses[np.arange(self.num_items), np.maximum(labels, 0)]
         return np.where(labels >= 0, known, self.losses.mean(axis=1))
 
 
 def _load(source, model):
-    """The set and, where it names its annotators, its twin with their ids in place of the votes."""
+    """The set and, if it names its annotators, a copy with their ids in place of the votes."""
     if source.load is None:
         return synthetic(num_items=source.most_items, num_classes=3, pool_size=5, accuracy=0.7, seed=1), None
     folder = os.environ["QUORATE_DATA"]

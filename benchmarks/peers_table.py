@@ -1,7 +1,7 @@
 """Curves of all methods on the streams of one set -> rows of a table: errors at equal cost, areas, differences.
 
-Every stream's curve is read at shares of what asking until settled costs on it; streams that share items are averaged
-item by item before a standard error is taken, so an item counts once. Called by `peers.py`; pure.
+Every stream's curve is read at shares of its until-settled cost; streams with the same items are averaged item by item
+before the standard error is computed, so an item counts once. Called by `peers.py`; pure.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def ratio_se(theirs, ours):
 
 
 def row(cases, curves, ours):
-    """One method: error at each share, its difference to ours with the standard error, and the ratio of areas."""
+    """One method: error at each share, its difference from ours with the standard error, and the ratio of areas."""
     at = [(item_errors(cases, curves, share), item_errors(cases, ours, share)) for share in SHARES]
     areas = [np.mean([item_errors(cases, each, share) for share in AREA], axis=0) for each in (curves, ours)]
     return {
@@ -69,13 +69,13 @@ def _ratio(value):
 
 
 def _one_digit(value):
-    """A speed is known no better: 43132 is 40,000, 0.74 is 0.7."""
+    """A speed rounded to its accuracy of one digit: 43132 is 40,000, 0.74 is 0.7."""
     rounded = float(f"{value:.0e}")
     return f"{rounded:,.0f}" if rounded >= 1 else f"{rounded:g}"
 
 
 def losses(rows, ours="quorate"):
-    """A sentence for every place where a peer errs less than quorate, and whether beyond chance."""
+    """A sentence for every budget at which a peer errs less than quorate, and whether the difference is significant."""
     sentences = []
     for name, each in rows.items():
         for share, (difference, spread) in zip(SHARES, each["differences"], strict=True):

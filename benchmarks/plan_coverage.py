@@ -1,9 +1,9 @@
-"""Do the intervals that `quorate plan` promises hold? Choose on one half of a real data set, measure on the other.
+"""Measures the coverage of the intervals of `quorate plan`: choose on one half of a real data set, test on the other.
 
-`python benchmarks/plan_coverage.py` prints the table of docs/plan.md, in an hour; QUORATE_DATA names the folder.
-`--quick` takes fewer splits of fewer sets. Each split: the pilot's half gives a setting and 90 % intervals for the
-votes per item and the error of the other half; that setting is then run once on the other half, in one new order.
-`--thinned` first takes votes away from the pilot's half, as a rule that stops early would have.
+`python benchmarks/plan_coverage.py` prints the table of docs/plan.md, in an hour; QUORATE_DATA is the data folder.
+`--quick` uses fewer splits of fewer sets. In each split the pilot half gives a setting and 90 % intervals for the votes
+per item and the error of the other half; that setting is then run once on the other half, in a new order. `--thinned`
+first removes votes from the pilot half, as a rule that stops early would.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ SETS = (
     ("imagenet16h", 5, 0, 1600),
     ("cifar10h", 10, 1, 1000),
 )
-ABOVE_FLOOR = (0.005, 0.01, 0.02, 0.04)  # targets: the pilot's floor and this
+ABOVE_FLOOR = (0.005, 0.01, 0.02, 0.04)  # targets: the pilot's floor plus this
 BUDGETS = (0.3, 0.5, 0.7)  # of the votes until settled
 LEVEL = 0.9
 ORDERINGS, DRAWS = 4, 400
-STOPPED_AT = 0.02  # min_gain of the rule that thinned a pilot, with at least one vote of every item
+STOPPED_AT = 0.02  # min_gain of the rule that thins a pilot, with at least one vote on every item
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Outcome:
 
 def load(folder, name, model, items):
     with np.load(folder / f"{name}.npz") as file:
-        if file["probs"].ndim == 2:  # the successor's sets: one classifier, written flat
+        if file["probs"].ndim == 2:  # sets of Kelly et al.: one classifier, without its axis
             probs = file["probs"]
             data = vote_dataset(file["votes"], probs / probs.sum(axis=1, keepdims=True), name=name,
                                 classes=[str(k) for k in range(probs.shape[1])])  # fmt: skip
@@ -78,7 +78,7 @@ def part(data, rows, model=None):
 
 
 def thinned(data, pool_size, seed):
-    """The votes a rule that stops early would have left: of each item the first, in one order, as far as it asked."""
+    """The votes that a rule that stops early would have asked, in one order."""
     rule = method("quorate", min_gain=STOPPED_AT)
     run = simulate(data, rule, pool_size=pool_size, model="all", seed=seed, order="given", min_votes=1)
     votes = np.array(prepare(data, pool_size, "all", seed, "given").votes)
@@ -93,9 +93,9 @@ def goals(data, pool_size):
 
 
 def split(data, pool_size, number, *, name="quorate", share=0.5, orderings=ORDERINGS, wanted=None, partly=None):
-    """One split: every goal, or those `wanted` by place, chosen on the pilot, measured on the rest.
+    """One split: every goal, or those with the indices `wanted`, chosen on the pilot, measured on the rest.
 
-    Goals too are the pilot's: nothing is taken from the other half. `partly`: thin the pilot first, and treat it so.
+    Goals also come from the pilot only. `partly`: thin the pilot first, and how to treat it then.
     """
     rows = stream(number, "plan-split").permutation(data.num_items)
     cut = round(share * data.num_items)
@@ -108,7 +108,7 @@ def split(data, pool_size, number, *, name="quorate", share=0.5, orderings=ORDER
     for place, goal in enumerate(goals(seen, pool_size)):
         if wanted is not None and place not in wanted:
             continue
-        found, advice = advised(found, goal, draws=DRAWS)  # settings added for one goal stay: they cost time
+        found, advice = advised(found, goal, draws=DRAWS)  # settings added for one goal are reused for the next
         run = simulate(rest, advice.setting.method, pool_size=pool_size, model="all", seed=5000 + number)
         votes, errors = advice.votes.interval(LEVEL), advice.errors.interval(LEVEL)
         got = run.error_rate if goal.kind == "target-error" else run.mean_cost
@@ -142,7 +142,7 @@ def main():
     parser.add_argument("--thinned", choices=("complete", "own-pool", "drop"), help="thin the pilot; how it is treated")
     chosen = parser.parse_args()
     if "QUORATE_DATA" not in os.environ:
-        sys.exit("QUORATE_DATA is not set: it must name the folder of the real data sets")
+        sys.exit("set QUORATE_DATA to the folder of the real data sets")
     folder, began = Path(os.environ["QUORATE_DATA"]), time.monotonic()
     sets = [each for each in SETS[: 4 if chosen.quick else None] if chosen.only in ("", each[0])]
     splits = 6 if chosen.quick else chosen.splits

@@ -1,4 +1,4 @@
-"""A measured row, and the table and the JSON made of rows. Called by run.py."""
+"""A measured row, and the table and JSON of rows. Called by run.py."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from common import machine
 
 @dataclass
 class Row:
-    """One comparison. `ratio` is theirs / ours where we must be faster, ours / theirs where we may be slower.
+    """One comparison. `ratio` is theirs / ours if we must be faster, ours / theirs if we may be slower.
 
     `met` None: nothing is required. `gates`: a miss makes the run fail.
     """
@@ -40,13 +40,13 @@ class Row:
         return self
 
     def at_most(self, times: float, *, excuse: bool = False, text: str = "") -> Row:
-        """We may be this many times slower; or slower still with an excuse, which `text` explains."""
+        """We may be this many times slower, or more with an excuse, which `text` explains."""
         self.ratio = self.ours / self.theirs
         self.required, self.met = f"at most {times:g}x{text}", self.ratio <= times or excuse
         return self
 
-    def told(self) -> Row:
-        """Nothing is required of our cost in units of theirs."""
+    def informative(self) -> Row:
+        """No limit on the ratio ours / theirs."""
         self.ratio = None if self.ours is None or self.theirs is None else self.ours / self.theirs
         self.gates = False
         return self
@@ -69,7 +69,7 @@ def show(rows: list[Row]) -> None:
 
 
 def as_json(rows: list[Row], *, quick: bool, took: float) -> str:
-    """Rows and what they depend on."""
+    """The rows, with the machine and the versions."""
     content = {"machine": machine(), "quick": quick, "seconds": took, "rows": [asdict(row) for row in rows]}
     return json.dumps(content, indent=2, default=float)
 

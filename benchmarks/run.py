@@ -1,6 +1,6 @@
-"""How fast quorate is, as ratios within one run. Run by `make bench`.
+"""The speed of quorate, as ratios within one run. Run by `make bench`.
 
-Every figure is the median of runs that alternate with what they are compared to, in one thread. Exits 1 if a required
+Every figure is the median of runs that alternate with what they are compared with, in one thread. Exits 1 if a required
 ratio is missed. Set QUORATE_DATA to the folder with imagenet16h_shift.npz and cifar10h.npz to time on the real streams;
 without it, synthetic look-alikes are used, and the table says so.
 """
@@ -33,7 +33,7 @@ Step = tuple[str, Callable[[], Row | list[Row]]]
 
 
 def steps(*, quick: bool) -> list[Step]:
-    """What is measured, in order; quick: the same on a scale that proves nothing but that it runs."""
+    """The measurements, in order; quick: tiny inputs, only to test that everything runs."""
     batch, part, rounds = (60, 20, 1) if quick else (10_000, 500, 5)
     return [
         ("plurality_infinite", lambda: infinite_rows(batch=batch, part=part, rounds=rounds)),

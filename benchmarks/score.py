@@ -3,8 +3,8 @@
 Makes Parquet files of predictions and of counts (K = 10) in a temporary folder, scores each in a fresh process, and
 prints items per second of processor time, from reading to the written file, and the peak memory. Exits 1 if InfExp
 falls below FEWEST items per second, the time per item grows by more than MOST_GROWTH from the smallest to the largest
-file, or the peak by more than MOST_MORE from the second largest. Last come long votes in random order, which are held
-in memory: how many bytes each takes.
+file, or the peak by more than MOST_MORE from the second largest. Finally measures the memory per vote of long votes in
+random order, which are kept in memory.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from common import np, resident  # NumPy by way of common, which sets one thread first
+from common import np, resident  # NumPy from common, which first sets one thread
 from quorate import PriorParams, method
 from quorate.rng import stream
 from quorate.workflows.params_file import read_params, write_params
@@ -32,7 +32,7 @@ CASES = (("infexp", 10), ("infexp", 50), ("finexp", 10), ("quorate", 10), ("quor
 
 
 def make(folder: Path, num_items: int, *, seed: int) -> None:
-    """Predictions that are right in three cases of four or so, and three votes on each item, in blocks."""
+    """Write predictions that are right in about three of four cases, and three votes on each item, in blocks."""
     rng = stream(seed, "score", num_items)
     kinds = {"probs": pa.float64(), "votes": pa.int64()}
     schemas = {
@@ -51,7 +51,7 @@ def make(folder: Path, num_items: int, *, seed: int) -> None:
 
 
 def make_long(folder: Path, num_items: int, *, seed: int) -> None:
-    """The same votes, a row each, in random order."""
+    """Write the same votes, one row each, in random order."""
     counts = pq.read_table(folder / f"votes-{num_items}.parquet")
     table = np.column_stack([counts[name].to_numpy() for name in CLASSES])
     row, label = np.nonzero(table)
@@ -67,7 +67,7 @@ def make_long(folder: Path, num_items: int, *, seed: int) -> None:
 
 
 def learned(folder: Path, name: str, pool_size: int) -> Path:
-    """Parameters as they are after some hundred items."""
+    """Parameters as learned after a few hundred items."""
     params = PriorParams(6.0, 0.1, np.full(len(CLASSES), 0.8))
     return write_params(
         folder / f"{name}-{pool_size}.json", params, classes=CLASSES, models=("net",), method=method(name),
@@ -79,7 +79,7 @@ def score_here(folder: Path, params: Path, num_items: int, votes: str) -> None:
     """Score one file in this process; print processor seconds, peak bytes and the share that asks."""
     out = folder / "scores.parquet"
     small = np.full((2, len(CLASSES)), 0.1)
-    score(read_params(params), small, out=folder / "warm.parquet")  # loads the kernels, which were compiled before
+    score(read_params(params), small, out=folder / "warm.parquet")  # loads the compiled kernels
     cpu = time.process_time()
     found = score(params, folder / f"probs-{num_items}.parquet", votes=folder / f"{votes}-{num_items}.parquet", out=out)
     cpu = time.process_time() - cpu
@@ -115,7 +115,7 @@ def main() -> None:
         for num_items in options.items:
             make(folder, num_items, seed=5)
         files = {case: learned(folder, *case) for case in CASES}
-        for path in files.values():  # compiled here, so that no process that is timed compiles
+        for path in files.values():  # compile before the timed processes start
             score(path, np.full((2, len(CLASSES)), 0.1), out=folder / "warm.parquet")
         first = [measured(folder, files[CASES[0]], num_items) for num_items in options.items]
         for case in CASES[1:]:

@@ -1,9 +1,9 @@
-"""How many votes the service takes, and how long voters wait, as ratios to bare inserts. Run by `make bench-service`.
+"""Votes per second and waiting times of the service, relative to bare inserts. Run by `make bench-service`.
 
-50 voters at once on this machine's loopback, a project of 100,000 items and one of 1,000, SQLite and PostgreSQL, one
-and two workers. Server, database and voters share the cores. Exits 1 if PostgreSQL takes fewer votes than a quarter of
-the durable inserts a program makes one after another, if the next item takes longer among more items, if a request is
-refused, or, with --million, if memory grows. What many connections insert at once is printed beside it.
+50 concurrent voters on this machine's loopback, a project of 100,000 items and one of 1,000, SQLite and PostgreSQL, one
+and two workers. Server, database and voters share the cores. Exits 1 if PostgreSQL handles fewer votes than a quarter
+of the durable inserts of a single connection, if the next item takes longer among more items, if a request is refused,
+or, with --million, if memory grows. The inserts of many connections are printed too.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ MODES = ("page", "apart", "people")
 
 
 def main() -> int:
-    """Measure what was asked for, print it, say whether it is good enough."""
+    """Run the selected measurements, print them, and return 1 if a requirement is missed."""
     options = _options()
-    told: dict[str, Any] = {
+    results: dict[str, Any] = {
         "machine": machine(),
         "quick": options.quick,
         "cells": [],
@@ -46,19 +46,19 @@ def main() -> int:
         with scratch() as folder, _database(name, folder, options.postgresql) as (where, pid):
             if options.fast_path:
                 place = furnish(new_database(where, "fast"), num_items=options.items, num_voters=options.voters)
-                told["fast"].append({"database": name, **_fast_path(place, options)})
+                results["fast"].append({"database": name, **_fast_path(place, options)})
             elif options.closed:
                 rows = beside_closed(new_database(where, "closed"), steps=CLOSED)
-                told["million"].append({"database": name, "rows": rows, "growth": growth(rows)})
+                results["million"].append({"database": name, "rows": rows, "growth": growth(rows)})
             elif options.million:
                 rows = million(new_database(where, "million"), votes=options.million, every=options.every)
-                told["million"].append({"database": name, "rows": rows, "growth": growth(rows)})
+                results["million"].append({"database": name, "rows": rows, "growth": growth(rows)})
             else:
-                _measure(name, where, pid, options, told)
-    _show(told, options)
+                _measure(name, where, pid, options, results)
+    _show(results, options)
     if options.json:
-        Path(options.json).write_text(json.dumps(told, indent=1), encoding="utf-8")
-    missed = _missed(told)
+        Path(options.json).write_text(json.dumps(results, indent=1), encoding="utf-8")
+    missed = _missed(results)
     for line in missed:
         print(f"missed: {line}")
     return 0 if options.quick or not missed else 1
@@ -71,16 +71,16 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--items", type=int, default=100_000)
     parser.add_argument("--few-items", type=int, default=1000)
     parser.add_argument("--voters", type=int, default=50)
-    parser.add_argument("--seconds", type=float, default=20.0, help="of every load")
-    parser.add_argument("--bare-seconds", type=float, default=5.0, help="of every run of bare inserts")
-    parser.add_argument("--postgresql", metavar="URL", help="a server of yours instead of a private one")
+    parser.add_argument("--seconds", type=float, default=20.0, help="duration of every load")
+    parser.add_argument("--bare-seconds", type=float, default=5.0, help="duration of every run of bare inserts")
+    parser.add_argument("--postgresql", metavar="URL", help="an existing server instead of a private one")
     parser.add_argument("--million", type=int, nargs="?", const=1_000_000, metavar="VOTES", help="only memory")
-    parser.add_argument("--closed", action="store_true", help="only memory, beside the closed items of a million votes")
+    parser.add_argument("--closed", action="store_true", help="only memory, with the closed items of a million votes")
     parser.add_argument(
-        "--fast-path", action="store_true", help="only what api/fast_path.py saves, on and off in turns"
+        "--fast-path", action="store_true", help="only the effect of api/fast_path.py, alternating on and off"
     )
     parser.add_argument("--json", metavar="FILE")
-    parser.add_argument("--quick", action="store_true", help="a few seconds, to see that it runs")
+    parser.add_argument("--quick", action="store_true", help="a few seconds, to test that it runs")
     options = parser.parse_args()
     if options.quick:
         options.items, options.few_items, options.voters, options.seconds, options.bare_seconds = 300, 100, 5, 0.7, 0.3
@@ -91,7 +91,7 @@ def _options() -> argparse.Namespace:
 
 @contextlib.contextmanager
 def _database(name: str, folder: Path, given: str | None) -> Iterator[tuple[str, int | None]]:
-    """Where databases can be made, and the process id of the server if there is one of ours."""
+    """Where databases can be created, and the process id of the private server if there is one."""
     if name == "sqlite":
         yield str(folder), None
     elif given is not None:
@@ -101,21 +101,21 @@ def _database(name: str, folder: Path, given: str | None) -> Iterator[tuple[str,
             yield url, pid
 
 
-def _measure(name: str, where: str, pid: int | None, options: argparse.Namespace, told: dict[str, Any]) -> None:
+def _measure(name: str, where: str, pid: int | None, options: argparse.Namespace, results: dict[str, Any]) -> None:
     say(f"{name}: making {options.items:,} items")
     many = furnish(new_database(where, "many"), num_items=options.items, num_voters=options.voters)
     for workers in options.workers:
         say(f"{name}: {workers} worker(s)")
-        told["cells"].append(_cell(name, where, many, workers, pid, options))
+        results["cells"].append(_cell(name, where, many, workers, pid, options))
     few = furnish(new_database(where, "few"), num_items=options.few_items, num_voters=options.voters)
     say(f"{name}: {options.few_items:,} items beside {options.items:,}")
-    told["growth"].append(_growth(name, few, many, options))
+    results["growth"].append(_growth(name, few, many, options))
 
 
 def _cell(
     name: str, where: str, place: Place, workers: int, pid: int | None, options: argparse.Namespace
 ) -> dict[str, Any]:
-    """Bare inserts, the voters in every mode, bare inserts."""
+    """Measure bare inserts, the voters in every mode, and bare inserts again."""
     inserts = {"workers": workers, "seconds": options.bare_seconds}
     server = Server(place.url, workers)
     try:
@@ -134,7 +134,7 @@ def _cell(
 
 
 def _growth(name: str, few: Place, many: Place, options: argparse.Namespace) -> dict[str, Any]:
-    """The next item's time in a small and in a large project, in turns; voters think, so that nobody waits in line."""
+    """The next item's time in a small and a large project, alternating; voters pause, so that there is no queue."""
     servers = [Server(place.url, 1) for place in (few, many)]
     p50s: list[list[float]] = [[], []]
     try:
@@ -150,7 +150,7 @@ def _growth(name: str, few: Place, many: Place, options: argparse.Namespace) -> 
 
 
 def _fast_path(place: Place, options: argparse.Namespace) -> dict[str, Any]:
-    """Votes a second and CPU a vote with and without the fast path, in turns, so that both meet the same noise."""
+    """Votes per second and CPU per vote with and without the fast path, alternating."""
     servers = {is_on: Server(place.url, 1, fast_path=is_on) for is_on in (True, False)}
     found: dict[bool, list[Any]] = {True: [], False: []}
     try:
@@ -171,57 +171,57 @@ def _fast_path(place: Place, options: argparse.Namespace) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _missed(told: dict[str, Any]) -> list[str]:
+def _missed(results: dict[str, Any]) -> list[str]:
     missed = []
-    for cell in told["cells"]:
+    for cell in results["cells"]:
         share = max(each["one"] for each in cell["shares"].values())
         if cell["database"] == "postgresql" and share < LEAST_SHARE:
             missed.append(f"{share:.0%} of bare inserts with {cell['workers']} worker(s); required {LEAST_SHARE:.0%}")
         problems = [each["problems"] for each in cell["loads"] if each["problems"]]
         if problems:
             missed.append(f"{cell['database']}: answers that were no success: {problems}")
-    for each in told["growth"]:
+    for each in results["growth"]:
         if each["ratio"] > MOST_SLOWDOWN:
             missed.append(f"{each['database']}: next item {each['ratio']:.2f} times slower among more items")
-    for each in told["million"]:
+    for each in results["million"]:
         if each["growth"] > MOST_GROWTH:
             missed.append(f"{each['database']}: memory grew to {each['growth']:.2f} times that after a tenth")
     return missed
 
 
-def _show(told: dict[str, Any], options: argparse.Namespace) -> None:
+def _show(results: dict[str, Any], options: argparse.Namespace) -> None:
     console = Console(width=150)
     if options.quick:
         console.print("A quick run: it shows that everything runs; its figures mean nothing.")
-    if told["cells"]:
-        console.print(_loads_table(told, options))
-        console.print(_bare_table(told))
-    for each in told["growth"]:
+    if results["cells"]:
+        console.print(_loads_table(results, options))
+        console.print(_bare_table(results))
+    for each in results["growth"]:
         console.print(
             f"{each['database']}: next item, p50 {each['few']:.1f} ms among {options.few_items:,} items, "
             f"{each['many']:.1f} ms among {options.items:,}: ratio {each['ratio']:.2f} (at most {MOST_SLOWDOWN:g})"
         )
-    for each in told["fast"]:
+    for each in results["fast"]:
         console.print(
             f"{each['database']}: {each['on']:.0f} votes/s with the fast path, {each['off']:.0f} without: ratio "
             f"{each['ratio']:.2f}; CPU {each['cpu_on']:.2f} and {each['cpu_off']:.2f} ms a vote"
         )
-    for each in told["million"]:
+    for each in results["million"]:
         for row in each["rows"]:
             what = f"{row['votes']:>9,} votes" if "votes" in row else f"{row['closed']:>9,} closed items"
             console.print(f"{each['database']}: {what} {row['megabytes']:8.1f} MB")
         console.print(f"{each['database']}: end / after a tenth {each['growth']:.2f} (at most {MOST_GROWTH:g})")
 
 
-def _loads_table(told: dict[str, Any], options: argparse.Namespace) -> Table:
+def _loads_table(results: dict[str, Any], options: argparse.Namespace) -> Table:
     table = Table(
-        title=f"{options.voters} voters at once, {options.items:,} items; all on {told['machine']['cores']} cores"
+        title=f"{options.voters} voters at once, {options.items:,} items; all on {results['machine']['cores']} cores"
     )
     names = ("database", "workers", "voters", "votes/s", "of bare, all", "of bare, one", "next p50/95/99 ms",
              "vote p50/95/99 ms", "CPU ms a vote: workers", "database", "voters", "RSS MB")  # fmt: skip
     for name in names:
         table.add_column(name, justify="left" if name in ("database", "voters") else "right")
-    for cell in told["cells"]:
+    for cell in results["cells"]:
         for each in cell["loads"]:
             share, database = cell["shares"][each["mode"]], each["cpu_database"]
             table.add_row(
@@ -233,11 +233,11 @@ def _loads_table(told: dict[str, Any], options: argparse.Namespace) -> Table:
     return table
 
 
-def _bare_table(told: dict[str, Any]) -> Table:
+def _bare_table(results: dict[str, Any]) -> Table:
     table = Table(title="Bare inserts in the same run: one row of the events table and a commit each, nothing else")
     for name in ("database", "connections", "inserts/s", "before/after", "p50/95/99 ms"):
         table.add_column(name, justify="left" if name == "database" else "right")
-    for cell in told["cells"]:
+    for cell in results["cells"]:
         for key, connections in (("one", 1), ("all", cell["connections"])):
             both = " / ".join(f"{each[key]['per_second']:.0f}" for each in cell["bare"])
             rate, times = cell["bare_per_second"][key], _percentiles(cell["bare"][0][key]["times"])

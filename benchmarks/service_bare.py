@@ -1,8 +1,8 @@
-"""Bare durable inserts: what the database alone can do, with the same driver, table, row size and connections.
+"""Bare durable inserts: the speed of the database alone, with the same driver, table, row size and connections.
 
-One row of the table `events` of a database of its own, made by the same migrations, hence with the same indexes and
-triggers, on the same server or disk; each insert is a transaction that is committed. No SQLAlchemy, no HTTP, nothing is
-read. `processes` processes with `threads` threads each, one connection a thread. Called by `service_load.py`.
+Inserts into the table `events` of a separate database with the same migrations, hence the same indexes and triggers, on
+the same server or disk; each insert is committed. No SQLAlchemy, no HTTP, no reads. `processes` processes with
+`threads` threads each, one connection per thread. Called by `service_load.py`.
 """
 
 from __future__ import annotations

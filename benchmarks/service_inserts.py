@@ -1,7 +1,7 @@
-"""A plan as an argument -> threads that insert one row and commit, again and again; on stdout how long each took.
+"""Takes a plan as an argument; its threads repeatedly insert one row and commit; prints the time of each.
 
-Waits for a line on stdin after it said that it is ready, so that several such processes begin together. Started by
-`service_bare.py`. Uses the database's driver and nothing above it.
+Prints that it is ready, then waits for a line on stdin, so that several processes start together. Started by
+`service_bare.py`. Uses only the database's driver.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import time
 from typing import Any
 
 COLUMNS = ("project_id", "item_id", "seq", "kind", "voter", "request", "time", "body")
-PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "temp_store=MEMORY")  # as the service's own
+PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "temp_store=MEMORY")  # as in the service
 
 
 class Inserter:
@@ -47,7 +47,7 @@ class Inserter:
             seq += 1
             row = ("p_bare", item, seq, "vote", voter, f"{voter}:{seq}", time.time(), self.plan["body"])
             if self.is_sqlite:
-                with self.turn:  # as in the service: writers of a process take turns before SQLite makes them wait
+                with self.turn:  # as in the service: writers of a process take turns, so that SQLite does not block
                     link.execute(self.statement, row)
             else:
                 link.execute(self.statement, row)

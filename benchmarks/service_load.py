@@ -1,6 +1,6 @@
 """One cell of the service's benchmark: a database, a number of workers, a number of items -> rates, times, CPU, memory.
 
-Bare inserts before and after the voters, so that both meet the same noise. Called by `service.py` and by the soak test.
+Bare inserts run before and after the voters, under the same conditions. Called by `service.py` and by the soak test.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from service_bare import bare
 from service_place import CLASSES, Place, Server, cpu_and_memory
 
 VOTERS = Path(__file__).with_name("service_voters.py")
-CONNECTIONS = 2 * POOL  # a worker may hold so many
+CONNECTIONS = 2 * POOL  # largest number of connections of a worker
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Times:
 
 @dataclass(frozen=True)
 class Load:
-    """What 50 voters saw. CPU is milliseconds of user and system time a vote, all processes of each kind together."""
+    """Results of 50 voters. CPU is milliseconds of user and system time per vote, for all processes of each kind."""
 
     mode: str
     votes_per_second: float
@@ -54,16 +54,16 @@ class Load:
 
 
 MODES = {
-    "apart": {"held": 1, "together": False, "think": 0.0},  # next, vote, next, vote: as fast as they can
-    "page": {"held": 2, "together": True, "think": 0.0},  # as the voter's page: a vote's answer holds the next items
-    "people": {"held": 1, "together": False, "think": 1.0},  # each thinks for a second: times nobody waits in line for
+    "apart": {"held": 1, "together": False, "think": 0.0},  # next, vote, next, vote: as fast as possible
+    "page": {"held": 2, "together": True, "think": 0.0},  # like the voter's page: a response has the next items
+    "people": {"held": 1, "together": False, "think": 1.0},  # each pauses for a second: times without a queue
 }
 
 
 def load(
     place: Place, server: Server, mode: str, *, seconds: float, most_votes: int | None = None, database: int | None
 ) -> Load:
-    """Let the place's voters loose on the server. `database`: PostgreSQL's process id, where it is ours."""
+    """Run the voters of the place against the server. `database`: PostgreSQL's process id, if it is private."""
     name = f"{mode}-{server.port}-{_num_events(place.url)}"
     plan = {
         "port": server.port, "project": place.project_id, "keys": place.keys, "classes": CLASSES, "name": name,
@@ -75,34 +75,34 @@ def load(
         [sys.executable, str(VOTERS)], input=json.dumps(plan), stdout=subprocess.PIPE, text=True, check=True
     )
     after = [cpu_and_memory(pid) for pid in watched]
-    told = json.loads(done.stdout)
-    votes = max(1, len(told["times"]["vote"]))
+    seen = json.loads(done.stdout)
+    votes = max(1, len(seen["times"]["vote"]))
     used = [1e3 * (now[0] - then) / votes for now, then in zip(after, before, strict=True)]
     return Load(
         mode=mode,
-        votes_per_second=len(told["times"]["vote"]) / told["seconds"],
-        next=times(told["times"]["next"]),
-        vote=times(told["times"]["vote"]),
-        idle=told["idle"],
-        problems=told["problems"],
+        votes_per_second=len(seen["times"]["vote"]) / seen["seconds"],
+        next=times(seen["times"]["next"]),
+        vote=times(seen["times"]["vote"]),
+        idle=seen["idle"],
+        problems=seen["problems"],
         cpu_workers=used[0],
         cpu_database=used[1] if database is not None else None,
-        cpu_voters=1e3 * told["cpu"] / votes,
+        cpu_voters=1e3 * seen["cpu"] / votes,
         memory=after[0][1],
     )
 
 
 def bare_rates(where: str, *, workers: int, seconds: float, body: str) -> dict[str, Any]:
-    """Bare inserts on one connection, and on as many as the workers may hold."""
-    told = {}
+    """Bare inserts on one connection, and on as many as the workers may use."""
+    rates = {}
     for name, processes, threads in (("one", 1, 1), ("all", workers, CONNECTIONS)):
         taken = bare(where, processes=processes, threads=threads, seconds=seconds, body=body)
-        told[name] = {"per_second": len(taken) / seconds, "times": asdict(times(taken))}
-    return told
+        rates[name] = {"per_second": len(taken) / seconds, "times": asdict(times(taken))}
+    return rates
 
 
 def typical_body(url: str) -> str:
-    """The body of a vote's event, of the usual length; before any vote, of an open event cut to that length."""
+    """The body of a vote event, of the usual length; before any vote, of an open event truncated to that length."""
     store = Store(url)
     with store.read() as connection:
         query = select(events.c.body).where(events.c.kind == "vote").order_by(events.c.id.desc()).limit(1)

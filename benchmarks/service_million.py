@@ -1,7 +1,7 @@
-"""Does a worker's memory grow with the votes it has taken? Run by `python benchmarks/service.py --million`.
+"""Measures whether a worker's memory grows with the votes it has handled: `python benchmarks/service.py --million`.
 
-The votes of 50 voters at once go through `ballots.answer_all` in this process, where requests would bring them: a
-million HTTP requests would take longer and hold nothing more, as the server keeps nothing of a request. The steward
+The votes of 50 concurrent voters are passed to `ballots.answer_all` in this process, as requests would do: a million
+HTTP requests would take longer without using more memory, because the server keeps nothing of a request. The steward
 runs as in a worker.
 """
 
@@ -29,12 +29,12 @@ from service_place import CLASSES, add_batches, new_project
 
 VOTERS = [f"voter-{n}" for n in range(50)]
 COMPILE = "from quorate.compile_kernels import session_calls; [call() for call in session_calls()]"
-AHEAD = 5000  # items that come in when there is nothing left to do
+AHEAD = 5000  # items added when no open items are left
 
 
 def million(url: str, *, votes: int, every: int) -> list[dict[str, Any]]:
     """Resident memory after every `every` votes, and the rate in between."""
-    subprocess.run([sys.executable, "-c", COMPILE], check=True)  # a compiler's memory is not the worker's
+    subprocess.run([sys.executable, "-c", COMPILE], check=True)  # so that the compiler's memory is not measured
     store = Store(url)
     prepare(store)
     projects = Projects(store)
@@ -62,14 +62,14 @@ def million(url: str, *, votes: int, every: int) -> list[dict[str, Any]]:
 
 
 def _call(project_id: str, voter: str, item: str | None, done: int) -> Call:
-    """The vote on what the voter holds, if anything, and a wish for the next item."""
+    """The vote on the voter's item, if any, and a request for the next item."""
     label = "" if item is None else _label(item, done + int(voter[6:]))
     act = None if item is None else Request(project_id, item, voter, "vote", label, f"r{done}")
     return Call(project_id, voter, act, 1, time.time())
 
 
 def _next(call: Call, answer: CallAnswer | Exception | Later) -> str | None:
-    """What the voter holds now; as before, if the call waits for another transaction."""
+    """The voter's item now; unchanged if the call waits for another transaction."""
     if isinstance(answer, Exception):
         raise answer
     if isinstance(answer, Later):
@@ -89,7 +89,7 @@ def _label(item: str, turn: int) -> str:
 
 
 def beside_closed(url: str, *, steps: Sequence[int]) -> list[dict[str, Any]]:
-    """Most memory of a worker that tends a project of so many closed items: what a million votes leave, at once."""
+    """Peak memory of a worker with a project of these numbers of closed items, as a million votes would leave."""
     subprocess.run([sys.executable, "-c", COMPILE], check=True)
     for call in session_calls():
         call()
@@ -111,7 +111,7 @@ def beside_closed(url: str, *, steps: Sequence[int]) -> list[dict[str, Any]]:
 
 
 def _fill(store: Store, project_id: str, start: int, end: int) -> None:
-    """Closed items as votes leave them, one in twenty audited; written straight into the table."""
+    """Write closed items, one in twenty audited, directly into the table."""
     row = {
         "project_id": project_id, "show": "{}", "pool_size": 6, "is_open": False, "is_wanted": False, "slots": 0,
         "to_close": 0, "votes": "[3, 0]", "num_votes": 3, "label": CLASSES[0], "confidence": 0.97, "reason": "rule",
@@ -123,6 +123,6 @@ def _fill(store: Store, project_id: str, start: int, end: int) -> None:
             {"audit": "done", "audit_loss": 0.0} if n % 20 == 0 else {"audit": None, "audit_loss": None}
             for n in numbers
         ]
-        told = [{"name": f"c{n}", "number": n, "closed_event": n} | each for n, each in zip(numbers, seen, strict=True)]
+        rows = [{"name": f"c{n}", "number": n, "closed_event": n} | each for n, each in zip(numbers, seen, strict=True)]
         with store.write() as connection:
-            connection.execute(insert(items), [row | each for each in told])
+            connection.execute(insert(items), [row | each for each in rows])

@@ -1,7 +1,7 @@
-"""Where the service is measured: databases, a project with items and voters, and `quorate serve` as a user starts it.
+"""The setup of the service's benchmarks: databases, a project with items and voters, and `quorate serve`.
 
-Called by `service.py` and `service_million.py`. PostgreSQL is a private server with PostgreSQL's own settings, its data
-beside the SQLite file, or one the caller names.
+Called by `service.py` and `service_million.py`. PostgreSQL is a private server with default settings, with its data
+next to the SQLite file, or an existing one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 
 from common import ROOT, np
 
-sys.path.insert(0, str(ROOT))  # the private PostgreSQL stands beside the tests that use it
+sys.path.insert(0, str(ROOT))  # for the private PostgreSQL, which is in the tests
 
 import psutil
 
@@ -38,8 +38,8 @@ from quorate.service.store.upgrade import prepare
 CLASSES = [f"class-{k}" for k in range(10)]
 POOL_SIZE = 6
 READY_WITHIN = 120.0
-NO_LIMIT = "1000000"  # votes a second of one account: nobody here is a person
-DEFAULTS = {"shared_buffers": "128MB", "max_connections": "100"}  # PostgreSQL's own
+NO_LIMIT = "1000000"  # votes per second of one account: effectively no limit
+DEFAULTS = {"shared_buffers": "128MB", "max_connections": "100"}  # PostgreSQL's defaults
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Place:
 
 @contextlib.contextmanager
 def scratch() -> Iterator[Path]:
-    """A folder for databases that also PostgreSQL's own user may enter."""
+    """A folder for databases that PostgreSQL's user may also access."""
     folder = Path(tempfile.mkdtemp(prefix="quorate-bench-"))
     folder.chmod(0o755)
     try:
@@ -82,7 +82,7 @@ def postgresql(folder: Path) -> Iterator[tuple[str, int]]:
 
 
 def new_database(url: str, name: str) -> str:
-    """The URL of an empty database: beside `url` on a PostgreSQL server, a file in the folder `url` otherwise."""
+    """The URL of an empty database: on the PostgreSQL server of `url`, otherwise a file in the folder `url`."""
     if "://" not in url:
         return str(Path(url) / f"{name}.db")
     store = Store(url)
@@ -94,7 +94,7 @@ def new_database(url: str, name: str) -> str:
 
 
 def furnish(url: str, *, num_items: int, num_voters: int) -> Place:
-    """A project of `num_items` open items, made through the library, and a key for each voter."""
+    """A project of `num_items` open items, created through the library, and a key for each voter."""
     store = Store(url)
     prepare(store)
     projects, now = Projects(store), time.time()
@@ -112,19 +112,19 @@ def furnish(url: str, *, num_items: int, num_voters: int) -> Place:
 
 
 def new_project(projects: Projects) -> str:
-    """A project with default settings, but for its classes and its pool."""
+    """A project with default settings except for its classes and its pool."""
     return projects.create("load", ProjectSettings(classes=CLASSES, pool_size=POOL_SIZE), now=time.time()).id
 
 
 def add_batches(projects: Projects, project_id: str, *, start: int, count: int) -> None:
-    """Items number `start` and on."""
+    """Add `count` items, numbered from `start`."""
     for first in range(start, start + count, MOST_ITEMS):
         batch = _batch(first, min(MOST_ITEMS, start + count - first))
         add_items(projects, project_id, batch, now=time.time())
 
 
 def _batch(start: int, count: int) -> list[NewItem]:
-    """Items of a classifier that is unsure: two or three votes each."""
+    """Items with uncertain predictions: two or three votes each."""
     probs = np.random.default_rng(start).dirichlet(np.full(len(CLASSES), 0.3), size=count).round(4) + 1e-4
     probs /= probs.sum(axis=1, keepdims=True)
     show = "A sentence such as an expert may have to judge, with a number: {}."
@@ -134,14 +134,14 @@ def _batch(start: int, count: int) -> list[NewItem]:
 
 
 def _tidy(store: Store) -> None:
-    """What the database does by itself within minutes of a bulk load: statistics of what was filled."""
+    """Update the database's statistics, which it does by itself within minutes of a bulk load."""
     filled = ("items", "events", "accounts", "memberships", "api_keys")
     with store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.exec_driver_sql("ANALYZE" if store.is_sqlite else f"VACUUM ANALYZE {', '.join(filled)}")
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """An unused port."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])
@@ -178,7 +178,7 @@ class Server:
             return False
 
     def stop(self) -> None:
-        """End it with its workers."""
+        """Stop the server and its workers."""
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGTERM)
             try:
@@ -189,7 +189,7 @@ class Server:
 
 
 def cpu_and_memory(pid: int) -> tuple[float, int]:
-    """CPU seconds, of those that ended too, and resident bytes of a process and all below it."""
+    """CPU seconds (also of ended children) and resident bytes of a process and its children."""
     processes = [psutil.Process(pid)]
     processes += processes[0].children(recursive=True)
     used, resident = 0.0, 0

@@ -1,7 +1,7 @@
-"""A plan on stdin -> voters who ask for items and vote, and on stdout how long each request took. A process of its own.
+"""Takes a plan on stdin; runs voters who ask for items and vote; prints the time of each request. A separate process.
 
-Server, database and voters share the machine's cores, so this one is as cheap as Python allows: one thread, plain
-sockets kept open, no HTTP library. Started by `service_load.py`; never sends to anything but this machine.
+Server, database and voters share the machine's cores, so this process is as cheap as possible: one thread, open
+sockets, no HTTP library. Started by `service_load.py`; connects only to this machine.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-PATIENCE = 60.0  # seconds without any answer after which something is wrong
+PATIENCE = 60.0  # seconds without any answer before giving up
 IDLE = 0.05  # seconds until a voter without an item asks again
 
 
 @dataclass
 class Voter:
-    """One person at one connection, who does one thing at a time."""
+    """One person with one connection and one request at a time."""
 
     number: int
     key: str
@@ -36,7 +36,7 @@ class Voter:
 
 
 class Crowd:
-    """All voters, until the time is over or `most_votes` are acknowledged."""
+    """All voters, until the time is up or `most_votes` are acknowledged."""
 
     def __init__(self, plan: dict[str, Any]) -> None:
         self.plan = plan
@@ -44,7 +44,7 @@ class Crowd:
         self.problems: dict[str, int] = {}
         self.idle = 0  # answers without an item
         self.selector = selectors.DefaultSelector()
-        self.due: list[tuple[float, int]] = []  # who thinks until when
+        self.due: list[tuple[float, int]] = []  # end of the pause, and voter
         self.voters = [self._join(number, key) for number, key in enumerate(plan["keys"])]
 
     def _join(self, number: int, key: str) -> Voter:
@@ -55,7 +55,7 @@ class Crowd:
         return voter
 
     def run(self) -> dict[str, Any]:
-        """Everybody at once; what they saw."""
+        """Run all voters concurrently; returns their results."""
         begin = time.perf_counter()
         end, most = begin + self.plan["seconds"], self.plan["most_votes"] or sys.maxsize
         for voter in self.voters:
@@ -96,7 +96,7 @@ class Crowd:
         voter.link.sendall((head + content).encode())
 
     def _hear(self, voter: Voter) -> None:
-        """One answer, once it is complete."""
+        """Handle one answer, once it is complete."""
         part = voter.link.recv(65536)
         if not part:
             raise ConnectionError("the server closed a connection")

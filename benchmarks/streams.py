@@ -15,7 +15,7 @@ POOL, WINDOW, EVERY, SAMPLES = 6, 500, 20, 1000
 
 
 def refit_row(*, count: int, steps: int, rounds: int) -> Row:
-    """A warm refit against 1000 steps of Adam on the same objective."""
+    """A warm refit, compared with 1000 steps of Adam on the same objective."""
     dataset, source = data_set(SHIFT)
     refits = warm_refits(dataset, "infexp", pool_size=POOL, window=WINDOW, count=count)
 
@@ -25,7 +25,7 @@ def refit_row(*, count: int, steps: int, rounds: int) -> Row:
         )
 
     ours, theirs = 0.0, 0.0
-    for each in refits:  # window by window, so that the two take turns often
+    for each in refits:  # window by window, so that the two alternate often
         own, other = alternate((each.run, 10), (lambda each=each: adam(each), 1), rounds=rounds)
         ours += median(own)
         theirs += median(other)
@@ -33,7 +33,7 @@ def refit_row(*, count: int, steps: int, rounds: int) -> Row:
     return Row(
         "warm_refit", f"warm refit, window {WINDOW}, K={dataset.num_classes}",
         "1000 Adam steps on the same objective, NumPy",
-        f"{source}: {count} windows that infexp met, started where its last refit ended, {EVERY} items before",
+        f"{source}: {count} windows of infexp, started from its last refit, {EVERY} items before",
         ours / count, theirs / count * 1000 / steps, note=note,
     ).at_least(200)  # fmt: skip
 
@@ -63,10 +63,10 @@ def infexp_row(*, items: int, rounds: int) -> Row:
 
 
 def finexp_row(*, refits: int, samples: int, decisions: int, rounds: int) -> Row:
-    """FinExp over the stream. The published one takes minutes a run: its decisions and refits are sampled.
+    """FinExp over the stream. The published one takes minutes per run, so its decisions and refits are sampled.
 
-    Every refit timed is complete (importance samples drawn, Adam until its early stop) and starts from the optimum
-    of the refit before; the time of the others is taken as proportional to the items in their window.
+    Every timed refit is complete (importance samples drawn, Adam until its early stop) and starts from the optimum of
+    the previous refit; the time of the others is assumed proportional to the items in their window.
     """
     dataset, source = data_set(SHIFT)
     run = simulate(dataset, "finexp", pool_size=POOL, seed=0)
@@ -74,13 +74,13 @@ def finexp_row(*, refits: int, samples: int, decisions: int, rounds: int) -> Row
     rng = np.random.default_rng(0)
     ours = [seconds(lambda: _simulate(dataset, "finexp", EVERY))]
     per_row = []
-    published = method("finexp", hyperprior="paper")  # learned under the hyperprior the published refits start from
+    published = method("finexp", hyperprior="paper")  # the hyperprior of the published refits
     for each in warm_refits(dataset, published, pool_size=POOL, window=WINDOW, count=refits):
         per_row.append(seconds(lambda each=each: _published_refit(each, samples, rng)) / len(each.votes))
         ours += [seconds(lambda: _simulate(dataset, "finexp", EVERY)) for _ in range(rounds)]
     windows = [min(int((run.costs[: at + 1] > 0).sum()), WINDOW) for at, _ in run.trace]
     learning = median(per_row) * SAMPLES / samples * sum(windows)
-    asked = np.repeat(np.arange(dataset.num_items), run.costs)  # an open pool was looked at before each vote
+    asked = np.repeat(np.arange(dataset.num_items), run.costs)  # there was a decision before each vote
     chosen = rng.choice(asked, size=decisions)
     deciding = seconds(lambda: [_published_decision(stream, run, int(t), rng) for t in chosen]) / decisions * len(asked)
     return Row(
@@ -94,7 +94,7 @@ def finexp_row(*, refits: int, samples: int, decisions: int, rounds: int) -> Row
 
 
 def eager_rows(*, count: int, rounds: int) -> list[Row]:
-    """A refit after every item against one every 20."""
+    """A refit after every item, compared with one every 20."""
     dataset, source = data_set(SHIFT)
     rows = []
     for name in ("finexp", "quorate"):

@@ -1,8 +1,8 @@
-"""How much memory and time reading ten million votes takes. Makes long CSV and Parquet files in a temporary folder.
+"""Memory and time of reading ten million votes, from long CSV and Parquet files in a temporary folder.
 
 Each file is read and joined in a fresh process with `quorate.tables`; prints peak memory, rows per second of wall clock
-and of processor time, and the growth from the small file to the large one. Exits 1 if a large one passes MOST_BYTES or
-falls below FEWEST_ROWS rows per second of processor time, which other work on the machine disturbs least.
+and of processor time, and the growth from the small file to the large one. Exits 1 if a large one exceeds MOST_BYTES or
+falls below FEWEST_ROWS rows per second of processor time, which depends least on other work on the machine.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
 
-from common import np, resident  # NumPy by way of common, which sets one thread first
+from common import np, resident  # NumPy from common, which first sets one thread
 from quorate.rng import stream
 from quorate.tables import join, read_votes
 
@@ -27,7 +27,7 @@ VOTES_PER_ITEM, WORKERS, CLASSES, BLOCK = 10, 20_000, 10, 500_000
 
 
 def make(folder: Path, num_rows: int, *, seed: int) -> list[Path]:
-    """A CSV and a Parquet file of the same votes, in random order, with times that rise."""
+    """Write a CSV and a Parquet file of the same votes, in random order, with increasing times."""
     paths = [folder / f"votes-{num_rows}.csv", folder / f"votes-{num_rows}.parquet"]
     schema = pa.schema(
         [(name, pa.string()) for name in ("task", "worker", "label")] + [("timestamp", pa.timestamp("s"))]
@@ -52,12 +52,12 @@ def make(folder: Path, num_rows: int, *, seed: int) -> list[Path]:
 
 def read_here(path: Path) -> None:
     """Read and join one file in this process; print wall and processor seconds, peak bytes, votes, items, rejects."""
-    told = []
+    shares = []
     wall, cpu = time.perf_counter(), time.process_time()
-    votes = read_votes(path, progress=lambda done, total, what: told.append(done / total))
+    votes = read_votes(path, progress=lambda done, total, what: shares.append(done / total))
     joined = join(votes)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    if told != sorted(told) or told[-1] != 1:
+    if shares != sorted(shares) or shares[-1] != 1:
         raise SystemExit("progress did not rise to the end")
     print(wall, cpu, resident()[1], joined.num_votes, joined.num_items, votes.report.num_set_aside)
 

@@ -1,7 +1,7 @@
-"""What every test shares: a place of its own for each parallel worker, and where the real data lies.
+"""Shared by all tests: a separate kernel cache for each parallel worker, and the folder of the real data.
 
-`make test` runs pytest on several workers. Each computes on one thread and keeps its own compiled kernels, begun
-from those `make kernels` left: numba's cache on disk may mix up two processes that compile one function at once.
+`make test` runs pytest on several workers. Each uses one thread and its own copy of the compiled kernels from
+`make kernels`, because numba's cache on disk may fail if two processes compile the same function.
 """
 
 import os
@@ -17,7 +17,7 @@ KERNELS = Path(__file__).resolve().parents[1] / ".kernels"
 
 
 def _settle_worker(worker: str) -> None:
-    """Threads and kernel cache of one worker; before numpy and numba are imported, which read this once."""
+    """Set threads and kernel cache of one worker, before numpy and numba are imported."""
     for name in ONE_THREAD:
         os.environ.setdefault(name, "1")
     if "NUMBA_CACHE_DIR" not in os.environ:
@@ -26,7 +26,7 @@ def _settle_worker(worker: str) -> None:
 
 
 def _begin_from(made: Path, own: Path) -> None:
-    """Copy what was compiled since the worker's own copy; an index (.nbi) goes with its machine code (.nbc) or not."""
+    """Copy kernels compiled since the worker's own copy; an index (.nbi) only together with its code (.nbc)."""
     for index in made.rglob("*.nbi"):
         folder = own / index.parent.relative_to(made)
         mine = folder / index.name
@@ -37,7 +37,7 @@ def _begin_from(made: Path, own: Path) -> None:
             shutil.copy2(file, folder / file.name)
 
 
-# whose tests are traced for coverage, as the Makefile's CORE, which is reported; all others run untraced, sooner
+# folders whose tests are traced for coverage, like CORE in the Makefile; all others run untraced, which is faster
 TRACED = {
     "prior", "posterior", "learning", "decision", "session", "streams", "methods", "audit", "densities", "validate",
     "rng",
@@ -45,7 +45,7 @@ TRACED = {
 
 
 def pytest_configure(config):
-    """Let a worker have one tracer: it begins with that of a lone pytest, which would go on whenever its own pauses."""
+    """Make a worker use one tracer: it inherits that of a single pytest, which would resume when its own pauses."""
     plugin = config.pluginmanager.getplugin("_cov")
     if os.environ.get("PYTEST_XDIST_WORKER") and plugin is not None and plugin.cov_controller is not None:
         plugin.cov_controller.pause()
@@ -53,12 +53,12 @@ def pytest_configure(config):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
-    """Trace the tests of the core alone: a tracer costs a third of the time of whatever runs."""
+    """Trace only the tests of the core, because a tracer costs a third of the time."""
     plugin = item.config.pluginmanager.getplugin("_cov")
     path = [part.removeprefix("test_").removesuffix(".py") for part in item.path.parts]
     if plugin is None or plugin.cov_controller is None or not TRACED.isdisjoint(path):
         return (yield)
-    if item.get_closest_marker("no_cover"):  # the plugin pauses; to go on twice would start a second tracer
+    if item.get_closest_marker("no_cover"):  # the plugin is paused; resuming twice would start a second tracer
         return (yield)
     plugin.cov_controller.pause()
     try:
@@ -69,13 +69,13 @@ def pytest_runtest_protocol(item):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file():
-    """No examples are looked for in tests: there are none, and looking through every name takes seconds."""
+    """Do not collect doctests in tests: there are none, and searching takes seconds."""
     found = yield
     return [each for each in found if not isinstance(each, DoctestModule)]
 
 
 def in_memory() -> Path | None:
-    """A folder in memory, if there is room: processes are killed here, not the machine, so nobody waits for a disk."""
+    """A folder in memory, if there is space: tests kill processes, not the machine, so no disk is needed."""
     folder = Path("/dev/shm")
     return folder if os.access(folder, os.W_OK) and shutil.disk_usage(folder).free > 2**30 else None
 
@@ -89,7 +89,7 @@ if in_memory():
 
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
-    """Folder of the real data sets; tests that need it skip, saying what is missing."""
+    """Folder of the real data sets; tests that need it are skipped if it is missing."""
     folder = os.environ.get("QUORATE_DATA")
     if not folder:
         pytest.skip("QUORATE_DATA is not set: it must name the folder with imagenet16h_shift.npz and the other sets")
@@ -103,7 +103,7 @@ _began = pytest.StashKey[float]()
 
 
 def _cpu() -> float:
-    """Seconds of processors that this process, and those it waited for, have taken."""
+    """CPU seconds of this process and of the children it has waited for."""
     return sum(os.times()[:4])
 
 
@@ -113,7 +113,7 @@ def pytest_runtest_setup(item):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
-    """The report of a test's end says what the test took, whatever else ran beside it."""
+    """Add the test's CPU seconds to its report."""
     report = yield
     if call.when == "teardown" and _began in item.stash:
         report.user_properties.append((CPU, _cpu() - item.stash[_began]))
@@ -121,7 +121,7 @@ def pytest_runtest_makereport(item, call):
 
 
 def _tell_cpu(terminalreporter):
-    """Seconds of processors by folder, so that a slow folder is seen on a busy machine, too."""
+    """Print CPU seconds by folder, so that a slow folder is visible on a busy machine too."""
     taken = Counter()
     for report in terminalreporter.getreports(""):
         folder = "/".join(Path(report.nodeid.split("::")[0]).parts[:2])

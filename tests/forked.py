@@ -1,6 +1,6 @@
 """`quorate serve`, forked from a process that has imported and compiled everything: it is ready within a second.
 
-For tests of what a running server does. How one starts is tested with a process of its own (`tests/cli/serving.py`).
+For tests of a running server. Starting one is tested with a separate process (`tests/cli/serving.py`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ CONTEXT.set_forkserver_preload(["tests.forked_imports"])
 
 
 class Forked:
-    """The command line `quorate ...` in a process group of its own, with the methods of `subprocess.Popen` it needs."""
+    """The command line `quorate ...` in its own process group, with the methods of `subprocess.Popen` it needs."""
 
     def __init__(
         self, arguments: Sequence[str], *, log: str, environment: Mapping[str, str], folder: str | None = None

@@ -1,8 +1,8 @@
-"""Slow, obvious versions of FinExp: who wins a pool of which some votes are still to come.
+"""Slow, obvious versions of FinExp: who wins a pool with missing votes.
 
-`by_enumeration` walks every possible histogram in exact fractions. `by_counting_ties` serves larger pools: extended
-precision, every term positive, one polynomial for each number of tied classes; no shortcut of the package is used
-(no quadrature, no tilt by class, no merged classes, no levels left out, no leave-one-out by halves).
+`by_enumeration` enumerates every possible histogram in exact fractions. `by_counting_ties` is for larger pools:
+extended precision, positive terms only, one polynomial for each number of tied classes; without the shortcuts of the
+package (no quadrature, no tilt by class, no merged classes, no skipped levels, no leave-one-out by halves).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 P(k) = int g_k(t) prod_{j != k} G_j(t) dt in t = log x. Every G_j starts from its power series and is carried from
 node to node by Gauss-Legendre over the gap between them. Classes of equal beta are computed once, so K = 1000 is
-affordable when few values differ. Each answer is checked against the one thing known beforehand: it sums to 1.
+affordable if there are few distinct values. Each answer is checked to sum to 1.
 """
 
 import math
@@ -48,7 +48,7 @@ def _far(shape):
 
 
 def _bracket(shapes, counts):
-    """Where the maximum lies but for 1e-19, or where powers rule (x < e^-60)."""
+    """The range of the maximum up to 1e-19, or where the power law holds (x < e^-60)."""
     top, total = float(max(shapes)), float(sum(b * m for b, m in zip(shapes, counts, strict=True)))
     log_factorials = float(sum(mp.loggamma(b + 1) * m for b, m in zip(shapes, counts, strict=True)))
     low, high = -60.0 / top - 2.0, 0.0  # bisect the Chernoff bound P(Gamma(b) < b e^s) < exp(-b (e^s - 1 - s))

@@ -1,4 +1,4 @@
-"""The expected gain of more votes, word for word: every sequence of votes, no grouping, no ranks, no weights."""
+"""The expected gain of more votes by its definition: every sequence of votes, no grouping, no ranks, no weights."""
 
 from functools import cache
 from itertools import product
@@ -24,7 +24,7 @@ def winners(alpha, votes, remaining):
 
 
 def worth(probs, costs):
-    """What the best answer is worth: its probability, or minus what it costs on average."""
+    """The value of the best answer: its probability, or minus its expected cost."""
     return probs.max() if costs is None else -(probs @ costs).min()
 
 

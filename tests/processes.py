@@ -1,4 +1,4 @@
-"""What a test of a running process needs: a free port, and to wait for what it asserts, not for a time."""
+"""Helpers for tests of running processes: a free port, and waiting for a condition instead of a fixed time."""
 
 import random
 import socket
@@ -10,7 +10,7 @@ LISTENING = range(15_000, 32_000)  # below those that systems give to whoever co
 
 
 def free_port() -> int:
-    """A port to listen on, of which nobody else makes use before a server has started there."""
+    """A port to listen on that no other process uses before the server has started."""
     while True:
         with socket.socket() as probe, suppress(OSError):
             probe.bind(("127.0.0.1", random.choice(LISTENING)))
@@ -18,7 +18,7 @@ def free_port() -> int:
 
 
 def wait_until(is_so: Callable[[], object], what: str, within: float = 60.0) -> None:
-    """However slow the machine is; `what` says in a failure what did not come."""
+    """Wait, even on a slow machine; `what` names the condition in a failure."""
     deadline = time.monotonic() + within
     while not is_so():
         assert time.monotonic() < deadline, f"not within {within} s: {what}"

@@ -1,4 +1,4 @@
-"""Every kernel is compiled once, by two processes where there are two processors, and the marker comes last."""
+"""Every kernel is compiled once, by two processes if there are two processors, and the marker is created last."""
 
 import subprocess
 import sys
@@ -28,9 +28,9 @@ def _name(call):
 
 @pytest.fixture
 def made(monkeypatch, tmp_path):
-    """The calls that were made in this process, none of which compiles anything; and the marker."""
+    """The calls made in this process (recorded, not run), and the marker."""
     calls = []
-    monkeypatch.setattr(compile_kernels, "_make", lambda each: calls.extend(_name(call) for call in each))
+    monkeypatch.setattr(compile_kernels, "_run", lambda each: calls.extend(_name(call) for call in each))
     monkeypatch.setattr(compiled, "compile_here", lambda: None)
     monkeypatch.setattr(compile_kernels.os, "nice", lambda _: None)
     monkeypatch.setattr(compiled, "marker_file", lambda: tmp_path / "marker")

@@ -53,7 +53,7 @@ def test_a_first_run_says_that_it_compiles_a_second_does_not_and_a_changed_calle
 
 
 def test_a_cache_of_another_version_counts_as_empty(tmp_path):
-    """Its index may name classes that are gone; numba then fails to read it."""
+    """Its index may name classes that no longer exist; numba then fails to read it."""
     numba = pytest.importorskip("numba")
     index = quorate.compiled._index_file()(cache_path=str(tmp_path), filename_base="kernel", source_stamp="new")
     gone = b"cquorate.learning.problem\nNoSuchClass\n."

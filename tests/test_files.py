@@ -1,4 +1,4 @@
-"""The one atomic writer: whole or not there, nothing left behind, private where asked."""
+"""The atomic writer: complete files or none, nothing left behind, private on request."""
 
 import stat
 from pathlib import Path

@@ -140,7 +140,7 @@ def test_where_python_overflows_compiled_code_answers():
 
 @pytest.fixture
 def fresh(monkeypatch, tmp_path):
-    """A state as at a first start, whose child process runs `code`."""
+    """The state of a first start, whose child process runs `code`."""
     children = []
 
     def start(code, folder=tmp_path):

@@ -1,4 +1,4 @@
-"""Documented names of the version before still import, and say where they went."""
+"""Documented names of the previous version can still be imported, with a warning that has the new name."""
 
 import sys
 from importlib import import_module

@@ -47,7 +47,7 @@ def test_an_npz_with_a_flipped_byte_is_refused_or_still_right(tmp_path, kind):
 
 
 def test_an_npy_with_a_flipped_or_lost_byte_is_read_or_refused(tmp_path):
-    """An .npy has no checksum: a flip in the numbers cannot be seen, one in the header must do no harm."""
+    """An .npy has no checksum: a flipped bit in the numbers cannot be detected, one in the header must do no harm."""
     file = tmp_path / "set.npy"
     np.save(file, ARRAYS["probs"])
     whole = file.read_bytes()

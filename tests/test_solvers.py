@@ -1,4 +1,4 @@
-"""Roots, minima and assignments: SciPy's, what was solved, and every assignment of a small matrix."""
+"""Roots, minima and assignments: against SciPy, the equations solved, and every assignment of a small matrix."""
 
 from itertools import permutations
 
@@ -23,7 +23,7 @@ def test_a_root_is_scipys_to_the_last_bit(root, steep):
 
 def test_a_root_at_an_end_is_found_and_one_sign_is_an_error():
     assert find_root(lambda x: x, 0.0, 1.0) == 0.0 and find_root(lambda x: x - 1, 0.0, 1.0) == 1.0
-    with pytest.raises(ValueError, match="one sign"):
+    with pytest.raises(ValueError, match="sign"):
         find_root(lambda x: x + 2, 0.0, 1.0)
 
 

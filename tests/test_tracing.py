@@ -1,4 +1,4 @@
-"""Only the tests of the core are traced for coverage, on workers too: a tracer doubles the time of whatever runs."""
+"""Only the tests of the core are traced for coverage, also on workers, because tracing doubles the time."""
 
 import os
 import subprocess

@@ -134,7 +134,7 @@ def test_class_names_are_different_strings(classes):
         (lambda: validate.whole("3", where="n"), "pass e.g. `n=1`."),
         (lambda: validate.fraction(1.5, where="x"), "lower it"),
         (lambda: validate.fraction(-1, where="x"), "raise it"),
-        (lambda: validate.fraction("0.9", where="x"), "pass a number itself, e.g. `x=0`."),
+        (lambda: validate.fraction("0.9", where="x"), "pass a number, e.g. `x=0`."),
         (lambda: validate.counts([0.5, 1]), "pass how many votes"),
         (lambda: validate.counts([3]), "pass one count per class"),
         (lambda: validate.counts([1e300, 0]), "pass the votes of one item"),
@@ -142,7 +142,7 @@ def test_class_names_are_different_strings(classes):
         (lambda: validate.concentrations([0.0, 1.0]), "pass numbers above 0"),
         (lambda: validate.class_names(["cat", "cat"]), "name every class once"),
         (lambda: validate.class_names(["cat", 3]), "give each class a name"),
-        (lambda: validate.class_names(None), "pass them all"),
+        (lambda: validate.class_names(None), "pass e.g."),
     ],
 )
 def test_every_message_says_what_to_do(check, fix):

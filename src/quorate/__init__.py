@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from quorate.workflows.run.findings import run_findings
     from quorate.workflows.score import score
 
-_ON_FIRST_USE = {  # name -> module, imported when the name is first used: `quorate --help` needs none of them
+_ON_FIRST_USE = {  # name -> module, imported when the name is first used, so that `quorate --help` starts fast
     "METHODS": "quorate.methods",
     "BudgetControl": "quorate.streams.control",
     "ConsensusClassifier": "quorate.live",

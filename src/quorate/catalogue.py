@@ -1,4 +1,7 @@
-"""Methods as people type and read them: `quorum:votes=4` -> `Method` and back, and one sentence on each method."""
+"""Methods as text: parses `quorum:votes=4` into a `Method`, formats its parameters, describes every method.
+
+Called by the command line, the workflows and the service.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from quorate.validate import broken
 
 
 def parse_method(spec: str, **extra: object) -> Method:
-    """`name` or `name:parameter=value,parameter=value`; `extra` parameters are added unless None.
+    """The method of `name` or `name:parameter=value,parameter=value`; `extra` parameters are added unless None.
 
     >>> parse_method("unanimous-then-cap:first=3,cap=5").policy
     UnanimousThenCap(first=3, cap=5)
@@ -20,21 +23,21 @@ def parse_method(spec: str, **extra: object) -> Method:
     Threshold(threshold=0.9)
     """
     name, _, rest = spec.strip().partition(":")
-    written = [_knob(part, spec) for part in rest.split(",") if part.strip()]
-    pairs = written + [(key, value) for key, value in extra.items() if value is not None]
-    knobs = dict(pairs)
-    if len(knobs) < len(pairs):
-        twice = next(key for key in knobs if [other for other, _ in pairs].count(key) > 1)
+    in_spec = [_parameter(part, spec) for part in rest.split(",") if part.strip()]
+    pairs = in_spec + [(key, value) for key, value in extra.items() if value is not None]
+    parameters = dict(pairs)
+    if len(parameters) < len(pairs):
+        twice = next(key for key in parameters if [other for other, _ in pairs].count(key) > 1)
         values = " and ".join(repr(value) for key, value in pairs if key == twice)
-        rule = f"one value for each parameter, and {twice} has two: {values}"
+        rule = f"one value for each parameter; {twice} has several: {values}"
         raise broken("method", spec, rule, "pass one.")
-    return method(name, **knobs)
+    return method(name, **parameters)
 
 
-def _knob(text: str, spec: str) -> tuple[str, object]:
+def _parameter(text: str, spec: str) -> tuple[str, object]:
     key, equals, value = (part.strip() for part in text.partition("="))
     if not (key and equals and value):
-        rule = f"a name, a colon, and parameters as name=value, not {text!r}"
+        rule = f"the name of a method, a colon, and parameters as name=value, not {text!r}"
         raise broken("method", spec, rule, "write e.g. quorate:min_gain=0.01.", error=UnknownMethod)
     return key, _value(value)
 
@@ -51,37 +54,37 @@ def _value(text: str) -> bool | float | str:
 
 
 def knob_text(knobs: Mapping[str, Any]) -> str:
-    """The parameters of a method, short; how it learns (hyperprior, bias) and the default rule are left out.
+    """The parameters of a method as short text, without those of learning (hyperprior, bias) and the default rule.
 
     >>> knob_text(method("finexp", threshold=0.9).knobs), knob_text(method("ask-all").knobs)
     ('threshold 0.9', '')
     """
     hidden = {"hyperprior", "bias"} | ({"rule"} if knobs.get("rule") == DEFAULT_RULE else set())
-    turned = {key: value for key, value in knobs.items() if key not in hidden}
+    visible = {key: value for key, value in knobs.items() if key not in hidden}
     return ", ".join(
-        f"{key} {value}" if isinstance(value, str) else f"{key} {value:.3g}" for key, value in turned.items()
+        f"{key} {value}" if isinstance(value, str) else f"{key} {value:.3g}" for key, value in visible.items()
     )
 
 
 SENTENCES = {
-    "quorate": "Our own: the exact finite-pool posterior with a learned prior; asks while a vote is worth it.",
-    "finexp": "The paper's FinExp: the exact finite-pool posterior with a learned prior, stops at a confidence.",
-    "infexp": "The paper's InfExp: as finexp, but as if the pool were endless.",
-    "fixed-finexp": "finexp that learns nothing: the classifier always counts as one vote.",
-    "fixed-infexp": "infexp that learns nothing: the classifier always counts as one vote.",
-    "fixed-ask-finexp": "Asks like fixed-finexp, answers with what finexp has learned.",
-    "fixed-ask-infexp": "Asks like fixed-infexp, answers with what infexp has learned.",
-    "random": "A random number of votes for each item, whatever the classifier says; the plurality of them answers.",
-    "entropy": "More votes where the classifier's prediction is spread out (its entropy); their plurality answers.",
-    "mp": "Model Picker read per class: more votes where the classes it names have been wrong before.",
-    "mp-released": "What the released Model Picker code does: more votes where the classifier's top class is unsure.",
-    "ask-all": "Every member of the pool, always: what a fixed number of annotators per item costs.",
-    "until-settled": "Asks until the missing votes cannot change the winner: never wrong but for ties.",
-    "quorum": "Stops when one class has so many votes.",
-    "unanimous-then-cap": "Stops if the first few agree, else goes on to a cap.",
-    "beta": "Stops when the leader would surely beat the runner-up in a duel; knows no classifier and no pool.",
-    "crowd": "Seeks the true class behind the votes of named people, and learns how good each of them is.",
-    "panel": "A small panel whose members are known: plans exactly whom to ask, and learns how each of them votes.",
+    "quorate": "Our default: exact finite-pool posterior with a learned prior; asks while a vote is worth its cost.",
+    "finexp": "The paper's FinExp: exact finite-pool posterior with a learned prior; stops at a confidence threshold.",
+    "infexp": "The paper's InfExp: like finexp, but assumes an infinite pool.",
+    "fixed-finexp": "finexp without learning: the classifier always counts as one vote.",
+    "fixed-infexp": "infexp without learning: the classifier always counts as one vote.",
+    "fixed-ask-finexp": "Asks like fixed-finexp, answers like finexp.",
+    "fixed-ask-infexp": "Asks like fixed-infexp, answers like infexp.",
+    "random": "Asks a random number of votes for each item, independent of the classifier; answers their plurality.",
+    "entropy": "Asks more votes where the classifier's prediction has a high entropy; answers their plurality.",
+    "mp": "Model Picker applied to classes: asks more votes where the predicted classes have been wrong before.",
+    "mp-released": "The rule of the released Model Picker code: asks more votes where the top class is less certain.",
+    "ask-all": "Asks every member of the pool: what a fixed number of annotators per item costs.",
+    "until-settled": "Asks until the missing votes cannot change the winner; wrong only in ties.",
+    "quorum": "Stops when one class has a given number of votes.",
+    "unanimous-then-cap": "Stops if the first few votes agree, else continues to a maximum.",
+    "beta": "Stops when the leading class probably beats the runner-up; ignores the classifier and the pool size.",
+    "crowd": "Estimates the true class behind the votes of named people, and learns how good each of them is.",
+    "panel": "For a small panel of named people: plans exactly whom to ask, and learns how each of them votes.",
 }
 
 
@@ -104,7 +107,7 @@ def catalogue() -> tuple[MethodEntry, ...]:
 
 
 def is_simple(chosen: Method) -> bool:
-    """True for the rules that count votes: no posterior, nothing learned (they may look at the prediction).
+    """True for rules that only count votes: no posterior, nothing learned (they may use the prediction).
 
     >>> is_simple(method("quorum")), is_simple(method("finexp"))
     (True, False)

@@ -1,8 +1,8 @@
 """Compile every kernel into the cache on disk: `python -m quorate.compile_kernels`. Started by `quorate.compiled`.
 
-Makes each kind of call once on a tiny stream, then leaves the marker that says that the method's kernels are there;
-those of crowds and panels follow. Where there are two processors, a second process compiles the streams (`python -m
-quorate.compile_kernels streams`). A process that finds another one at work waits for it.
+Calls each kernel once on a tiny stream and then creates the marker file; kernels of crowds and panels are compiled
+after it. With two processors, a second process compiles the streams (`python -m quorate.compile_kernels streams`).
+A process waits for another one that is already compiling.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _data() -> VoteDataset:
 
 
 def live(data: VoteDataset, name: str) -> None:
-    """A session with two items voted to the end, and one fit."""
+    """Run a session: two items with all their votes, and one fit."""
     session = Session(name, classes=data.classes, pool_size=3, window=4, refit_every=1)
     for item in range(2):
         session.open(str(item), data.predictions[0, item])
@@ -56,7 +56,7 @@ def live(data: VoteDataset, name: str) -> None:
 
 
 def live_crowd() -> None:
-    """A session that knows its people: as many items as lead to a fit, one of them with a late vote."""
+    """Run a session with named people, with enough items for a fit; one of them has a late vote."""
     session = Session("crowd", classes=["a", "b"], pool_size=2, experts=["ann", "bob"])
     for item in map(str, range(20)):
         session.open(item, 0.6)
@@ -66,12 +66,12 @@ def live_crowd() -> None:
 
 
 def session_calls() -> list[Callable[[], object]]:
-    """What compiles the kernels of a live session."""
+    """Calls that compile the kernels of a live session."""
     return [partial(live, _data(), "quorate"), partial(live, _data(), "mp")]
 
 
 def stream_calls() -> list[Callable[[], object]]:
-    """What compiles the kernels of recorded streams."""
+    """Calls that compile the kernels of recorded streams."""
     data = _data()
     return [
         partial(simulate, data, "quorate", seed=0, window=4, refit_every=2),
@@ -80,7 +80,7 @@ def stream_calls() -> list[Callable[[], object]]:
 
 
 def single_calls() -> list[Callable[[], object]]:
-    """What compiles the kernels that Python calls one by one."""
+    """Calls that compile the kernels called from Python directly."""
     alpha, votes = np.ones((2, 3)), np.ones((2, 3), dtype=np.int64)
     params = PriorParams(theta=1.0, phi=1.0, tau=np.ones(3))
     return [
@@ -98,7 +98,7 @@ def single_calls() -> list[Callable[[], object]]:
 
 
 def calls_of_experts() -> list[Callable[[], object]]:
-    """What compiles the kernels of crowds and of panels: nobody else waits for them."""
+    """Calls that compile the kernels of crowds and panels; other methods do not wait for these."""
     panel, log_f, votes = new_panel(2, 2), np.log([[0.5, 0.5]]), np.zeros(2, dtype=np.int64)
     return [
         partial(run_crowd, from_matrix([[0, 1], [1, 1]]), seed=0),
@@ -111,32 +111,32 @@ def calls_of_experts() -> list[Callable[[], object]]:
 
 
 def main() -> None:
-    """Compile, unless another process just did."""
+    """Compile, unless another process has just done so."""
     compiled.compile_here()
     marker = compiled.marker_file()
     if marker is None:
-        sys.exit("quorate: no folder for compiled kernels; set NUMBA_CACHE_DIR to one that can be written to")
+        sys.exit("quorate: no writable folder for compiled kernels; set NUMBA_CACHE_DIR to one")
     if hasattr(os, "nice"):
         os.nice(5)
     with files.alone(marker.with_suffix(".lock")):
         if marker.exists():
             return
         second = _second_process()
-        _make([*session_calls(), *single_calls()])
+        _run([*session_calls(), *single_calls()])
         if second is None or second.wait() != 0:
-            _make(stream_calls())
+            _run(stream_calls())
         marker.touch()
-        _make(calls_of_experts())
+        _run(calls_of_experts())
 
 
 def _second_process() -> subprocess.Popen[bytes] | None:
-    """Compiles the streams meanwhile; None where there is no processor for it."""
+    """Start a process that compiles the streams in parallel; None with a single processor."""
     if (os.cpu_count() or 1) < 2 or not sys.executable:
         return None
     return subprocess.Popen([sys.executable, "-P", "-m", "quorate.compile_kernels", "streams"])
 
 
-def _make(calls: list[Callable[[], object]]) -> None:
+def _run(calls: list[Callable[[], object]]) -> None:
     for call in calls:
         call()
 
@@ -144,6 +144,6 @@ def _make(calls: list[Callable[[], object]]) -> None:
 if __name__ == "__main__":
     if sys.argv[1:] == ["streams"]:
         compiled.compile_here()
-        _make(stream_calls())
+        _run(stream_calls())
     else:
         main()

@@ -1,11 +1,12 @@
-"""Numeric kernels: plain Python until machine code for this machine is there, then machine code; the same results.
+"""Numeric kernels: run as plain Python until machine code is available, then as machine code, with equal results.
 
-`kernel` marks a function. A machine that never ran quorate answers at once, interpreted. After `PATIENCE` seconds of
-that a child process compiles every kernel into numba's cache on disk (`quorate.compile_kernels`), and this process
-switches when it has ended. numba is imported only then. `QUORATE_KERNELS=interpreted` or `compiled` fixes the choice.
+`kernel` marks a function. On a new installation kernels run interpreted, without delay. After `PATIENCE` seconds of
+interpreted work a child process compiles every kernel into numba's cache on disk (`quorate.compile_kernels`); this
+process switches to machine code when the child has finished, and imports numba only then.
+`QUORATE_KERNELS=interpreted` or `compiled` fixes the choice.
 
-The cache of every kernel depends on the content of all kernel sources. numba looks only at the file of the outermost
-function, so that a repaired inner kernel would not be used.
+The cache key of every kernel covers all kernel sources. numba itself checks only the file of the outermost function,
+so a changed inner kernel would not be recompiled.
 """
 
 from __future__ import annotations
@@ -31,17 +32,17 @@ Status = Literal["interpreted", "compiling", "compiled"]
 
 SWITCH = "QUORATE_KERNELS"
 PATIENCE = 2.0  # seconds of interpreted work before a child process compiles
-LOOK_EVERY, TELL_EVERY = 0.2, 15.0  # seconds between looks at the child process, and between lines that say so
-FEW_ITEMS = 1500  # of a stream: interpreted in less time than compiling takes
-_OPTIONS = {"nogil": True, "error_model": "numpy"}  # of numba
-_LINKING_NUMBA = "0.68."  # the version that inner kernels are linked with; others compile for a third longer
-NO_NUMBER = (OverflowError, ZeroDivisionError, ValueError)  # where compiled code has inf or nan, Python raises
+LOOK_EVERY, TELL_EVERY = 0.2, 15.0  # seconds between checks of the child process, and between progress messages
+FEW_ITEMS = 1500  # streams up to this length run interpreted in less time than compiling takes
+_OPTIONS = {"nogil": True, "error_model": "numpy"}  # for numba
+_LINKING_NUMBA = "0.68."  # with this version inner kernels are linked; with others compiling takes a third longer
+NO_NUMBER = (OverflowError, ZeroDivisionError, ValueError)  # raised by Python where compiled code gives inf or nan
 _KERNEL_SOURCES = ("compiled.py", "densities.py", "prior", "posterior", "decision", "learning", "experts", "streams")
 
 
 @cache
 def sources_digest() -> str:
-    """Digest of every source file that may hold a kernel, hence of anything a compiled kernel may contain."""
+    """Digest of every source file that may contain a kernel."""
     package = Path(__file__).parent
     digest = hashlib.blake2b(digest_size=16)
     for name in _KERNEL_SOURCES:
@@ -52,21 +53,21 @@ def sources_digest() -> str:
 
 
 class Kernel:
-    """A numeric function that runs interpreted or compiled. Kernels call kernels in either way."""
+    """A numeric function that runs interpreted or compiled. Kernels may call kernels in both modes."""
 
     def __init__(self, function: Callable[..., Any], plain: Callable[..., Any]) -> None:
         self.py_func, self.plain = function, plain
         update_wrapper(self, function)
 
     def __call__(self, *arguments: object) -> object:
-        """The function's result; the outermost interpreted call looks whether compiled kernels are there."""
+        """The function's result; the outermost interpreted call checks whether compiled kernels are available."""
         if _state.compiled or (not _thread.inside and _state.look()):
             return self.dispatcher(*arguments)
         if _thread.inside:
             return self._interpreted(*arguments)
         _thread.inside = True
         try:
-            with np.errstate(all="ignore"):  # as compiled code
+            with np.errstate(all="ignore"):  # like compiled code
                 return self._interpreted(*arguments)
         finally:
             _thread.inside = False
@@ -74,12 +75,12 @@ class Kernel:
     def _interpreted(self, *arguments: object) -> object:
         try:
             return self.plain(*arguments)
-        except NO_NUMBER:  # raised by this kernel: those it calls have answered by themselves
+        except NO_NUMBER:  # raised by this kernel itself: inner kernels handle their own
             return self.dispatcher(*arguments)
 
     @cached_property
     def dispatcher(self) -> Callable[..., Any]:
-        """numba's compiler of this function, with the cache on disk where a folder can hold it."""
+        """numba's dispatcher of this function, with a cache on disk if there is a folder for it."""
         _announce()
         njit = _numba("numba").njit
         try:
@@ -90,7 +91,7 @@ class Kernel:
                 filename_base=store._impl.filename_base,
                 source_stamp=sources_digest(),
             )
-        except (RuntimeError, AttributeError, TypeError):  # no folder for a cache; or another numba: no stale code
+        except (RuntimeError, AttributeError, TypeError):  # no cache folder, or an unknown numba: compile without cache
             made = njit(self.py_func, **_OPTIONS)
         if _links_inner_kernels() and made is not self.py_func:  # as with NUMBA_DISABLE_JIT
             made._compiler._compile_core = partial(_compile, made._compiler._compile_core)
@@ -98,9 +99,9 @@ class Kernel:
 
     @cached_property
     def _callee(self) -> object:
-        """numba's compiler of this function for the kernels that call it, whose machine code will contain it.
+        """numba's dispatcher of this function for the kernels that call it and link its code.
 
-        It makes no machine code by itself: that of inner kernels would be made again at every level of calls.
+        It produces no machine code of its own: that would be repeated at every level of calls.
         """
         made = _numba("numba").njit(self.py_func, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)
         made._compiler._compile_core = partial(_compile_for_linking, made._compiler)
@@ -108,18 +109,18 @@ class Kernel:
 
     @property
     def _numba_type_(self) -> object:
-        """What numba sees where a kernel calls this one: an ordinary compiled function."""
+        """What numba sees when a kernel calls this one: an ordinary compiled function."""
         made = self._callee if _links_inner_kernels() else self.dispatcher
         return cast(object, _numba("numba.core.types").Dispatcher(made))
 
 
 def _links_inner_kernels() -> bool:
-    """Whether this is the numba whose internals `_callee` relies on; others compile every inner kernel by itself."""
+    """Whether this is the numba version whose internals `_callee` uses; others compile every inner kernel alone."""
     return version("numba").startswith(_LINKING_NUMBA)
 
 
 def _compile(compile_core: Callable[..., Any], args: object, return_type: object) -> object:
-    """What numba's compiler of a function does; then the kernels it contains know their constants."""
+    """Run numba's compiler for a function, then set the constants of the kernels it contains."""
     made = compile_core(args, return_type)
     for constants in made._find_referenced_environments():
         made.library.codegen.set_env(constants.env_name, constants)
@@ -127,7 +128,7 @@ def _compile(compile_core: Callable[..., Any], args: object, return_type: object
 
 
 def _compile_for_linking(compiler: Any, args: object, return_type: object) -> object:  # noqa: ANN401 - numba's
-    """What numba's compiler of a function does, with a library that is only linked into others."""
+    """Run numba's compiler for a function, with a library that is only linked into others."""
     target, core = compiler.targetdescr, _numba("numba.core.compiler")
     flags = core.Flags()
     target.options.parse_as_flags(flags, compiler.targetoptions)
@@ -150,7 +151,7 @@ def _compile_for_linking(compiler: Any, args: object, return_type: object) -> ob
 
 @cache
 def _linked_library() -> Callable[..., object]:
-    """numba's library of code, neither optimised nor made into machine code before another contains it."""
+    """numba's code library, neither optimised nor turned into machine code before it is linked into another."""
     library = _numba("numba.core.codegen").JITCodeLibrary
 
     class LinkedLibrary(library):  # type: ignore[misc, valid-type]
@@ -175,7 +176,7 @@ def _linked_library() -> Callable[..., object]:
 
 @cache
 def _index_file() -> Callable[..., object]:
-    """numba's index of a cache; one of another version, which may name classes that are gone, counts as empty."""
+    """numba's cache index; one of another version, which may name classes that no longer exist, counts as empty."""
     index_file = _numba("numba.core.caching").IndexDataCacheFile
 
     class IndexFile(index_file):  # type: ignore[misc, valid-type]
@@ -190,7 +191,7 @@ def _index_file() -> Callable[..., object]:
 
 @cache
 def _announce() -> None:
-    """Have numba say once, on stderr, that it compiles in this process: the user waits for it."""
+    """Print once, on stderr, that numba compiles in this process, because the user waits for it."""
     event = _numba("numba.core.event")
 
     class Announcer(event.Listener):  # type: ignore[misc, name-defined]
@@ -213,26 +214,26 @@ def _numba(module: str) -> Any:  # noqa: ANN401 - a module without types, import
 
 
 def kernel(function: Function) -> Function:
-    """Run `function` compiled where machine code is there, else interpreted."""
+    """Run `function` compiled if machine code is available, else interpreted."""
     return cast(Function, Kernel(function, function))
 
 
 def kernel_or(plain: Function) -> Callable[[Function], Function]:
-    """A kernel of whose loops NumPy can do the same work: `plain`, to the same bits, runs until it is compiled."""
+    """A kernel with a NumPy version: `plain`, equal to the last bit, runs until the kernel is compiled."""
     return lambda function: cast(Function, Kernel(function, plain))
 
 
 class _Thread(threading.local):
-    inside = False  # an interpreted kernel runs in this thread
+    inside = False  # whether an interpreted kernel is running in this thread
 
 
 class _State:
-    """Which way kernels run in this process, and the child process that compiles."""
+    """How kernels run in this process, and the child process that compiles them."""
 
     def __init__(self) -> None:
         choice = os.environ.get(SWITCH)
         if choice not in (None, "", "interpreted", "compiled"):
-            _say(f"{SWITCH}={choice} is neither interpreted nor compiled, and is ignored")
+            _say(f"{SWITCH}={choice} is ignored: it must be interpreted or compiled")
         self.compiled = choice == "compiled"
         self.fixed = choice == "interpreted"
         self.failed = False
@@ -240,13 +241,13 @@ class _State:
         self.forget_child()
 
     def forget_child(self) -> None:
-        """A forked process has no child of its own, and no thread that holds the lock."""
+        """Reset after a fork: the new process has no child, and no thread that holds the lock."""
         self.next_look = 0.0
         self.child: subprocess.Popen[bytes] | None = None
         self.lock = threading.Lock()
 
     def look(self, *, start: bool = False) -> bool:
-        """Whether kernels run compiled from now on; starts the child process when it is time to, or at once."""
+        """Whether kernels run compiled now; starts the child process after `PATIENCE` seconds, or at once (`start`)."""
         now = time.monotonic()
         if self.compiled or self.fixed or (now < self.next_look and not start):
             return self.compiled
@@ -259,13 +260,13 @@ class _State:
                 self.compiled = True
             elif has_ended and not self.failed:
                 self.failed = True
-                _say(f"compiling failed: going on interpreted, which is slower. {SWITCH}=compiled shows why")
+                _say(f"compiling failed: continuing interpreted, which is slower. {SWITCH}=compiled shows why")
             elif self.child is None and (start or now - self.first_call > PATIENCE):
                 self._start(can_keep=marker is not None)
         return self.compiled
 
     def _start(self, *, can_keep: bool) -> None:
-        """Start the child process; it goes on if this process ends first. Without a cache, compile in this process."""
+        """Start the child process, which outlives this one. Without a cache folder, compile in this process."""
         if not can_keep or getattr(sys, "frozen", False):
             self.compiled = True
             return
@@ -303,55 +304,55 @@ def status() -> Status:
 
 
 def will_be_compiled() -> bool:
-    """Whether kernels are being compiled, and run as plain Python until then: work that can wait should."""
+    """Start compiling if needed; True while kernels still run as plain Python, so that work that can wait should."""
     compile_in_background()
     return not (_state.compiled or _state.fixed or _state.failed)
 
 
 def interpret() -> None:
-    """Never compile in this process: for a single decision, importing numba takes longer than deciding."""
+    """Never compile in this process: for a single decision, importing numba takes longer than the decision."""
     _state.fixed = not _state.compiled
 
 
 def compile_here() -> None:
-    """Compile in this process from now on, whatever that takes."""
+    """Compile in this process from now on, however long it takes."""
     _state.compiled, _state.fixed = True, False
 
 
 def compile_in_background() -> None:
-    """Start compiling now instead of after `PATIENCE` seconds: for a service that will run for long."""
+    """Start compiling now instead of after `PATIENCE` seconds: for long-running services."""
     _state.look(start=True)
 
 
 def wait_until_compiled() -> None:
-    """For work that takes minutes interpreted: return when kernels are compiled, or cannot be."""
+    """Return when kernels are compiled, or cannot be: for work that would take minutes interpreted."""
     compile_in_background()
-    began = told = time.monotonic()
+    began = reported = time.monotonic()
     while not _state.look() and status() == "compiling":
         time.sleep(LOOK_EVERY)
-        if time.monotonic() - told > TELL_EVERY:
-            told = time.monotonic()
-            _say(f"still compiling, {told - began:.0f} s so far")
+        if time.monotonic() - reported > TELL_EVERY:
+            reported = time.monotonic()
+            _say(f"still compiling, {reported - began:.0f} s so far")
 
 
 def prepare_for(num_items: int) -> None:
-    """Wait until kernels are compiled if so many items would take longer interpreted."""
+    """Wait until kernels are compiled if `num_items` items would take longer interpreted."""
     if num_items > FEW_ITEMS:
         wait_until_compiled()
 
 
 @cache
 def marker_file() -> Path | None:
-    """The file that says that the method's kernels are compiled for these sources and this machine; None: no folder."""
-    named = (sources_digest(), version("numba"), platform.python_version(), _processor())
-    digest = hashlib.blake2b("\n".join(named).encode(), digest_size=16).hexdigest()
+    """The file that marks kernels as compiled for these sources and this machine; None if no folder is writable."""
+    parts = (sources_digest(), version("numba"), platform.python_version(), _processor())
+    digest = hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
     package = Path(__file__).parent
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     for place in (chosen,) if chosen else (package / "__pycache__", "~/.cache/quorate"):
         try:
             folder = Path(place).expanduser()
             folder.mkdir(parents=True, exist_ok=True)
-        except (OSError, RuntimeError):  # not to be written to; no home
+        except (OSError, RuntimeError):  # not writable; no home directory
             continue
         if os.access(folder, os.W_OK):
             return folder / f"compiled-{digest}"

@@ -1,4 +1,4 @@
-"""The two densities of the model, each with its derivatives: Dirichlet-multinomial and Gamma.
+"""The two densities of the model: Dirichlet-multinomial and Gamma.
 
 Counts are whole numbers, so ln Gamma(alpha + h) - ln Gamma(alpha) is a sum of h logarithms: no special functions.
 Takes concentrations and counts; called by `prior.hyperprior` and, through the kernels, by `learning`.
@@ -70,7 +70,7 @@ def rise(alpha: float, count: int) -> tuple[float, float, float]:
 
 @kernel
 def _series(low: float, count: int) -> tuple[float, float, float]:
-    """`rise(low, count)` by differences of Stirling's series, written so that low = 1e9 loses no digits."""
+    """`rise(low, count)` by differences of Stirling's series, in a form that loses no digits at low = 1e9."""
     high = low + count
     log_ratio = math.log1p(count / low)
     u = 1.0 / low
@@ -90,15 +90,8 @@ def _series(low: float, count: int) -> tuple[float, float, float]:
 
 
 @kernel
-def _dirichlet_multinomial(
-    votes: IntArray,
-    alpha: FloatArray,
-    value: FloatArray,
-    gradient: FloatArray,
-    diagonal: FloatArray,
-    common: FloatArray,
-) -> None:
-    """Fill value (B,), gradient (B, K), diagonal (B, K), common (B,) for votes (B, K) and alpha (B, K)."""
+def _dirichlet_multinomial(votes: IntArray, alpha: FloatArray, out: FloatArray) -> None:
+    """Fill out (B,) with the log probability of votes (B, K) given alpha (B, K)."""
     for row in range(votes.shape[0]):
         total_alpha = 0.0
         total_votes = 0
@@ -106,14 +99,8 @@ def _dirichlet_multinomial(
         for k in range(votes.shape[1]):
             total_alpha += alpha[row, k]
             total_votes += votes[row, k]
-            log_rise, slope, bend = rise(alpha[row, k], votes[row, k])
-            log_pmf += log_rise - rise(1.0, votes[row, k])[0]  # rise(1, h) = ln h!
-            gradient[row, k] = slope
-            diagonal[row, k] = bend
-        log_rise, slope, bend = rise(total_alpha, total_votes)
-        value[row] = log_pmf - log_rise + rise(1.0, total_votes)[0]
-        gradient[row] -= slope
-        common[row] = -bend
+            log_pmf += rise(alpha[row, k], votes[row, k])[0] - rise(1.0, votes[row, k])[0]  # rise(1, h) = ln h!
+        out[row] = log_pmf - rise(total_alpha, total_votes)[0] + rise(1.0, total_votes)[0]
 
 
 def log_dirichlet_multinomial(votes: ArrayLike, alpha: ArrayLike) -> FloatArray:
@@ -127,21 +114,17 @@ def log_dirichlet_multinomial(votes: ArrayLike, alpha: ArrayLike) -> FloatArray:
     >>> float(np.exp(log_dirichlet_multinomial([1, 1], [1.0, 1.0])).round(6))
     0.333333
     """
-    return _evaluate(votes, alpha)[0]
-
-
-def log_dirichlet_multinomial_derivatives(
-    votes: ArrayLike, alpha: ArrayLike
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    r"""Derivatives of `log_dirichlet_multinomial` with respect to alpha: (gradient, diagonal, common).
-
-    gradient (..., K) = sum_{s<h_k} 1/(alpha_k+s) - sum_{s<n} 1/(sum alpha+s); the Hessian (..., K, K) is
-    diag(diagonal) + common * ones, diagonal (..., K) = -sum_{s<h_k} 1/(alpha_k+s)^2, common (...) the like of n.
-
-    >>> log_dirichlet_multinomial_derivatives([2, 0], [1.0, 1.0])[0].round(4)
-    array([ 0.6667, -0.8333])
-    """
-    return _evaluate(votes, alpha)[1:]
+    counts, concentrations = validate.counts(votes), validate.concentrations(alpha)
+    try:
+        counts, concentrations = np.broadcast_arrays(counts, concentrations)
+    except ValueError as cause:
+        rule = f"a shape that broadcasts with {concentrations.shape}, that of `alpha`, not {counts.shape}"
+        raise validate.broken("votes", votes, rule, "pass one row of votes for each row of `alpha`.") from cause
+    log_pmf = np.empty(math.prod(counts.shape[:-1]))
+    flat_votes = np.array(counts, order="C").reshape(-1, counts.shape[-1])
+    flat_alpha = np.array(concentrations, order="C").reshape(flat_votes.shape)
+    _dirichlet_multinomial(flat_votes, flat_alpha, log_pmf)
+    return log_pmf.reshape(counts.shape[:-1])
 
 
 def log_gamma_density(value: ArrayLike, *, shape: float, rate: float) -> FloatArray:
@@ -155,34 +138,3 @@ def log_gamma_density(value: ArrayLike, *, shape: float, rate: float) -> FloatAr
     points = np.asarray(value, dtype=np.float64)
     constant = shape * math.log(rate) - log_gamma(shape)
     return np.asarray(constant + (shape - 1) * np.log(points) - rate * points)
-
-
-def log_gamma_density_derivatives(value: ArrayLike, *, shape: float, rate: float) -> tuple[FloatArray, FloatArray]:
-    """First and second derivative of `log_gamma_density` in `value` (...).
-
-    (shape - 1) / value - rate   and   -(shape - 1) / value^2
-
-    >>> [float(part) for part in log_gamma_density_derivatives(1.0, shape=3.0, rate=2.0)]
-    [0.0, -2.0]
-    """
-    points = np.asarray(value, dtype=np.float64)
-    return np.asarray((shape - 1) / points - rate), np.asarray(-(shape - 1) / points**2)
-
-
-def _evaluate(votes: ArrayLike, alpha: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Validate, broadcast, run the kernel, restore the batch shape."""
-    counts, concentrations = validate.counts(votes), validate.concentrations(alpha)
-    try:
-        counts, concentrations = np.broadcast_arrays(counts, concentrations)
-    except ValueError as cause:
-        rule = f"a shape that broadcasts with {concentrations.shape}, that of `alpha`, not {counts.shape}"
-        raise validate.broken("votes", votes, rule, "pass one row of votes for each row of `alpha`.") from cause
-    batch, num_classes = counts.shape[:-1], counts.shape[-1]
-    rows = math.prod(batch)
-    value, common = np.empty(rows), np.empty(rows)
-    gradient, diagonal = np.empty((rows, num_classes)), np.empty((rows, num_classes))
-    flat_votes = np.array(counts, order="C").reshape(rows, num_classes)
-    flat_alpha = np.array(concentrations, order="C").reshape(rows, num_classes)
-    _dirichlet_multinomial(flat_votes, flat_alpha, value, gradient, diagonal, common)
-    whole = (*batch, num_classes)
-    return value.reshape(batch), gradient.reshape(whole), diagonal.reshape(whole), common.reshape(batch)

@@ -1,4 +1,4 @@
-"""Distribution functions and quantiles: normal, Student's t, beta, hypergeometric; and the softmax. NumPy alone."""
+"""Distribution functions and quantiles: normal, Student's t, beta, hypergeometric; and the softmax. NumPy only."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from quorate.solvers import find_root
 from quorate.types import FloatArray
 
-TINY, SMALLEST = 1e-300, 5e-324  # SMALLEST is the least number above 0
-FARTHEST, PER_UNIT = 9.0, 4096  # of the normal table: beyond it, 0 and 1 to the last digit
+TINY, SMALLEST = 1e-300, 5e-324  # SMALLEST is the smallest float above 0
+FARTHEST, PER_UNIT = 9.0, 4096  # range and resolution of the normal table; beyond it the values are 0 and 1
 
 
 def softmax(values: FloatArray) -> FloatArray:
@@ -96,7 +96,7 @@ def _not_zero(values: FloatArray) -> FloatArray:
 
 
 def beta_quantile(a: float, b: float, levels: FloatArray) -> FloatArray:
-    """The x with P(Beta(a, b) <= x) = levels: Newton's steps, halving where they leave what is left.
+    """The x with P(Beta(a, b) <= x) = levels: Newton steps, or bisection where a step would leave the bracket.
 
     >>> beta_quantile(2.0, 3.0, np.array([0.6875])).round(6)
     array([0.5])

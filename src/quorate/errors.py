@@ -1,7 +1,7 @@
-"""Every error a user of quorate can meet, as data: which argument, its value, the rule it breaks, and how to fix it.
+"""Every error that quorate raises on bad input, as data: the argument, its value, the rule it breaks, and the fix.
 
-Nothing else is raised on bad input. `QuorateError.render` is the one place that makes a sentence of these parts; the
-command line renders the same error with the names of its options, the service sends the parts themselves.
+`QuorateError.render` is the only place that turns these parts into a sentence. The command line renders them with the
+names of its options; the service sends the parts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
 class ErrorParts(TypedDict, total=False):
-    """What an error is made of, see `QuorateError`."""
+    """The parts of an error, see `QuorateError`."""
 
     field: str | None
     value: object
@@ -33,11 +33,11 @@ class ErrorParts(TypedDict, total=False):
 class QuorateError(Exception):
     """Root of all errors quorate raises on purpose.
 
-    `field`   the argument (or column, setting, file) that is wrong   `value` what it was
+    `field`   the argument (or column, setting, file) that is wrong   `value` its value
     `rule`    what was expected   `fix` what to do; both name other arguments in backticks
-    `place`   where it was met, if not in the call itself: "item 'a'", "row 3 of votes.csv"
+    `place`   where the value occurs, if not in the call itself: "item 'a'", "row 3 of votes.csv"
 
-    A message is for what these parts cannot say; `str` shows it in their place.
+    A positional message replaces these parts where they do not fit; `str` then shows the message.
 
     >>> error = InvalidInput(field="max_votes", value=2, rule="at least `min_votes`, 3", fix="raise `max_votes`")
     >>> str(error)
@@ -56,14 +56,14 @@ class QuorateError(Exception):
         if self.args:
             return with_names(super().__str__(), names)
         rule = self.rule and f"expected {with_names(self.rule, names)}"
-        said = "; ".join(filter(None, (self._wrong(names), rule)))
+        problem = "; ".join(filter(None, (self._wrong(names), rule)))
         fix = with_names(self.fix or "", names)
-        between = "" if not (said and fix) else ". " if fix[:1].isupper() else "; "
-        sentence = f"{said}{between}{fix}"
+        between = "" if not (problem and fix) else ". " if fix[:1].isupper() else "; "
+        sentence = f"{problem}{between}{fix}"
         return sentence if not sentence or sentence.endswith((".", "?", "!")) else f"{sentence}."
 
     def _wrong(self, names: Mapping[str, str]) -> str:
-        """The argument and its value, and where it was met, as far as they are known."""
+        """The argument, its value and its place, as far as they are known."""
         if self.field is None:
             wrong = "" if self.value is None else shown(self.value)
         elif self.field in names:
@@ -79,13 +79,13 @@ class QuorateError(Exception):
         return f"{type(self).__name__}({str(self)!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickles whatever its class is made from: workers send errors to each other."""
+        """Make every error picklable, whatever its value: processes send errors to each other."""
         plain = self.value if isinstance(self.value, (str, int, float, type(None))) else _AsShown(shown(self.value))
         return _unpickled, (type(self), self.args, {**self.__dict__, "value": plain})
 
 
 class _AsShown(str):
-    """A value of another process, as it was shown there."""
+    """The text of a value from another process."""
 
     __slots__ = ()
 
@@ -100,7 +100,7 @@ def _unpickled(kind: type[QuorateError], args: tuple[object, ...], parts: dict[s
 
 
 def with_names(text: str, names: Mapping[str, str]) -> str:
-    """`text` with other names for the arguments it has in backticks; with a value, as it is typed in a shell.
+    """`text` with arguments in backticks replaced by their `names`; `name=value` as it is typed in a shell.
 
     >>> with_names("pass `classes=['a', 'b']`, or `as_read=True`.", {"classes": "--classes", "as_read": "--as-read"})
     'pass --classes a,b, or --as-read.'
@@ -118,7 +118,7 @@ def with_names(text: str, names: Mapping[str, str]) -> str:
 
 
 def shown(value: object) -> str:
-    """A value as a message shows it: on one line, and cut if it is long."""
+    """The text of a value for a message: on one line, truncated if long."""
     try:
         text = " ".join(repr(value).split())
     except Exception:
@@ -131,7 +131,7 @@ def _cut(text: str) -> str:
 
 
 def _literal(text: str) -> object:
-    """The value a Python literal stands for; any other text as it is."""
+    """The value of a Python literal; other text unchanged."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
@@ -139,7 +139,7 @@ def _literal(text: str) -> object:
 
 
 def _typed_option(name: str, value: object) -> str:
-    """An option with its value, as it is typed in a shell: a list with commas, quotes where a shell needs them."""
+    """An option with its value as typed in a shell: lists with commas, quotes where a shell needs them."""
     if value is True:  # a flag
         return name
     if value is None:
@@ -156,7 +156,7 @@ def _typed_option(name: str, value: object) -> str:
 
 @contextmanager
 def source_is(argument: str) -> Iterator[None]:
-    """While the block runs, or the function it decorates, the `source` or `path` of readers is called `argument`.
+    """In the block or decorated function, errors about `source` or `path` name `argument` instead.
 
     >>> with source_is("votes"):
     ...     raise InvalidInput(field="source", value="vote.csv", rule="a file that exists", fix="check its name")
@@ -196,7 +196,7 @@ class DuplicateVote(InvalidInput):
 
 
 class RequestReused(InvalidInput):
-    """A request id came back with another content than the first time."""
+    """A request id was used again with different content."""
 
 
 class UnknownMethod(InvalidInput):
@@ -208,7 +208,7 @@ class PolicyError(QuorateError):
 
 
 class JournalError(QuorateError):
-    """The journal cannot be read or written as it should."""
+    """The journal cannot be read or written."""
 
 
 class JournalCorrupt(JournalError):
@@ -228,16 +228,16 @@ class JournalMismatch(JournalError):
 
 
 class MissingExtra(QuorateError):
-    """An optional part is not installed; the message has the line that installs it."""
+    """An optional dependency is not installed; `fix` has the command that installs it."""
 
 
 class RefusedPickle(InvalidInput):
-    """A pickle asks for more than numpy arrays and plain containers; nothing of it was executed."""
+    """A pickle contains more than numpy arrays and plain containers; none of it was executed."""
 
 
 class DownloadError(QuorateError):
-    """A data set's file cannot be fetched, or what arrived is not the published file."""
+    """A data set's file cannot be downloaded, or differs from the published file."""
 
 
 class ClusterError(QuorateError):
-    """A cluster cannot be reached, went away, or runs other code than this machine."""
+    """A cluster cannot be reached, disconnected, or runs different code than this machine."""

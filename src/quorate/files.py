@@ -1,7 +1,7 @@
-"""Files that are whole or not there: the one atomic writer, and the system calls a journal needs.
+"""Atomic writes of files and folders, and the system calls that journals need.
 
-`atomic_file`, `write_atomic` and `write_folder` are for results of every kind: temporary file, force to disk, rename,
-clean up. `lock`, `write_all` and `sync` work on open file descriptors, for the journal.
+`atomic_file`, `write_atomic` and `write_folder` are for all results: temporary file, fsync, rename, clean up.
+`lock`, `write_all` and `sync` work on open file descriptors, for the journal.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from uuid import uuid4
 
 from quorate.errors import InvalidInput, JournalError, JournalLocked
 
-Content = str | bytes | Callable[[Path], object]  # of a file: text in UTF-8, bytes, or what writes it
-UNFINISHED = ".half-"  # names of temporary files begin with this; who finds one of a killed writer may delete it
+Content = str | bytes | Callable[[Path], object]  # of a file: text in UTF-8, bytes, or a function that writes it
+UNFINISHED = ".half-"  # prefix of temporary files; those left behind by a killed process may be deleted
 
 if sys.platform == "win32":
     import msvcrt
 
-    _LOCK_BYTE = 0x7FFF0000  # Windows locks bytes, and hides them from other readers: take one far from the text
+    _LOCK_BYTE = 0x7FFF0000  # Windows hides locked bytes from other readers: lock one far beyond the text
 
     def _take_lock(fd: int) -> bool:
         os.lseek(fd, _LOCK_BYTE, os.SEEK_SET)
@@ -45,10 +45,10 @@ else:
 
 
 def lock(fd: int, path: Path) -> None:
-    """Be the only writer of this file until `fd` is closed or the process ends, however it ends."""
+    """Become the only writer of this file until `fd` is closed or the process ends."""
     if not _take_lock(fd):
-        rule = f"one session that writes it at a time, and {_lock_holder(fd)} does"
-        fix = "close the other one, or look without writing: read_journal(path)."
+        rule = f"a journal that no other session writes; {_lock_holder(fd)} has it open"
+        fix = "close the other session, or read the journal without writing: read_journal(path)."
         raise JournalLocked(field="journal", value=str(path), rule=rule, fix=fix)
 
 
@@ -65,7 +65,7 @@ def alone(path: Path) -> Iterator[None]:
 
 
 def _lock_holder(fd: int) -> str:
-    """The process that holds the lock, as far as Linux tells; other systems do not."""
+    """The process that holds the lock, if known (Linux only)."""
     info = os.fstat(fd)
     try:
         table = Path("/proc/locks").read_text(encoding="ascii")
@@ -80,17 +80,17 @@ def _lock_holder(fd: int) -> str:
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Write every byte, however few the system takes at a time."""
+    """Write all bytes, in several calls if the system writes fewer at a time."""
     done = os.write(fd, data)
     while done < len(data):
-        taken = os.write(fd, data[done:])
-        if taken == 0:
-            raise OSError(errno.EIO, "the system takes no more bytes")
-        done += taken
+        count = os.write(fd, data[done:])
+        if count == 0:
+            raise OSError(errno.EIO, "the system accepts no more bytes")
+        done += count
 
 
 def sync(fd: int) -> None:
-    """Return when the bytes are on the disk, not only in the memory of the system or (macOS) of the drive."""
+    """Return when the bytes are on disk, not only in the cache of the system or (macOS) of the drive."""
     if sys.platform == "darwin":
         fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
     else:
@@ -105,7 +105,7 @@ def sync_directory(folder: Path) -> None:
     try:
         os.fsync(fd)
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems cannot; files still can
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems cannot sync folders
             raise
     finally:
         os.close(fd)
@@ -113,10 +113,10 @@ def sync_directory(folder: Path) -> None:
 
 @contextmanager
 def atomic_file(path: Path, *, private: bool = False, durable: bool = True) -> Iterator[Path]:
-    """A temporary file to write to, which takes the name `path` when the block ends and vanishes if it fails.
+    """A temporary file to write to; renamed to `path` when the block ends, deleted if the block fails.
 
-    Readers see the old content or the new one, never half of it. Missing folders are made. `private`: readable by its
-    owner only. `durable=False` does not wait for the disk: for what can be computed again.
+    Readers see the old content or the new one, never part of it. Missing folders are created. `private`: readable by
+    its owner only. `durable=False` does not wait for the disk: for results that can be computed again.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f"{UNFINISHED}{uuid4().hex}{path.suffix[:20]}")
@@ -134,26 +134,23 @@ def atomic_file(path: Path, *, private: bool = False, durable: bool = True) -> I
 
 
 def write_atomic(path: Path, content: str | bytes, *, durable: bool = True) -> Path:
-    """Write a whole file in one step; text as UTF-8 with its line ends as they are."""
+    """Write a whole file atomically; text as UTF-8 with unchanged line ends."""
     with atomic_file(path, durable=durable) as unfinished:
         unfinished.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
 
 
 def check_free(out: str | Path, *, overwrite: bool) -> Path:
-    """The folder to write to: new or empty, or any folder if `overwrite`; never one with files otherwise.
-
-    Its parent is made if it is not there.
-    """
+    """The folder to write to; it must be new or empty unless `overwrite`. A missing parent is created."""
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
         raise InvalidInput(field="out", value=str(out), rule="a folder, not a file", fix="name another folder.")
     if not overwrite and folder.is_dir() and any(folder.iterdir()):
         fix = "name another folder, or pass `overwrite=True`."
-        raise InvalidInput(field="out", value=str(out), rule="an empty folder; this one holds files", fix=fix)
+        raise InvalidInput(field="out", value=str(out), rule="an empty folder; this one contains files", fix=fix)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    if not os.access(folder.parent, os.W_OK):  # better said now than after the run
-        rule = f"a folder that can be written to, unlike {str(folder.parent)!r}"
+    if not os.access(folder.parent, os.W_OK):  # report it before the run, not after
+        rule = f"a writable folder; {str(folder.parent)!r} is not writable"
         raise InvalidInput(field="out", value=str(out), rule=rule, fix="name another folder.")
     return folder
 
@@ -161,14 +158,14 @@ def check_free(out: str | Path, *, overwrite: bool) -> Path:
 def write_folder(folder: Path, files: Mapping[str, Content]) -> tuple[Path, ...]:
     """Write several files that belong together; the last one marks the folder as complete.
 
-    A file is its content, or a function that gets the path to write to. An old marker is removed before the first file
-    is replaced and the new one comes last, so that a folder with a marker is complete. Other files in the folder are
-    left alone.
+    Each value is the content of a file, or a function that gets the path to write to. An old marker is removed before
+    the first file is replaced and the new one is written last, so a folder with a marker is complete. Other files in
+    the folder stay.
     """
     *_, marker = files
-    place = folder.absolute()  # "." has no name of its own
+    place = folder.absolute()  # "." has no name
     beside = place.with_name(f"{UNFINISHED}{place.name}")
-    shutil.rmtree(beside, ignore_errors=True)  # by a writer that was killed
+    shutil.rmtree(beside, ignore_errors=True)  # left behind by a killed process
     beside.mkdir(parents=True)
     try:
         for name, content in files.items():
@@ -201,16 +198,16 @@ _FIXES = {
     errno.EISDIR: "It is a folder; pass the path of a file.",
     errno.EACCES: "Change its permissions, or choose another path.",
     errno.EPERM: "Change its permissions, or choose another path.",
-    errno.EROFS: "It lies on a read-only disk; choose another path.",
+    errno.EROFS: "It is on a read-only disk; choose another path.",
     errno.ENOSPC: "Free some space, then try again.",
     errno.EDQUOT: "Free some space, then try again.",
     errno.EFBIG: "The largest allowed file size is reached (see ulimit -f); raise it, then try again.",
-    errno.EIO: "The disk reports a fault; check it before trying again.",
+    errno.EIO: "The disk reports an error; check it before trying again.",
 }
 
 
 def failure(path: Path, expected: str, cause: OSError, *, more: str = "") -> JournalError:
-    """What was `expected` of a journal, why the system refused it, and what to do."""
+    """The error of a journal: what was `expected`, why the system refused it, and the fix."""
     rule = f"{expected} ({cause.strerror or cause})"
     fix = _FIXES.get(cause.errno or 0, "") + more
     return JournalError(field="journal", value=str(path), rule=rule, fix=fix.strip())

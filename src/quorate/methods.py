@@ -1,7 +1,7 @@
 """Every method by name: a policy, the belief it asks with, the belief it predicts with, and what it learns.
 
-`method("quorate")` is what we recommend; the rest are the paper's methods, its baselines and the rules people use
-today. A user's own policy becomes a method by `method(MyPolicy())`.
+`method("quorate")` is the recommended one; the others are the paper's methods, its baselines and the rules people use
+today. `method(MyPolicy())` makes a method from a user's own policy.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from quorate.prior.hyperprior import Hyperprior, hyperprior
 from quorate.types import PriorParams
 from quorate.validate import broken
 
-WINDOW, REFIT_EVERY = 500, 20  # items that learning looks at; closed items between two fits
+WINDOW, REFIT_EVERY = 500, 20  # items that learning uses; closed items between two fits
 DEFAULT_RULE = "blended"
 DEFAULT_MIN_GAIN = 0.0005  # chosen by `make default-min-gain` (docs/default-min-gain.md)
 OPTIMISTIC_MIN_GAIN = 0.002  # the default of rule="optimistic", chosen in the same way
@@ -57,9 +57,9 @@ class Learner:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A complete way to decide. `asking` and `predicting` differ where one belief asks and another predicts.
+    """A complete way to decide. `asking` and `predicting` may be different beliefs.
 
-    `order`: whom to ask first, where the people are known by name.
+    `order`: whom to ask first, if the people are known by name.
     """
 
     name: str
@@ -72,12 +72,12 @@ class Method:
 
     @property
     def target(self) -> Target:
-        """What it answers: the plurality of the pool, or the class behind the votes."""
+        """What the method estimates: the plurality of the pool, or the true class behind the votes."""
         return "truth" if self.predicting.posterior.startswith("crowd") else "plurality"
 
     @property
     def needs_people(self) -> bool:
-        """True if it decides by who voted, so that anonymous votes are of no use to it."""
+        """True if the method needs to know who voted."""
         return self.order is not None or self.asking.posterior in PEOPLE_POSTERIORS
 
     @property
@@ -86,7 +86,7 @@ class Method:
         return self.learner.hyperprior if self.learner else hyperprior("default")
 
     def answer_fit(self) -> AnswerFit:
-        """What fits the parameters for answers without votes."""
+        """Fits the parameters for answers without votes."""
         return AnswerFit(self.prior if self.learner and self.learner.shrinks_answers else None)
 
     def initial_params(self, num_classes: int, num_classifiers: int = 1) -> PriorParams:
@@ -135,7 +135,8 @@ def _quorate(
     belief = Belief("finite", learned=True)
     policy = _value_rule(min_gain, rule) if threshold is None else _threshold_alone(threshold, min_gain, rule)
     if order is not None and order not in ORDERS:
-        raise broken("order", order, "'agreement': who agreed most is asked first", "pass it, or leave it out.")
+        rule = "'agreement', which asks the people who agreed most first"
+        raise broken("order", order, rule, "pass it, or leave it out.")
     learner = Learner(_hyperprior(hyperprior), bias=bias, shrinks_answers=True)
     return Method("", policy, belief, belief, learner, order=order)
 
@@ -146,7 +147,7 @@ def _crowd(*, doubt: float = DEFAULT_DOUBT) -> Method:
 
 
 def _value_rule(min_gain: float | None, rule: str | None) -> QueryPolicy:
-    """The policy of quorate that weighs what a vote is worth: "blended" unless another rule is named."""
+    """The value-of-information policy of quorate: "blended" unless another rule is named."""
     if rule is None or rule == "blended":
         return BlendedValue(DEFAULT_MIN_GAIN if min_gain is None else min_gain)
     if rule != "optimistic":
@@ -157,13 +158,13 @@ def _value_rule(min_gain: float | None, rule: str | None) -> QueryPolicy:
 def _threshold_alone(threshold: float, min_gain: float | None, rule: str | None) -> QueryPolicy:
     for name, value in {"min_gain": min_gain, "rule": rule}.items():
         if value is not None:
-            said = f"either `{name}` or `threshold`, and `{name}` is {value!r}: a method stops by one rule"
-            raise broken("threshold", threshold, said, "pass one.")
+            one_of = f"only one of `threshold` and `{name}`, as a method has one stopping rule; `{name}` is {value!r}"
+            raise broken("threshold", threshold, one_of, "pass one.")
     return Threshold(threshold)
 
 
 def hyperprior_from(values: Mapping[str, float]) -> Hyperprior:
-    """A hyperprior as a journal stores it."""
+    """The hyperprior that a journal stores as a mapping."""
     known = Hyperprior.__dataclass_fields__
     for name in values:
         if name not in known:
@@ -210,12 +211,12 @@ METHODS: Mapping[str, Callable[..., Method]] = MappingProxyType(
     }
 )
 DEFAULT_OF: Mapping[Target, str] = MappingProxyType({"plurality": "quorate", "truth": "crowd"})
-NEED_PEOPLE = ("crowd", "panel")  # decide by who voted
+NEED_PEOPLE = ("crowd", "panel")  # their decisions depend on who voted
 ANONYMOUS = tuple(name for name in METHODS if name not in NEED_PEOPLE)
 
 
 def default_for(given: Given, target: Target | None) -> Given | str:
-    """The method as given; where that is the default by name, the default of the target.
+    """The given method; if it is the default by name, the default of the target instead.
 
     >>> default_for("quorate", "truth"), default_for("finexp", "plurality")
     ('crowd', 'finexp')
@@ -225,7 +226,7 @@ def default_for(given: Given, target: Target | None) -> Given | str:
 
 
 def known_target(given: object) -> Target:
-    """The target, if there is one of that name."""
+    """The target of that name, or an error."""
     for target in DEFAULT_OF:
         if given == target:
             return target
@@ -234,15 +235,15 @@ def known_target(given: object) -> Target:
 
 
 def checked_target(given: object, chosen: Method) -> Target:
-    """The target that was asked for, which must be the method's own; None: the method's own."""
+    """The method's target, which must be the given one unless that is None."""
     if given is None or given == chosen.target:
         return chosen.target
-    fix = f"use a method that seeks it, such as {DEFAULT_OF[known_target(given)]!r}."
-    raise broken("target", given, f"{chosen.target!r}, which method {chosen.name!r} seeks", fix)
+    fix = f"use a method with this target, such as {DEFAULT_OF[known_target(given)]!r}."
+    raise broken("target", given, f"{chosen.target!r}, the target of method {chosen.name!r}", fix)
 
 
 def require_anonymous(chosen: Method) -> Method:
-    """The method, unless it needs to know who voted: recorded streams of anonymous votes cannot tell it."""
+    """The method, or an error if it needs to know who voted, which anonymous votes do not say."""
     if chosen.needs_people:
         rule = f"a method for anonymous votes; {chosen.name!r} needs to know who voted"
         raise broken("method", chosen.name, rule, f"use one of: {', '.join(ANONYMOUS)}.", error=UnknownMethod)
@@ -280,7 +281,7 @@ def method(
 
 
 def stored_knobs(name: str, knobs: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters that a journal or a file stores. Before quorate's rules had names there was one, "optimistic".
+    """The parameters that a journal or a file stores, with rule="optimistic" for those written before rules had names.
 
     >>> stored_knobs("quorate", {"min_gain": 0.002}), stored_knobs("quorate", {"threshold": 0.9})
     ({'min_gain': 0.002, 'rule': 'optimistic'}, {'threshold': 0.9})
@@ -291,12 +292,12 @@ def stored_knobs(name: str, knobs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def stored_method(name: str, knobs: Mapping[str, Any]) -> Method:
-    """The method that a journal or a file stores by name and parameters: what `Method.describe` gave."""
+    """The method that a journal or a file stores by name and parameters (see `Method.describe`)."""
     return method(name, **stored_knobs(name, knobs))
 
 
 def as_method(given: Method | str | QueryPolicy) -> Method:
-    """A method as it is, the method of that name with its defaults, or a method around a policy."""
+    """A method unchanged, the method of that name with its defaults, or a method around a policy."""
     if isinstance(given, Method):
         return given
     if isinstance(given, str) or (isinstance(given, QueryPolicy) and not isinstance(given, type)):
@@ -305,7 +306,7 @@ def as_method(given: Method | str | QueryPolicy) -> Method:
 
 
 def _resolved(build: Callable[..., Method], built: Method, knobs: Mapping[str, object]) -> dict[str, object]:
-    """Every parameter with the value in force, so that a journal means the same when a default changes."""
+    """Every parameter with its effective value, so that a journal keeps its meaning when a default changes."""
     defaults = {key: parameter.default for key, parameter in signature(build).parameters.items()}
     values = {key: _plain(value) for key, value in {**defaults, **knobs}.items() if value is not None}
     if isinstance(built.policy, (BlendedValue, ValueOfInformation)):
@@ -315,7 +316,7 @@ def _resolved(build: Callable[..., Method], built: Method, knobs: Mapping[str, o
 
 
 def _plain(value: object) -> object:
-    """A NumPy number as a Python one, which JSON can hold."""
+    """A NumPy number as a Python number, for JSON."""
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -334,7 +335,7 @@ def _own(
         rule = "a parameter of a method around your own policy: posterior, learn, bias"
         raise broken(name, value, rule, "use one of these.", error=UnknownMethod)
     if posterior not in ("finite", "infinite"):
-        raise broken("posterior", posterior, "'finite' (the pool as it is) or 'infinite'", "pass one of these.")
+        raise broken("posterior", posterior, "'finite' (the actual pool) or 'infinite'", "pass one of these.")
     belief = Belief(posterior, learned=bool(learn))
     learner = Learner(hyperprior("default"), bias=bool(bias), shrinks_answers=True) if learn else None
     knobs: dict[str, Any] = {"posterior": posterior, "learn": bool(learn), "bias": bool(bias)}

@@ -1,4 +1,4 @@
-"""Documented module names of 0.1 that moved: the old import works for one release, with a deprecation warning.
+"""Old names of documented modules that moved after 0.1: they work for one release, with a deprecation warning.
 
 `install()` is called once, by `quorate/__init__.py`. Delete this file in 0.3.
 """
@@ -33,7 +33,7 @@ PACKAGES = ("quorate.simulation", "quorate.experiments", "quorate.service.webhoo
 
 
 def renamed(module: str, names: Mapping[str, str]) -> Callable[[str], object]:
-    """A `__getattr__` for a module whose classes have new names: the old ones work for one release, with a warning."""
+    """A `__getattr__` for a module with renamed classes: the old names work for one release, with a warning."""
 
     def find(name: str) -> object:
         if name not in names:
@@ -46,7 +46,7 @@ def renamed(module: str, names: Mapping[str, str]) -> Callable[[str], object]:
 
 
 class _MovedModules(MetaPathFinder, Loader):
-    """Finds an old name after every other finder gave up, and fills it with what the new module has."""
+    """Imports an old name, after all other finders, as a copy of the new module."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -62,6 +62,6 @@ class _MovedModules(MetaPathFinder, Loader):
 
 
 def install() -> None:
-    """Let the old names be found; safe to call again."""
+    """Make the old names importable; may be called again."""
     if not any(isinstance(finder, _MovedModules) for finder in sys.meta_path):
         sys.meta_path.append(_MovedModules())

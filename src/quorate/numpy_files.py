@@ -1,7 +1,7 @@
-"""A `.npy` or `.npz` -> its arrays, every byte accounted for: damaged, oversized and pickled files are refused.
+"""Reads the arrays of a `.npy` or `.npz` file; refuses damaged, oversized and pickled files.
 
-Nothing is unpickled, and nothing is read before the sizes it declares are found to fit. Called by the loaders of
-`datasets` and by `tables.predictions.arrays`.
+Nothing is unpickled, and declared sizes are checked before anything is read. Called by the loaders of `datasets` and
+by `tables.predictions.read`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FIX = "Save it again with np.save or np.savez, or download it again. Pickles ar
 
 
 def plain_arrays(file: Path) -> Any:  # noqa: ANN401
-    """The array of an `.npy`, or the arrays of an `.npz` by name; `InvalidInput` for whatever else the bytes are.
+    """The array of a `.npy`, or the arrays of an `.npz` by name; `InvalidInput` for any other content.
 
     An `.npz` whose arrays would take more memory than `quorate.unpacked.max_size` allows is refused.
 
@@ -38,13 +38,13 @@ def plain_arrays(file: Path) -> Any:  # noqa: ANN401
     """
     try:
         with file.open("rb") as stream, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # numpy warns of old or odd headers; they are read, or refused below
+            warnings.simplefilter("ignore")  # numpy warns about old or unusual headers; they are checked below
             return _read(stream, file)
     except InvalidInput:
         raise
-    except Exception as cause:  # damaged bytes make zipfile, zlib, tokenize, ast and numpy raise nearly anything
-        said = " ".join(str(cause).split()) or type(cause).__name__
-        raise broken("source", str(file), f"a file of plain arrays ({said[:300]})", _FIX) from cause
+    except Exception as cause:  # on damaged bytes zipfile, zlib, tokenize, ast and numpy raise almost anything
+        message = " ".join(str(cause).split()) or type(cause).__name__
+        raise broken("source", str(file), f"a file of plain arrays ({message[:300]})", _FIX) from cause
 
 
 def _read(stream: IO[bytes], file: Path) -> NDArray[Any] | dict[str, NDArray[Any]]:
@@ -58,7 +58,7 @@ def _read(stream: IO[bytes], file: Path) -> NDArray[Any] | dict[str, NDArray[Any
 
 
 def _archive(stream: IO[bytes], file: Path) -> dict[str, Any]:
-    """Every member is read to its end, wanted or not: only then has zipfile compared its checksum."""
+    """The arrays of an `.npz`. Every member is read to its end, because only then zipfile checks its checksum."""
     with ZipFile(stream) as archive:
         members = archive.infolist()
         _check_count(stream, len(members))
@@ -68,11 +68,11 @@ def _archive(stream: IO[bytes], file: Path) -> dict[str, Any]:
 
 
 def _check_count(stream: IO[bytes], found: int) -> None:
-    """As many members as the end of the archive counts; zipfile does not look, and a wrong length hides some."""
+    """Compare the number of members with the count in the zip's end record, which zipfile does not check."""
     stream.seek(max(stream.seek(0, 2) - _LONGEST_END, 0))
     end = stream.read()
     counted = int.from_bytes(end[(start := end.rfind(_ZIP[1])) + 10 : start + 12], "little")
-    if counted not in (found, 0xFFFF):  # the latter: more than this field can count
+    if counted not in (found, 0xFFFF):  # 0xFFFF: more than this field can count
         raise ValueError(f"the archive counts {counted} members; {found} are listed")
 
 
@@ -89,14 +89,14 @@ def _member(archive: ZipFile, member: ZipInfo) -> NDArray[Any] | None:
 
 
 def _check_header(content: IO[bytes], size: int) -> None:
-    """The array a header promises is plain, and as many bytes as there are."""
+    """Check that the header declares an array of plain numbers whose size is that of the content."""
     magic = np.lib.format.read_magic(content)
     if magic not in ((1, 0), (2, 0)):
-        raise ValueError(f"version {magic} of the .npy format")
+        raise ValueError(f"unsupported version {magic} of the .npy format")
     header = np.lib.format.read_array_header_1_0 if magic == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, dtype = header(content)
     if dtype.hasobject:
-        raise ValueError("it holds Python objects")
-    promised = math.prod(shape) * dtype.itemsize
-    if min(shape, default=0) < 0 or promised != size - content.tell():
-        raise ValueError(f"its header promises {promised} bytes of numbers; there are {size - content.tell()}")
+        raise ValueError("it contains Python objects")
+    declared = math.prod(shape) * dtype.itemsize
+    if min(shape, default=0) < 0 or declared != size - content.tell():
+        raise ValueError(f"its header declares {declared} bytes of numbers; there are {size - content.tell()}")

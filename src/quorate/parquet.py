@@ -1,7 +1,7 @@
-"""A Parquet file -> its record batches in bounded memory; refused where it unpacks beyond the limit of `unpacked`.
+"""Reads a Parquet file as record batches in bounded memory; refuses a file that unpacks beyond the limit of `unpacked`.
 
-A text that is stored once can stand in every row. So text is read as a dictionary, its length is counted, and only
-then is it written out. Called by `tables`, `datasets` and `workflows`.
+A text that is stored once may be the value of every row. So text is read as a dictionary, its total length is checked,
+and only then is it decoded. Called by `tables`, `datasets` and `workflows`.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from pyarrow import parquet
 
 BLOCK_ROWS = 1 << 17  # most rows read at a time
-BLOCK_BYTES = 1 << 26  # most bytes of a batch, unless one row has more
+BLOCK_BYTES = 1 << 26  # largest size of a batch, unless a single row is larger
 _WIDTHS = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8}
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """How to read a file: `texts` columns read as dictionaries, `unread` columns given as nulls, rows at a time."""
+    """How to read a file: columns read as dictionaries (`texts`), columns returned as nulls (`unread`), batch size."""
 
     texts: list[str]
     unread: frozenset[str]
@@ -36,23 +36,24 @@ class _Plan:
 def parquet_batches(
     file: Path, columns: Sequence[str] | None = None, *, cell_bytes: int = 0
 ) -> Iterator[pa.RecordBatch]:
-    """Arrow record batches of these columns (None: all), each of `BLOCK_BYTES` at most or one row.
+    """Arrow record batches of these columns (None: all), each of at most `BLOCK_BYTES` or one row.
 
-    `cell_bytes`: what each cell takes besides its content where the caller keeps it. Lists of text that could become
-    larger than the limit are not read: their cells are null.
+    `cell_bytes`: memory that the caller needs for each cell besides its content. Lists of text that could become larger
+    than the limit are not read: their cells are null.
     """
     try:
         import pyarrow as pa  # noqa: PLC0415 - optional
         from pyarrow import parquet  # noqa: PLC0415
     except ImportError as cause:  # pragma: no cover - the tests have it
         fix = "pip install 'quorate[tables]'"
-        raise broken("source", str(file), "that PyArrow is installed", fix, error=MissingExtra) from cause
+        raise broken("source", str(file), "PyArrow to be installed", fix, error=MissingExtra) from cause
     with parquet.ParquetFile(file, pre_buffer=False) as source:
         schema = source.schema_arrow
         wanted = list(schema.names if columns is None else columns)
         twice = [name for name in wanted if schema.names.count(name) > 1]
         if twice:
-            raise broken("columns", twice[0], f"a name that {file.name} has once", "rename one of the columns.")
+            rule = f"a column name that occurs once in {file.name}"
+            raise broken("columns", twice[0], rule, "rename one of the columns.")
         plan = _plan(file, source, wanted)
     read = None if columns is None and not plan.unread else [name for name in wanted if name not in plan.unread]
     num_bytes = 0
@@ -72,7 +73,7 @@ def parquet_batches(
 
 
 def _plan(file: Path, source: parquet.ParquetFile, wanted: Sequence[str]) -> _Plan:
-    """What the metadata says of the wanted columns; refuses a group of rows that is beyond the limit by itself."""
+    """How to read the wanted columns, from the metadata; refuses a row group that alone exceeds the limit."""
     meta, limit = source.metadata, max(max_size(), file.stat().st_size)
     groups = [meta.row_group(number) for number in range(meta.num_row_groups)]
     texts, unread = [], set()
@@ -98,7 +99,7 @@ def _plan(file: Path, source: parquet.ParquetFile, wanted: Sequence[str]) -> _Pl
                 continue
             if leaf.path == name and not is_delta:
                 texts.append(name)
-            else:  # no dictionary: each text may be as long as all that is stored
+            else:  # no dictionary: each text may be as long as the whole column
                 row_bytes += max(sizes, default=0)
         group_bytes = [before + size for before, size in zip(group_bytes, sizes, strict=True)]
     check_size(file, max(group_bytes, default=0))
@@ -106,7 +107,7 @@ def _plan(file: Path, source: parquet.ParquetFile, wanted: Sequence[str]) -> _Pl
 
 
 def _num_bytes(column: pa.Array) -> int:
-    """Bytes of a column once each cell is written out."""
+    """Bytes of a column after decoding."""
     from pyarrow import compute, types  # noqa: PLC0415
 
     if not types.is_dictionary(column.type):
@@ -119,7 +120,7 @@ def _num_bytes(column: pa.Array) -> int:
 
 
 def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """The batch in halves of halves, until each is small enough to be written out."""
+    """The batch, halved until each part is small enough to be decoded."""
     if batch.num_rows <= 1 or sum(map(_num_bytes, batch.columns)) <= BLOCK_BYTES:
         yield batch
         return
@@ -129,8 +130,8 @@ def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 def _plain(column: pa.Array, stored: pa.DataType) -> pa.Array:
-    """The column as it was stored: text again, unless the file has it as a dictionary."""
+    """The column with its stored type: text is decoded, unless the file stores it as a dictionary."""
     from pyarrow import types  # noqa: PLC0415
 
-    was_read_so = types.is_dictionary(column.type) and not types.is_dictionary(stored)
-    return column.dictionary_decode() if was_read_so else column
+    is_encoded = types.is_dictionary(column.type) and not types.is_dictionary(stored)
+    return column.dictionary_decode() if is_encoded else column

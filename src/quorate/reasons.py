@@ -1,6 +1,6 @@
 """Why asking stopped: one vocabulary, with one sentence each, for library, commands, reports and pages.
 
-`Reason` itself is in `types`. To add a reason: see ARCHITECTURE.md. Tests hold these tables to `Reason`.
+`Reason` is defined in `types`. To add a reason: see ARCHITECTURE.md. Tests compare these tables with `Reason`.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ REASONS: tuple[Reason, ...] = get_args(Reason)
 CERTAIN: tuple[Reason, ...] = ("settled", "exhausted")  # the pool's verdict is known: such an answer needs no audit
 
 SENTENCES: dict[Reason, str] = {
-    "ask": "a further vote is worth asking for",
-    "confident": "the answer is surer than the threshold",
-    "not_worth_it": "no further vote is worth its price",
+    "ask": "a further vote is worth its cost",
+    "confident": "the confidence is above the threshold",
+    "not_worth_it": "no further vote is worth its cost",
     "rule": "the method's rule is met",
-    "quota": "the number of votes allowed is used up",
+    "quota": "the vote limit is reached",
     "settled": "the missing votes cannot change the winner",
     "exhausted": "the whole pool has voted",
     "closed": "it was closed by hand, or no further vote was available",
-    "nobody_left": "nobody who may be asked is left",
-    "unconfirmed": "it needs a confirmation that nobody who may be asked can give",
+    "nobody_left": "no expert is left who may be asked",
+    "unconfirmed": "no expert is left who may give the required confirmation",
 }
 
 SHORT: dict[Reason, str] = {  # for tables and charts

@@ -17,9 +17,9 @@ _STEPS = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)
 
 
 def stream(seed: int, *names: str | int) -> np.random.Generator:
-    """A generator that depends on the seed and the names only: same names, same draws, on every machine.
+    """A generator that depends only on the seed and the names: the same names give the same draws on every machine.
 
-    Streams of different names are independent, so all methods meet the same items and voters in the same order.
+    Streams with different names are independent, so all methods see the same items and voters in the same order.
 
     >>> float(stream(7, "item-order", 0).random()) == float(stream(7, "item-order", 0).random())
     True

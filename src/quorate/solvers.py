@@ -1,4 +1,4 @@
-"""A root, a minimum and an assignment, in NumPy alone: SciPy would be a third of a base installation."""
+"""Root finding, minimisation and assignment with NumPy only: SciPy would be a third of a base installation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
 
 def find_root(function: Callable[[float], float], low: float, high: float, *, within: float = 2e-12) -> float:
-    """Where `function`, of opposite signs at `low` and `high`, is 0: Brent's method (1973).
+    """A root of `function` between `low` and `high`, where its signs differ: Brent's method (1973).
 
     >>> round(find_root(lambda x: x * x - 2.0, 0.0, 2.0), 12)
     1.414213562373
@@ -24,7 +24,7 @@ def find_root(function: Callable[[float], float], low: float, high: float, *, wi
     if f_before == 0.0 or f_now == 0.0:
         return low if f_before == 0.0 else high
     if (f_before < 0) == (f_now < 0):
-        raise ValueError(f"the function has one sign at {low} and {high}")
+        raise ValueError(f"the function has the same sign at {low} and {high}")
     f_other = f_before
     last = step = now - before
     while True:
@@ -48,7 +48,7 @@ def find_root(function: Callable[[float], float], low: float, high: float, *, wi
 
 
 def _interpolated(before: float, now: float, other: float, f_before: float, f_now: float, f_other: float) -> float:
-    """The step to where a line, or an inverse parabola, through the last points is 0."""
+    """The step to the root of a line, or an inverse parabola, through the last points."""
     if before == other:
         return -f_now * (now - before) / (f_now - f_before)
     slope = (f_before - f_now) / (before - now)
@@ -57,7 +57,7 @@ def _interpolated(before: float, now: float, other: float, f_before: float, f_no
 
 
 def find_minimum(function: Callable[[float], float], low: float, high: float, *, within: float = 1e-7) -> float:
-    """Where `function`, which falls and then rises, is least: golden section.
+    """The minimum of a `function` that first falls and then rises: golden-section search.
 
     >>> round(find_minimum(lambda x: (x - 1.5) ** 2, 0.0, 5.0), 6)
     1.5
@@ -77,14 +77,14 @@ def find_minimum(function: Callable[[float], float], low: float, high: float, *,
 
 
 def assign(cost: FloatArray) -> IntArray:
-    """The column of each row of a square matrix, all different, at the least total cost: the Hungarian method.
+    """The column assigned to each row of a square matrix at the lowest total cost: the Hungarian method.
 
     >>> assign(np.array([[4.0, 1.0, 3.0], [2.0, 0.0, 5.0], [3.0, 2.0, 2.0]]))
     array([1, 0, 2])
     """
     size = len(cost)
     row_price, column_price = np.zeros(size), np.zeros(size)
-    row_of = np.full(size, -1)  # of each column; -1: still free
+    row_of = np.full(size, -1)  # row assigned to each column; -1: none yet
     for row in range(size):
         _augment(cost, row, row_price, column_price, row_of)
     columns = np.empty(size, dtype=np.int64)
@@ -93,7 +93,7 @@ def assign(cost: FloatArray) -> IntArray:
 
 
 def _augment(cost: FloatArray, row: int, row_price: FloatArray, column_price: FloatArray, row_of: IntArray) -> None:
-    """Give `row` a column, moving earlier rows along the cheapest path to a free one; prices stay feasible."""
+    """Assign a column to `row`, moving earlier rows along the cheapest path to a free column; prices stay feasible."""
     gap, previous = np.full(len(cost), np.inf), np.full(len(cost), -1)
     reached = np.zeros(len(cost), dtype=bool)
     column, at = -1, row

@@ -1,7 +1,7 @@
 """The checks every policy must pass, ours or a user's: `check_policy(MyPolicy())`.
 
-Runs a small stream of items through the policy twice and looks at what it does. Raises `PolicyError` with the rule
-that was broken; returns nothing when all is well.
+Runs a small stream of items through the policy twice and compares. Raises `PolicyError` with the broken rule; returns
+None if the policy passes.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _JSON_STATE = "keep it in numbers, strings, lists and dicts."
 def check_policy(policy: QueryPolicy, *, num_classes: int = 4, pool_size: int = 7, num_items: int = 60) -> None:
     """Raise `PolicyError` if the policy breaks a rule of the protocol.
 
-    The same seed gives the same answers; quotas are None or whole numbers >= 0; `asks` answers True or False; arrays
-    it is given stay unchanged; its state survives JSON; a session never asks past quota or pool.
+    The same seed gives the same answers; quotas are None or whole numbers >= 0; `asks` returns True or False; array
+    arguments stay unchanged; the state survives JSON; a session never asks beyond quota or pool.
 
     >>> class AskTwice:
     ...     name = "ask-twice"
@@ -44,21 +44,22 @@ def check_policy(policy: QueryPolicy, *, num_classes: int = 4, pool_size: int = 
         raise broken("policy", policy, "an instance, not a class", fix, error=PolicyError)
     if not isinstance(policy, QueryPolicy):
         missing = [part for part in ("name", "init", "quota", "asks", "update") if not hasattr(policy, part)]
-        raise broken("policy", policy, f"also {', '.join(missing)}", "add what is missing.", error=PolicyError)
+        rule = f"an object that also has {', '.join(missing)}"
+        raise broken("policy", policy, rule, "add what is missing.", error=PolicyError)
     if not isinstance(policy.name, str) or not policy.name:
         raise broken("name", policy.name, "a non-empty string", "give the policy one.", error=PolicyError)
     if getattr(policy, "stop_reason", "rule") not in REASONS:
         reason = policy.stop_reason  # type: ignore[attr-defined]
         raise broken_policy(policy, "stop_reason", reason, f"one of: {', '.join(REASONS)}", "set it to one of these.")
-    first = _walk(policy, num_classes, pool_size, num_items)
-    if first != _walk(policy, num_classes, pool_size, num_items):
+    first = _direct_answers(policy, num_classes, pool_size, num_items)
+    if first != _direct_answers(policy, num_classes, pool_size, num_items):
         rule = "the same answers from the same seed"
-        raise broken_policy(policy, "policy", policy, rule, "draw only from the `rng` given.")
+        raise broken_policy(policy, "policy", policy, rule, "draw only from the `rng` argument.")
     _check_session(policy, num_classes, pool_size, num_items)
 
 
-def _walk(policy: QueryPolicy, num_classes: int, pool_size: int, num_items: int) -> list[Any]:
-    """Every answer of the policy on a small stream, calling it directly."""
+def _direct_answers(policy: QueryPolicy, num_classes: int, pool_size: int, num_items: int) -> list[Any]:
+    """Every answer of the policy on a small stream, from direct calls."""
     draws = stream(11, "check-policy")
     state = _through_json(policy, policy.init(num_classes))
     answers: list[Any] = []
@@ -111,21 +112,24 @@ def _through_json(policy: QueryPolicy, state: PolicyState) -> PolicyState:
     try:
         copy = json.loads(json.dumps(state, allow_nan=False))
     except (TypeError, ValueError) as cause:
-        raise broken_policy(policy, "state", state, f"what JSON can hold ({cause})", _JSON_STATE) from cause
+        raise broken_policy(policy, "state", state, f"a value that JSON can store ({cause})", _JSON_STATE) from cause
     if copy != state:
-        raise broken_policy(policy, "state", state, f"what JSON gives back unchanged, not {copy!r}", _JSON_STATE)
+        rule = f"a value that is unchanged by JSON; it becomes {copy!r}"
+        raise broken_policy(policy, "state", state, rule, _JSON_STATE)
     return copy
 
 
 def _check_session(policy: QueryPolicy, num_classes: int, pool_size: int, num_items: int) -> None:
-    """Live: never past the quota, never past the pool, and the same decisions from the same seed."""
-    runs = [_run(policy, num_classes, pool_size, num_items) for _ in range(2)]
+    """In a session: never beyond the quota or the pool, and the same decisions from the same seed."""
+    runs = [_session_outcomes(policy, num_classes, pool_size, num_items) for _ in range(2)]
     if runs[0] != runs[1]:
         rule = "the same decisions in two sessions with the same seed"
-        raise broken_policy(policy, "policy", policy, rule, "keep no state outside of `state`.")
+        raise broken_policy(policy, "policy", policy, rule, "keep no state outside `state`.")
 
 
-def _run(policy: QueryPolicy, num_classes: int, pool_size: int, num_items: int) -> list[tuple[str, int, Reason]]:
+def _session_outcomes(
+    policy: QueryPolicy, num_classes: int, pool_size: int, num_items: int
+) -> list[tuple[str, int, Reason]]:
     names = [f"class-{k}" for k in range(num_classes)]
     session = Session(method(policy), classes=names, pool_size=pool_size, window=20, refit_every=10, seed=5)
     draws = stream(12, "check-session")
@@ -135,7 +139,7 @@ def _run(policy: QueryPolicy, num_classes: int, pool_size: int, num_items: int) 
         cast = draws.integers(num_classes, size=pool_size)
         while decision.ask:
             if decision.num_votes >= pool_size:
-                rule = f"no more votes than the pool of {pool_size} has"
+                rule = f"at most {pool_size} votes, the size of the pool"
                 raise broken_policy(policy, "asks()", True, rule, "stop when item.num_remaining is 0.")
             decision = session.vote(str(number), names[cast[decision.num_votes]])
         outcomes.append((decision.label, decision.num_votes, decision.reason))

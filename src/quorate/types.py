@@ -1,4 +1,4 @@
-"""The values that flow through quorate. Frozen; no logic beyond holding themselves together.
+"""The values that flow through quorate: frozen dataclasses that only check their own fields.
 
 `votes + prediction -> prior/ -> posterior/ -> decision/ -> session/ -> learning/ -> back to prior/`
 """
@@ -40,7 +40,7 @@ PredictionLike = TableLike | ArrayLike
 _OnePrediction = ArrayLike | Mapping[str, float] | None
 PredictionValue = _OnePrediction | Sequence[_OnePrediction]  # of one item: see `quorate.Session.open`
 
-Reason = Literal[  # new ones come last: sessions keep their numbers
+Reason = Literal[  # append new ones at the end: sessions store their positions
     "ask", "confident", "not_worth_it", "rule", "quota", "settled", "exhausted", "closed", "nobody_left", "unconfirmed"
 ]  # fmt: skip
 ConfidenceKind = Literal["probability", "score"]  # a score is not calibrated
@@ -55,11 +55,11 @@ def frozen_array(values: ArrayLike, dtype: type = np.float64) -> NDArray[Any]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PriorParams:
-    """What has been learned of the classifier: the paper's Theta, plus our optional class bias.
+    """What has been learned about the classifier: the paper's Theta, plus our optional class bias.
 
     `theta` > 0   how many votes the classifier is worth
     `phi` > 0     the doubt left on every class
-    `tau` > 0     (K,) trust in what the classifier says of class k; (M, K) for M classifiers
+    `tau` > 0     (K,) trust in what the classifier says about class k; (M, K) for M classifiers
     `bias`        (K,) added to the logits: alpha = theta * softmax(tau * log f + bias) + phi; None means 0
 
     >>> PriorParams(theta=4, phi=0.5, tau=[1, 1, 2]).tau
@@ -87,7 +87,7 @@ class PriorParams:
             bias = frozen_array(validate.as_floats(self.bias, where="bias"))
             object.__setattr__(self, "bias", bias)
             if bias.shape != tau.shape[-1:] or not np.all(np.isfinite(bias)):
-                rule = f"{tau.shape[-1]} finite numbers, one per class, as `tau` has classes"
+                rule = f"{tau.shape[-1]} finite numbers, one for each class of `tau`"
                 raise validate.broken("bias", bias.tolist(), rule, "pass None for no bias.")
 
     @property
@@ -103,7 +103,7 @@ class PriorParams:
 
 @dataclass(frozen=True, slots=True)
 class FitReport:
-    """How a fit went: returned beside the parameters, never mixed with them.
+    """How a fit went: returned with the parameters, as a separate value.
 
     `gradient_norm` is the largest |d negative_log_posterior / d parameter| over (log theta, log phi, log tau, bias),
     divided by max(1, |negative log posterior|): the "scale" of the convergence rule.
@@ -122,7 +122,7 @@ class Item:
 
     `prediction` (K,) the classifiers' mean; `predictions` (M, K) each of them; `votes` (K,) counts;
     `pool_size` N less the abstentions; `quota` what the policy drew when the item opened (None: no quota);
-    `alpha` (K,) what the asking belief expects of the votes before the first (None except when the policy decides).
+    `alpha` (K,) the asking belief's concentration before the first vote (None except when the policy decides).
     """
 
     prediction: FloatArray
@@ -145,10 +145,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decision:
-    """What to do with an item now, and what we would answer if we stopped here.
+    """What to do with an item now, and the answer if asking stopped here.
 
     `ask` ask one more expert?   `label` class name   `confidence` probability that `label` is the pool's verdict
-    `probs` (K,) the same for every class, or None where only the summary of an old item is kept
+    `probs` (K,) the same for every class, or None for an old item of which only a summary is kept
     `num_votes` votes behind this decision   `reason` why: see `quorate.types.Reason`
     `confidence_is` "probability", or "score" where the target is the truth and too few known answers calibrate it
     """
@@ -168,9 +168,9 @@ class VoteDataset:
 
     `votes` (T, N) class of each vote, -1 where there is none; a column is not a person
     `predictions` (M, T, K) probabilities   `models` M names   `classes` K names
-    `blocks` (T,) non-decreasing stretches of the stream: items are shuffled within a block, never across
-    `voters` (T, N) number of the person behind each vote, -1 where it is not known; None: nobody is known by name
-    `truth` (T,) the true class, -1 where it is not known; None: nowhere. It scores methods whose target is the truth
+    `blocks` (T,) non-decreasing block numbers: items are shuffled within a block, never across blocks
+    `voters` (T, N) number of the person behind each vote, -1 where unknown; None: all votes are anonymous
+    `truth` (T,) the true class, -1 where unknown; None: always unknown. Used to score methods whose target is the truth
     """
 
     name: str

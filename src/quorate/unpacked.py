@@ -1,8 +1,7 @@
-"""How large a packed file (.gz, .npz, .xlsx, Parquet) or counts of votes may become when unpacked, or else the error.
+"""The size limit for unpacked files (.gz, .npz, .xlsx, Parquet) and for vote counts, and the error beyond it.
 
-The limit is QUORATE_MAX_SIZE, 2GB without it; the commands that read tables set it with --max-size. A file that is not
-packed takes the room it already has and is not refused, except pickles and single records of JSON: their objects take
-many times their bytes.
+The limit is QUORATE_MAX_SIZE, by default 2GB; the commands that read tables set it with --max-size. Files that are not
+packed are not limited, except pickles and single JSON records, whose objects take many times their bytes.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from quorate.validate import broken
 
 VARIABLE = "QUORATE_MAX_SIZE"
 DEFAULT = "2GB"
-VOTE_BYTES = 90  # of a vote in memory (docs/tables.md)
+VOTE_BYTES = 90  # memory of one vote (docs/tables.md)
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
@@ -42,7 +41,7 @@ def parse_size(text: str) -> int:
 
 @contextmanager
 def limited_to(text: str | None) -> Iterator[None]:
-    """Use another limit for a while, here and in processes started here; None changes nothing."""
+    """Use another limit within the block, also in processes started there; None changes nothing."""
     before = os.environ.get(VARIABLE)
     if text is not None:
         parse_size(text)
@@ -55,21 +54,21 @@ def limited_to(text: str | None) -> Iterator[None]:
 
 
 def check_size(file: Path, num_bytes: int) -> None:
-    """Refuse a file that unpacks to more than the limit and more than it takes on the disk."""
+    """Refuse a file that unpacks to more than the limit and more than its size on disk."""
     limit = max_size()
     if num_bytes > limit and num_bytes > file.stat().st_size:
         raise too_large(file, num_bytes, limit)
 
 
 def check_votes(source: str, num_votes: int) -> None:
-    """Refuse counts that stand for more votes than the limit has room for."""
+    """Refuse counts whose votes would need more memory than the limit."""
     num_bytes, limit = VOTE_BYTES * num_votes, max_size()
     if num_bytes > limit:
         raise too_large(source, num_bytes, limit)
 
 
 def too_large(file: Path | str, num_bytes: int, limit: int) -> InvalidInput:
-    """The error that states the size found (so far) and the option that allows it."""
+    """The error, with the size found (so far) and the option that raises the limit."""
     allow = f"{-(-num_bytes // 10**9) * 2}GB"
     fix = f"if you trust the file, set {VARIABLE}={allow}, or pass --max-size {allow} to a command that reads tables."
     return broken("max_size", num_bytes, f"at most {limit} bytes unpacked", fix, place=str(file))

@@ -1,6 +1,6 @@
-"""The only place that checks shapes, simplexes and ranges of what users pass.
+"""The only place that checks shapes, simplexes and ranges of user input.
 
-Public functions, the session, the loaders and the command line call these; kernels and internals trust.
+Called by public functions, the session, the loaders and the command line; kernels and internal functions do not check.
 Every error carries the argument, the value, the rule and the fix: see `broken`.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # `types` checks its own values with this module
 
 MOST_VOTES = 100_000  # votes of one class, and members of a pool: the exact posterior takes seconds there
 MOST_WHOLE = 2**32 - 1  # any other whole number; also the largest seed most libraries take
-PREDICTION_FLOOR = 1e-9  # smallest probability a classifier may speak: keeps log f finite (docs/paper-notes.md)
+PREDICTION_FLOOR = 1e-9  # smallest probability of a prediction: keeps log f finite (docs/paper-notes.md)
 SUM_TOLERANCE = 1e-3
 _ROUND_OFF = 1e-9  # of adding up: 0.647 + 0.001 + 0.351 is within 0.001 of 1
 
@@ -99,7 +99,7 @@ def concentrations(alpha: object, *, where: str = "alpha") -> FloatArray:
 
 
 def whole(value: object, *, where: str, least: int = 1, most: int = MOST_WHOLE) -> int:
-    """A whole number in [least, most]; True and 2.0-like strings are refused, 2.0 is not."""
+    """A whole number in [least, most]; 2.0 is accepted, True and strings are refused."""
     rule = f"a whole number >= {least} and <= {most}"
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         value = int(value)
@@ -112,7 +112,7 @@ def whole(value: object, *, where: str, least: int = 1, most: int = MOST_WHOLE) 
 
 
 def members(pool_size: object, *, where: str = "pool_size") -> int:
-    """How many experts a pool has: at least 1, at most MOST_VOTES."""
+    """The number of experts in a pool: at least 1, at most MOST_VOTES."""
     return whole(pool_size, where=where, most=MOST_VOTES)
 
 
@@ -129,11 +129,11 @@ def bounded(
     most: float = math.inf,
     error: type[InvalidInput] = InvalidInput,
 ) -> float:
-    """A finite number in [least, most], as a Python float; text and truth values are refused."""
+    """A finite number in [least, most], as a Python float; text and booleans are refused."""
     number = _number(value)
     if not (math.isfinite(number) and least <= number <= most):
         rule = f"at least {least:g}" if math.isinf(most) else f"in [{least:g}, {most:g}]"
-        fix = f"pass a number itself, e.g. `{where}={least:g}`"
+        fix = f"pass a number, e.g. `{where}={least:g}`"
         if not math.isnan(number):
             fix = "lower it" if number > least else "raise it"
         if most <= 1.0 and 2 <= number <= 100:  # a percentage
@@ -151,7 +151,7 @@ def positive(value: object, *, where: str) -> FloatArray:
 
 
 def vote_limits(min_votes: int, max_votes: int | None) -> None:
-    """The most votes an item may have are not fewer than the least."""
+    """Check that `max_votes` is not below `min_votes`."""
     if max_votes is not None and max_votes < min_votes:
         rule = f"at least `min_votes`, which is {min_votes}"
         raise broken("max_votes", max_votes, rule, "raise `max_votes` or lower `min_votes`.")
@@ -164,7 +164,7 @@ def class_names(classes: Iterable[str]) -> tuple[str, ...]:
     try:
         names = tuple(classes)
     except TypeError as cause:
-        raise broken("classes", classes, "a list of names", "pass them all, e.g. `classes=['cat', 'dog']`.") from cause
+        raise broken("classes", classes, "a list of names", "pass e.g. `classes=['cat', 'dog']`.") from cause
     for name in names:
         if not isinstance(name, str) or not name:
             raise broken("classes", name, "non-empty strings", "give each class a name, e.g. str(number).")
@@ -195,7 +195,7 @@ def broken(
     error: type[QuorateError] = InvalidInput,
     place: str | None = None,
 ) -> QuorateError:
-    """The error of an argument that breaks a rule; `rule` and `fix` name other arguments in backticks.
+    """The error for an argument that breaks a rule; `rule` and `fix` name other arguments in backticks.
 
     >>> broken("pool_size", 0, "a whole number >= 1", "raise it.")
     InvalidInput('pool_size=0; expected a whole number >= 1; raise it.')
@@ -206,7 +206,7 @@ def broken(
 
 
 def _bad_row(where: str, array: FloatArray, bad: NDArray[np.bool_], rule: str, fix: str) -> InvalidPrediction:
-    """The error of a prediction, with the first vector of which anything is bad."""
+    """The error for a prediction, with the first bad vector."""
     rows = array.reshape(-1, array.shape[-1])
     number = int(np.flatnonzero(bad.reshape(len(rows), -1).any(axis=1))[0])
     place = f"row {number}" if array.ndim > 1 else None
@@ -214,13 +214,13 @@ def _bad_row(where: str, array: FloatArray, bad: NDArray[np.bool_], rule: str, f
 
 
 def _number(value: object) -> float:
-    """The number a value is, or nan if it is none."""
+    """The value as a float, or nan if it is not a number."""
     if isinstance(value, (bool, np.bool_)):
         return math.nan
     try:
         if isinstance(value, Real):
             return float(value)
-        array = np.asarray(value)  # numbers of other libraries
+        array = np.asarray(value)  # numbers from other libraries
         return float(array) if array.ndim == 0 and array.dtype.kind in "iuf" else math.nan
     except OverflowError:  # a whole number of more than 300 digits
         return -math.inf if isinstance(value, Real) and value < 0 else math.inf

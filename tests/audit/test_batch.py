@@ -24,7 +24,7 @@ def test_the_published_figure():
 @pytest.mark.parametrize("alpha", [0.051, 0.21, 0.45])
 @pytest.mark.parametrize("U", [1, 2, 7, 12])
 def test_it_is_the_largest_number_not_refuted(U, alpha):
-    """Levels that no probability equals: there the last digit of a float would decide."""
+    """Uses levels that no probability equals, where the last digit of a float would decide."""
     for n in range(U + 1):
         for x in range(n + 1):
             possible = [M for M in range(x, U - n + x + 1) if probability_of_at_most(x, U, M, n) > alpha]

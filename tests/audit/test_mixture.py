@@ -13,7 +13,7 @@ RATE = st.floats(0.01, 1)
 
 
 def brute_force_total(u, q, audited, loss, *, min_rate, alpha):
-    """The issue's formula, word for word, in 40 digits: solve mean_j exp(lambda_j (L - sum X) - psi_j V) = 1/alpha."""
+    """The formula itself in 40 digits: solve mean_j exp(lambda_j (L - sum X) - psi_j V) = 1/alpha."""
     with mpmath.workdps(40):
         c = 1 / mpmath.mpf(min_rate)
         total_x, variation = mpmath.mpf(0), mpmath.mpf(0)
@@ -66,7 +66,7 @@ def test_the_grid_is_the_published_one():
 
 @given(u=UNIT, loss=UNIT, q=RATE, ratio=UNIT)
 def test_each_item_is_fair_at_best_whatever_its_loss_and_rate(u, loss, q, ratio):
-    """E over the draw of exp(lambda (l - X) - psi (X - u)^2) <= 1: the whole guarantee rests on this line."""
+    """E over the draw of exp(lambda (l - X) - psi (X - u)^2) <= 1: the guarantee depends on this inequality."""
     min_rate = max(q * ratio, 1e-3)
     idle = lambdas(min_rate) * loss + log_terms(u, 0.0, min_rate=min_rate)
     checked = lambdas(min_rate) * loss + log_terms(u, (loss - u) / q, min_rate=min_rate)

@@ -1,4 +1,4 @@
-"""The running bound: one by one as all at once, its certain limits, how it moves, and that it covers at every time."""
+"""The running bound: item by item equal to all at once, its limits, its monotonicity, its coverage at every time."""
 
 import numpy as np
 import pytest
@@ -59,7 +59,7 @@ def test_the_bound_falls_as_alpha_rises_and_keeps_within_what_is_certain(items, 
 @given(st.lists(ITEM, min_size=1, max_size=30), st.data())
 @settings(max_examples=60, deadline=None)
 def test_one_more_error_never_lowers_the_bound(items, data):
-    """For u up to 0.82; beyond, a right answer surprises the model more than a wrong one, and widens the bound more."""
+    """For u up to 0.82; beyond, a right answer is less expected than a wrong one and widens the bound more."""
     place = data.draw(st.integers(0, len(items) - 1))
     u, q, _, _, _ = items[place]
     right = [*items[:place], (u, q, True, 0.0, False), *items[place + 1 :]]
@@ -70,7 +70,7 @@ def test_one_more_error_never_lowers_the_bound(items, data):
 @given(st.lists(ITEM, min_size=1, max_size=30), st.floats(0, 1), st.floats(0, 1), st.floats(0.1, 1))
 @settings(max_examples=60, deadline=None)
 def test_a_panel_still_missing_never_gives_a_lower_bound_than_its_outcome(items, u, loss, q):
-    """So that a report made while panels are out stays true, at all times at once, when they come in."""
+    """So that a report written while panels are missing remains valid, uniformly in time, when they arrive."""
     pending = folded([*items, (u, q, True, None, False)]).bound(0.05)
     complete = folded([*items, (u, q, True, loss, False)]).bound(0.05)
     assert pending.total >= complete.total - 1e-9

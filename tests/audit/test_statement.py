@@ -1,4 +1,4 @@
-"""The sentences: every number in them, never rounded below the bound, and silence where nothing is proved."""
+"""The sentences: every number is in them, never rounded below the bound, and none is claimed if nothing is proved."""
 
 import re
 

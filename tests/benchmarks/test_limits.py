@@ -1,6 +1,6 @@
-"""What the pages promise of `quorate score` and of reading votes, on a small scale: speed, and memory by further row.
+"""The documented limits of `quorate score` and of reading votes, on a small scale: speed, and memory per further row.
 
-Each is measured in a fresh process, by processor time and by peak memory, so that other work disturbs it least.
+Each is measured in a fresh process, by processor time and peak memory, which depend least on other work.
 """
 
 import os

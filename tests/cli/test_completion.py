@@ -1,4 +1,4 @@
-"""What Tab offers, asked for as a shell does."""
+"""Tab completion, requested as a shell does."""
 
 import os
 import subprocess

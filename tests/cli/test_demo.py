@@ -1,4 +1,4 @@
-"""`quorate demo --quick`: the files are there, the numbers add up, the words follow the numbers."""
+"""`quorate demo --quick`: the files exist, the numbers add up, the sentences agree with the numbers."""
 
 import csv
 import json

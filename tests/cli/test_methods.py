@@ -1,4 +1,4 @@
-"""`quorate methods`: every method, with its knobs and one sentence."""
+"""`quorate methods`: every method, with its parameters and one sentence."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""`quorate reproduce` end to end on a small made-up data folder: printed, written, killed, gone on with, repeated."""
+"""`quorate reproduce` end to end on a small synthetic data folder: printed, written, killed, continued, repeated."""
 
 import csv
 import json
@@ -35,7 +35,7 @@ def summary_of(out):
 
 
 def files_of(out):
-    """All that must not depend on when and how it was run."""
+    """The files that must not depend on when and how the command was run."""
     paths = [out / name for name in WRITTEN] + sorted(out.glob("tables/*")) + sorted(out.glob("figures/*"))
     return {str(path.relative_to(out)): path.read_bytes() for path in paths} | {"summary": summary_of(out)}
 

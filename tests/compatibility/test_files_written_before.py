@@ -1,7 +1,7 @@
-"""Files written by the version before the code was laid out anew still open and mean the same.
+"""Files written by version 0.1, before the code was reorganised, still open and mean the same.
 
 `version_0_1/` was written by that version: journals, a database (as SQL), a results folder, scores and an audit sample.
-`expected.json` holds what that version answered.
+`expected.json` has the answers of that version.
 """
 
 import csv
@@ -107,7 +107,7 @@ def _rows(file):
 
 
 def _without_new(items, before):
-    """The fields that the version before had."""
+    """The fields that version 0.1 had."""
     return [{name: item[name] for name in old} for item, old in zip(items, before, strict=True)]
 
 

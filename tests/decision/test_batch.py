@@ -1,4 +1,4 @@
-"""Many items in one compiled call say what the session's `decide` says of each."""
+"""Many items in one compiled call get the same decisions as from the session's `decide`."""
 
 from dataclasses import replace
 

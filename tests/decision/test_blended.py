@@ -24,7 +24,7 @@ def item(alpha=ALPHA, votes=VOTES, pool_size=POOL):
 
 
 def obvious_asks(seen, probs, min_gain):
-    """The rule, word for word."""
+    """The rule as defined."""
     optimistic = optimistic_gain(probs, seen.votes, seen.num_remaining)
     expected = obvious_expected_gain(seen.alpha, seen.votes, seen.num_remaining)
     return optimistic >= min_gain and math.sqrt(optimistic * expected) > min_gain

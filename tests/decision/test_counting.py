@@ -16,7 +16,7 @@ def item(*votes):
 
 
 def both(policy, votes):
-    """The class and its compiled rule must say the same."""
+    """The class and its compiled rule must agree."""
     seen = item(*votes)
     answer = policy.asks(None, seen, PROBS)
     alpha, no_costs = np.ones(len(PROBS)), np.zeros((0, 0))

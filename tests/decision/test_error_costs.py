@@ -1,4 +1,4 @@
-"""Equal costs change nothing; with unequal ones the cheapest answer is given and doubt is weighed."""
+"""Equal costs change nothing; with unequal ones the cheapest answer is given and the probabilities are weighted."""
 
 import numpy as np
 import pytest

@@ -8,7 +8,7 @@ from quorate.errors import InvalidInput
 
 
 def obvious_gain(probs, votes, remaining):
-    """The definition, word for word: the best j, and the mass of the classes that can overtake within j votes."""
+    """The definition: the best j, and the mass of the classes that can overtake within j votes."""
     leader = int(np.argmax(probs))
     best = 0.0
     for j in range(1, remaining + 1):

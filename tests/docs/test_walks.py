@@ -1,4 +1,4 @@
-"""The two walks of ARCHITECTURE.md: short enough to follow, and what is really called."""
+"""The two walks of ARCHITECTURE.md: short enough to follow, and equal to the modules that are called."""
 
 import re
 import sys

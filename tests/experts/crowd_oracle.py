@@ -1,4 +1,4 @@
-"""The crowd model as its equations stand, in plain NumPy: slow, without in-place changes where they can be avoided."""
+"""The crowd model's equations in plain NumPy: slow, with as few in-place changes as possible."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The crowd while people come and go: it grows, forgets, takes back; what a vote is worth is what enumeration says."""
+"""The crowd model while people join and leave: it grows, forgets, undoes; the gain of a vote equals enumeration."""
 
 import numpy as np
 import pytest

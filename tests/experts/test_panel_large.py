@@ -24,7 +24,7 @@ def test_identical_members_have_the_exact_probabilities(seed, num_classes, num_e
 
 
 def test_different_members_are_close_to_exact():
-    """Probabilities on average within 0.03; whoever is asked loses little against the best."""
+    """Probabilities within 0.03 on average; the member asked loses little compared with the best."""
     rng = np.random.default_rng(7)
     off, lost, value = [], [], []
     for _ in range(25):

@@ -91,7 +91,7 @@ def test_a_pool_whose_members_are_all_gone_follows_the_votes():
 
 
 def test_somebody_away_counts_in_the_plurality():
-    """One vote for each class: without the third the pool ties, with him he decides it."""
+    """One vote for each class: without the third member the pool ties, with the third it is decided."""
     panel = new_panel(3, 2)
     away = advise(panel, np.log([0.9, 0.1]), [0, 1, UNSEEN], available=[False, False, False], min_gain=0.0)
     gone = advise(panel, np.log([0.9, 0.1]), [0, 1, GONE], min_gain=0.0)

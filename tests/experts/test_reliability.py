@@ -1,4 +1,4 @@
-"""Reliability: between one's own share and everybody's, by how many votes there are."""
+"""Reliability: between a person's own share and the mean, depending on the number of votes."""
 
 import numpy as np
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The search: same optimum from every start, honest reports, cheap refits, both ways of taking a Newton step."""
+"""The search: same optimum from every start, correct reports, cheap refits, both kinds of Newton step."""
 
 import numpy as np
 import pytest
@@ -239,7 +239,7 @@ def test_factor_of_an_indefinite_matrix_gives_a_descent_and_a_broken_one_the_gra
 
 @kernel
 def _fit_inside(start, log_predictions, votes, num_items, out, info):
-    """As a compiled simulation calls it."""
+    """Called like in a compiled simulation."""
     fit_kernel(start, log_predictions, votes, num_items, 3.0, 2.0, 1.0, 0.0, TIGHT, out, info)
 
 

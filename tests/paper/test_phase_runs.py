@@ -1,4 +1,4 @@
-"""The runs that two experiments share: rows, knobs, whose the classifiers are, and how cells are judged."""
+"""The runs that two experiments share: rows, parameters, origin of the classifiers, and verdicts on cells."""
 
 import pickle
 from dataclasses import replace
@@ -67,7 +67,7 @@ def test_the_papers_classifiers_are_known_by_the_authors_file(tmp_path):
     papers, others = cifar10h.load(tmp_path), cifar10h.load(tmp_path, predictions=tmp_path / "probs.pkl")
     assert has_papers_own(papers)
     assert phase_runs.whose(papers) == "the paper's own classifiers"
-    assert "taken for the paper's own" in phase_runs.cautions([papers])[0]
+    assert "treated as the paper's own" in phase_runs.cautions([papers])[0]
     assert phase_runs.whose(others) == "classifiers unlike the paper's"
     assert "(probs-0, probs-1) are classifiers unlike the paper's" in phase_runs.cautions([others])[0]
 
@@ -81,4 +81,4 @@ def test_the_sentence_counts_cells_that_not_every_stream_reaches_apart():
 
 
 def test_the_cautions_say_how_the_fixed_prior_of_infexp_is_read(toy):
-    assert any("We read Fix-InfExp" in text for text in phase_runs.cautions([toy]))
+    assert any("Fix-InfExp" in text for text in phase_runs.cautions([toy]))

@@ -1,4 +1,4 @@
-"""A reproduction: its files, its summary, going on after a stop, the same whatever the number of jobs."""
+"""A reproduction: its files, its summary, continuing after a stop, the same for any number of jobs."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Learning with experts and answering without them: what is counted, what is compared, what is said."""
+"""Learning with experts and answering without them: what is counted, compared and reported."""
 
 import math
 from dataclasses import replace

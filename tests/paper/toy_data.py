@@ -1,4 +1,4 @@
-"""A folder with the four data sets, small and made up, in the npz form people have; and a small experiment."""
+"""A folder with small synthetic versions of the four data sets in their npz form; and a small experiment."""
 
 from pathlib import Path
 

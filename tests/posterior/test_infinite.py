@@ -1,4 +1,4 @@
-"""InfExp against 30-digit integration, closed forms and limits, over the whole range it promises to serve."""
+"""InfExp against 30-digit integration, closed forms and limits, over its whole documented range."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Pools above SMALL_POOL: another method, within 1e-10 of the exact one, which smaller pools keep to the bit."""
+"""Pools above SMALL_POOL: another method, within 1e-10 of the exact one, which smaller pools still use bit for bit."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ FIRST_TRY, SMALL = 7.0, -1.0  # what `finite_into` passes for a large and for a 
 
 
 def large(alpha, votes, pool_size):
-    """The method for large pools, whatever the size; it must not need its second try."""
+    """The method for large pools, at any size; it must not need its second attempt."""
     alpha, votes = np.asarray(alpha, float), np.asarray(votes, np.int64)
     out = np.empty(alpha.size)
     mass = winners_into(alpha, votes, pool_size, FIRST_TRY, out)
@@ -29,7 +29,7 @@ def large(alpha, votes, pool_size):
 
 
 def exact(alpha, votes, pool_size):
-    """The method for small pools, whatever the size."""
+    """The method for small pools, at any size."""
     alpha, votes = np.asarray(alpha, float), np.asarray(votes, np.int64)
     out = np.empty(alpha.size)
     winners_into(alpha, votes, pool_size, SMALL, out)

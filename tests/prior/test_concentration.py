@@ -11,7 +11,7 @@ RNG = np.random.default_rng(5)
 
 
 def slow(params, prediction):
-    """One item, word for word."""
+    """The formula for one item."""
     tau = np.atleast_2d(params.tau)
     logits = sum(t * np.log(f) for t, f in zip(tau, np.atleast_2d(prediction), strict=True))
     logits = logits + (0 if params.bias is None else params.bias)

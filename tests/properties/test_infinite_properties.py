@@ -1,4 +1,4 @@
-"""What must hold of InfExp for every alpha and every vote, searched for by hypothesis."""
+"""Properties of InfExp for every alpha and every vote, tested by hypothesis."""
 
 import numpy as np
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""What must hold of learning whatever the data: order, relabelling, the start."""
+"""Properties of learning on any data: order, relabelling, the start."""
 
 import numpy as np
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""A session to play with, and a comparison of everything two sessions know."""
+"""A session for tests, and a comparison of the whole state of two sessions."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def session():
 
 
 def known(session):
-    """All a session knows, as plain values: equal iff the sessions are in the same state."""
+    """The whole state of a session as plain values: equal iff the sessions are in the same state."""
     state = session._state
     plain = {
         name: getattr(state, name)

@@ -1,4 +1,4 @@
-"""What the journal tests share: a small journal with awkward names, and a disk that fills up."""
+"""Shared by the journal tests: a small journal with unusual names, and a disk that fills up."""
 
 import os
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""Sessions with named people to play with, and everything they know of the people as plain values."""
+"""Sessions with named people for tests, and their state about the people as plain values."""
 
 from quorate import Expert
 from quorate.session import Session
@@ -24,7 +24,7 @@ def make(method="quorate", **settings):
 
 
 def known_of_people(session):
-    """All a session knows, people included: equal iff the sessions are in the same state."""
+    """The whole state of a session, including people: equal iff the sessions are in the same state."""
     people = session._state.people
     plain = known(session) | {
         "members": people.members,

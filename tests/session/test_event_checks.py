@@ -1,4 +1,4 @@
-"""A journal whose checksums were made anew is believed only as far as a session could have written it."""
+"""A journal with recomputed checksums is accepted only if a session could have written it."""
 
 import functools
 import json

@@ -1,4 +1,4 @@
-"""An item folded from its own events alone is the item the session holds: a service needs nothing else."""
+"""An item folded from its own events equals the session's item: a service needs nothing else."""
 
 from functools import reduce
 

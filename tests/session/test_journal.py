@@ -1,4 +1,4 @@
-"""What every journal does, whatever it is kept in."""
+"""Behaviour of every journal, whatever its storage."""
 
 from contextlib import closing
 

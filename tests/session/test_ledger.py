@@ -1,4 +1,4 @@
-"""The compact ledger behaves as a dict, stays small, and forgets nothing when it grows."""
+"""The compact ledger behaves like a dict, stays small, and loses nothing when it grows."""
 
 import tracemalloc
 

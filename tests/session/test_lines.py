@@ -1,4 +1,4 @@
-"""The text of a journal: damage is always found and named, and other files are left alone."""
+"""The text of a journal: damage is always found and reported, and other files are not changed."""
 
 import os
 import shutil
@@ -74,7 +74,7 @@ def test_a_gap_or_a_double_in_the_numbers_names_its_line(path, order, line, foun
     with pytest.raises(JournalCorrupt) as caught:
         contents(path)
     assert caught.value.line == line
-    assert f"its seq is {found} where {line - 1} should follow" in caught.value.rule
+    assert f"its seq is {found} instead of {line - 1}" in caught.value.rule
 
 
 # Files that are no journal

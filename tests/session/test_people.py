@@ -21,7 +21,7 @@ DAY = 86_400.0
 
 
 def ask(session, item, label, **options):
-    """Ask whom the session names until it stops; returns the last decision and who was asked."""
+    """Ask the people whom the session names until it stops; returns the last decision and who was asked."""
     decision, asked = session.decision(item), []
     while decision.ask:
         found = session.next_expert(item, **options)
@@ -275,7 +275,7 @@ def test_the_live_crowd_is_the_recorded_one_to_the_bit(has_classifier):
 
 
 def stream_without_the_end(state, items, draws, online, asked):
-    """The recorded stream as it is before it revises every item once more after the last."""
+    """The recorded stream without the final revision of every item."""
     n = len(asked)
     revise, calls = crowd_stream.revise_item, []
 
@@ -416,7 +416,7 @@ ALL_RULES = [
 
 
 def busy(session, rng, num_items):
-    """Votes, late ones, abstentions, timeouts, undos, and people who come and go; yields after each act."""
+    """Votes, late votes, abstentions, timeouts, retractions, and people who join and leave; yields after each call."""
     names = [each.expert.name for each in session.people()] or [f"p{e}" for e in range(30)]
     for number in range(num_items):
         item = f"i{session.counts()['opened']}"

@@ -1,4 +1,4 @@
-"""Whatever people do, in whatever order: the session never breaks its own rules, and its journal replays to the bit."""
+"""Random calls in any order: the session never breaks its own rules, and its journal replays bit for bit."""
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -18,7 +18,7 @@ labels, items = st.sampled_from(CLASSES), st.integers(0, 3).map(str)
 
 
 class Comings(RuleBasedStateMachine):
-    """A session with three people to begin with; a fourth may join."""
+    """A session that starts with three people; a fourth may join."""
 
     @initialize(name=st.sampled_from(["quorate", "crowd", "panel"]), rules=st.sets(st.sampled_from(RULES)))
     def start(self, name, rules):

@@ -1,4 +1,4 @@
-"""A session killed at any byte comes back as it was; nothing acknowledged is lost."""
+"""A session killed at any byte resumes with the same state; nothing acknowledged is lost."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from tests.session.conftest import CLASSES, decisions_equal, known, make
 
 
 def play(session, rng, num_items, *, first=0):
-    """A busy while: items opened and voted on, abstentions, undos, late votes, closes; yields after each act."""
+    """Many calls: opens, votes, abstentions, retractions, late votes, closes; yields after each call."""
     for number in range(first, first + num_items):
         item = f"bild-{number}-ä"
         session.open(item, rng.dirichlet(np.ones(3)), request_id=f"open-{number}")
@@ -63,7 +63,7 @@ def test_a_resumed_session_knows_what_the_first_one_knew_and_goes_on_alike(name)
 
 
 def test_a_journal_cut_at_every_byte_gives_the_complete_events_and_their_state(tmp_path):
-    """The state is made of the events alone, so it is compared where a line begins, goes on and ends."""
+    """The state depends only on the events, so it is compared at the start, inside and at the end of each line."""
     path = tmp_path / "votes.jsonl"
     session = make("quorate", journal=JsonlJournal(path, fsync=False), window=1, refit_every=1, seed=4)
     states = {0: known(session)}
@@ -272,7 +272,7 @@ def test_resume_reports_to_the_callers_progress():
 
 
 def test_full_disk_under_a_live_session_loses_nothing_and_recovers(tmp_path):
-    """A real limit on the file's size: the vote is refused, the session goes on when there is room again."""
+    """A real limit on the file's size: the vote is refused, and the session continues when there is space again."""
     script = textwrap.dedent(
         """
         import resource, signal, sys

@@ -1,4 +1,4 @@
-"""What a session decides, when it stops, what it learns."""
+"""The decisions of a session, its stops, and its learning."""
 
 import contextlib
 
@@ -197,7 +197,7 @@ def test_a_policy_may_be_handed_over_as_it_is():
 
 
 def voted_session(name, journal=None):
-    """Two classes, a classifier that is often wrong of the second, 60 items with two votes each."""
+    """Two classes, a classifier that is often wrong about the second, 60 items with two votes each."""
     session = Session(name, classes=["cat", "dog"], pool_size=5, journal=journal, min_votes=2, max_votes=2)
     for number in range(60):
         session.open(str(number), [0.3, 0.7] if number % 3 else [0.9, 0.1])

@@ -1,4 +1,4 @@
-"""Votes that are late, repeated, taken back or abstentions: what each changes and what it leaves."""
+"""Late, repeated and retracted votes and abstentions: what each changes and what it does not."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Bad input, failing journals and policies, threads: a session is as it was, or as it was told."""
+"""Bad input, failing journals and policies, threads: a call takes effect completely or not at all."""
 
 import threading
 import tracemalloc
@@ -90,7 +90,7 @@ def test_bad_settings_are_refused_with_the_reason(settings, field):
 
 
 def test_a_session_can_be_shared_between_threads(tmp_path):
-    """Every vote of every thread is counted once, and the journal replays to the very same state."""
+    """Every vote of every thread is counted once, and the journal replays to the same state."""
     path = tmp_path / "votes.jsonl"
     session = make("ask-all", pool_size=8, journal=JsonlJournal(path, fsync=False), refit_every=3)
     for number in range(40):
@@ -152,7 +152,7 @@ def test_a_vote_survives_when_only_the_learned_parameters_cannot_be_written(capl
 
 @pytest.mark.no_cover
 def test_memory_per_closed_item_stays_below_150_bytes():
-    """A benchmark runs a million items; this holds the growth per item itself."""
+    """A benchmark runs a million items; this test checks the growth per item."""
     session = make(method=method("finexp", threshold=0.5), window=20, refit_every=None)
 
     def run(first, last):

@@ -1,4 +1,4 @@
-"""One item's own events are enough: to go on where a whole session would, and to decide every event anew."""
+"""One item's own events are enough to continue like a whole session, and to decide every event again."""
 
 import pytest
 from hypothesis import given, settings
@@ -24,7 +24,7 @@ def whole(name, acts):
 
 
 def versions(chosen):
-    """Knobs and parameters as a session starts with them, whatever is asked for."""
+    """The initial parameters of a session, for every requested version."""
     version = ParamsVersion(prior_of(initial(chosen).params, 0), chosen.method)
     return version, lambda learn, tune: version
 

@@ -1,4 +1,4 @@
-"""The policy's knob may change on the way: one event, and everything can be computed again from the journal."""
+"""The policy's parameter may change during a session: one event, and everything can be recomputed from the journal."""
 
 from dataclasses import dataclass
 
@@ -158,7 +158,7 @@ def test_only_the_policy_can_be_tuned():
     with pytest.raises(errors.UnknownMethod) as caught:
         session.tune(hyperprior="flat")
     assert (caught.value.field, caught.value.value) == ("hyperprior", "flat")
-    assert "the learner's" in caught.value.rule
+    assert "the learner" in caught.value.rule
     with pytest.raises(errors.UnknownMethod) as caught:
         session.tune(bias=False)
     assert (caught.value.field, caught.value.value) == ("bias", False)

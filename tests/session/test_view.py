@@ -1,4 +1,4 @@
-"""What a session shows of an item to a service that keeps rows about it."""
+"""What a session shows about an item to a service that stores rows about it."""
 
 from dataclasses import replace
 

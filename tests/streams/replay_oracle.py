@@ -72,7 +72,7 @@ class CostThreshold(Stateless):
 
 
 def with_costs(method, costs):
-    """The method asking by costs; rules that look at votes only stay as they are."""
+    """The method asking by costs; rules that only use votes are unchanged."""
     rows = tuple(tuple(float(cost) for cost in row) for row in costs)
     if type(method.policy) is BlendedValue:
         return replace(method, policy=CostBlended(method.policy.min_gain, rows))

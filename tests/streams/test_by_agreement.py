@@ -1,4 +1,4 @@
-"""The most reliable are asked first: who is asked, and what it leaves as it was."""
+"""The most reliable people are asked first: who is asked, and what does not change."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A rare class: its errors are shown, warned of, and held by a target of its own."""
+"""A rare class: its errors are reported, warned about, and controlled by its own target."""
 
 import shlex
 
@@ -15,7 +15,7 @@ CLASSES = ["normal", "abnormal"]
 
 
 def rare(seed, num_items=1200, pool_size=9):
-    """5 % abnormal, a classifier that is hardly ever sure of it."""
+    """5 % abnormal, a classifier that is rarely confident in it."""
     rng = np.random.default_rng(seed)
     truth = rng.random(num_items) < 0.05
     score = rng.normal(size=num_items) + 1.2 * truth

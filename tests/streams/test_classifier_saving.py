@@ -1,4 +1,4 @@
-"""What a run says of sorted votes and of a classifier that is good, useless, swapped or missing."""
+"""What a run reports about sorted votes and about a classifier that is good, useless, swapped or missing."""
 
 import shlex
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Controllers: pure states that turn one knob until the votes, or the errors, per item are what was asked for."""
+"""Controllers: pure states that adjust one parameter until the votes, or the errors, per item reach the plan."""
 
 import math
 from dataclasses import replace
@@ -13,14 +13,14 @@ from quorate.streams.target_error import TargetErrorControl
 
 
 def play(control, cost_of, count, rng):
-    """Items whose cost is Poisson with a mean that the knob decides."""
+    """Items whose cost is Poisson with a mean that depends on the parameter."""
     for _ in range(count):
         control = control.closed(num_votes=int(rng.poisson(cost_of(control.knob))), confidence=0.9, settled=False)
     return control
 
 
 def by_depth(scale):
-    """Votes per item as real streams have them: growing with -log of the gain that is asked for."""
+    """Votes per item as in real streams: growing with -log of the required gain."""
     return lambda knob: scale * -math.log(knob)
 
 
@@ -173,7 +173,7 @@ def test_a_target_is_exceeded_as_seldom_as_its_sureness_allows(factor):
 
 
 def test_the_slow_term_follows_the_errors_that_cannot_be_ruled_out():
-    """By the mean it would fall while the bound is above the plan, and keep it there."""
+    """With the mean, it would fall while the bound is above the plan, and keep it there."""
     control = TargetErrorControl(0.05, start=0.01)
     for _ in range(2000):
         control = control.closed(num_votes=3, confidence=1 - min(0.5, 5 * control.knob), settled=False)

@@ -1,4 +1,4 @@
-"""Votes at equal error: read from the curves, said in words, whoever wins."""
+"""Votes at equal error: read from the curves and stated in sentences, whichever method wins."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ NUM_ITEMS = 1000
 
 
 def made(name, *pairs, other_items=False):
-    """A curve whose items are wrong one after the other: two curves differ on as few items as they can, or as many."""
+    """A curve whose items become wrong one after the other, so that two curves differ on few items, or on many."""
     wrong = np.arange(NUM_ITEMS)[:: -1 if other_items else 1] / NUM_ITEMS
     return curve([Point(method(name), cost, (wrong < error).astype(float)) for cost, error in pairs])
 

@@ -1,4 +1,4 @@
-"""Costs of errors: from tables of every kind, by name, and mistakes named."""
+"""Costs of errors: from tables of every kind, by name, and errors for mistakes."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""What N is, which votes are a pool, and which items enter an error."""
+"""The pool size, which votes are a pool, and which items count in the error."""
 
 import numpy as np
 import pytest

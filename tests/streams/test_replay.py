@@ -38,7 +38,7 @@ def stream_of(dataset, *, pool_size=None, model=0, seed=3, head=None):
 
 
 def by_session(stream, chosen, *, control=None, seed, audit_rate=0.0, **settings):
-    """The replay spelled out with a live session: tune before an item opens, late votes for an audit."""
+    """The replay with a live session: tune before an item opens, late votes for an audit."""
     classes = [str(k) for k in range(stream.counts.shape[1])]
     session = Session(
         chosen,
@@ -82,7 +82,7 @@ def known_loss(votes, label):
 
 
 def complete(session, name, votes, decision, pool_size, classes):
-    """Ask on until nobody left can change the winner; the error of the answer, and the votes it took."""
+    """Ask until the missing votes cannot change the winner; the error of the answer, and the votes asked."""
     counts = dict.fromkeys(classes, 0)
     for label in votes[: decision.num_votes]:
         counts[label] += 1
@@ -100,7 +100,7 @@ def complete(session, name, votes, decision, pool_size, classes):
 
 
 def assert_same(run, session, decisions, audit_votes):
-    """Equal but for round-off: a session normalises at its door what a recorded prediction has been normalised to."""
+    """Equal except for round-off: a session normalises predictions that are already normalised."""
     assert run.labels.tolist() == [int(decision.label) for decision in decisions]
     assert run.num_votes.tolist() == [decision.num_votes for decision in decisions]
     assert run.reasons == tuple(decision.reason for decision in decisions)
@@ -186,7 +186,7 @@ GOLDEN = {  # votes, audit votes, sum of class numbers, last value of min_gain: 
 
 
 def assert_equal_to_the_bit(run, slow, *, costs=False):
-    """Every array of the run; with error costs the slow loop answers by costs only in the end, so no audited error."""
+    """Every array of the run; with error costs the slow loop applies them only at the end, so no audited error."""
     skipped = ("confidence", "audited_error") if costs else ()
     for name in ("labels", "confidence", "probs", "num_votes", "audit_votes", "knob", "audit_rates", "truth"):
         if name not in skipped:
@@ -229,7 +229,7 @@ def test_a_replay_is_the_slow_replay_to_the_last_bit(data_dir, name, goal):
     ],
 )
 def test_every_kind_of_method_is_the_slow_replay_to_the_last_bit(name, control):
-    """With records that end too early, limits, a short window and audits of items that nobody was asked about."""
+    """With records that end too early, limits, a short window and audits of items without votes."""
     votes = np.where(np.arange(7) < 5 + np.arange(300)[:, None] % 3, prepare(DATA, None, 0, 3).votes, -1)
     stream = recorded_stream(votes, prepare(DATA, None, 0, 3).predictions, pool_sizes=7, seed=3)
     options = {"control": control, "seed": 3, "window": 30, "refit_every": 7, "max_votes": 6, "audit_rate": 0.3}
@@ -440,7 +440,7 @@ def test_the_audits_of_a_replay_are_not_those_of_a_later_audit_with_the_same_see
 
 
 def test_audits_that_the_record_cannot_complete_count_as_errors_to_the_controller():
-    """Two of nine votes are recorded: no panel is ever settled, so all that is audited is wrong and the knob falls."""
+    """Two of nine votes are recorded: no panel is ever settled, so every audit is an error and the parameter falls."""
     votes = np.zeros((200, 2), dtype=np.int64)
     stream = recorded_stream(votes, np.full((200, 2), [0.9, 0.1]), pool_sizes=9, seed=1)
     control = TargetErrorControl(0.05, audit_rate=0.5)

@@ -1,4 +1,4 @@
-"""Recorded streams under methods that know who voted."""
+"""Recorded streams with methods that use who voted."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Curves, what they say between their points, and the comparison item by item."""
+"""Curves, interpolation between their points, and the comparison item by item."""
 
 import numpy as np
 import pytest

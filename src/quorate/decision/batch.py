@@ -1,7 +1,7 @@
-"""Many items at once, without a session: prediction and votes of each -> who wins its pool, the answer, ask or stop.
+"""Decides many items at once, without a session: predictions and votes -> who wins, the answer, ask or stop.
 
-Row by row the very kernels a session runs, in the same order, so a row says what the session would say of that item.
-Called by `session.batch`; takes plain arrays.
+Runs the kernels of a session in the same order for each row, so that the results equal those of a session. Takes plain
+arrays; called by `session.batch`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from quorate.types import FloatArray, IntArray
 
 
 class Packed(NamedTuple):
-    """A posterior by number and the parameters it uses: tau (M, K), bias (K,)."""
+    """The number of a posterior and the parameters it uses: tau (M, K), bias (K,)."""
 
     posterior: int
     theta: float
@@ -48,13 +48,13 @@ def decide_batch_into(
     labels: IntArray,
     codes: IntArray,
 ) -> None:
-    """For each of n rows: probs (n, K) of the winner, label (n,), and code (n,): ASK, or why it stops (RULE: the rule).
+    """Fill probs (n, K) of the winner, labels (n,), and codes (n,): ASK, or why asking stops (RULE: the policy's rule).
 
     log_predictions (n, M, K), predictions (n, K) the classifiers' mean, votes (n, K), pool_sizes (n,); error_costs
-    (K, K) by truth and answer, or (0, 0): every error is one error. Of classes tied at the top the first is the label,
-    as nothing may be drawn here.
+    (K, K) by truth and answer, or (0, 0) if all errors cost the same. Of classes tied at the top the first is the
+    label, because there are no random draws here.
     """
-    asked, alpha, work = np.empty(probs.shape[1]), np.empty(probs.shape[1]), np.empty(probs.shape[1])
+    asking_probs, alpha, work = np.empty(probs.shape[1]), np.empty(probs.shape[1]), np.empty(probs.shape[1])
     unequal = error_costs.size > 0
     for row in range(probs.shape[0]):
         counts, size, out = votes[row], pool_sizes[row], probs[row]
@@ -69,8 +69,8 @@ def decide_batch_into(
             belief = out
             if not same_belief:
                 posterior, theta, phi, tau, bias = asking
-                belief_into(posterior, theta, phi, tau, bias, logs, mean, counts, size, asked)
-                belief = asked
+                belief_into(posterior, theta, phi, tau, bias, logs, mean, counts, size, asking_probs)
+                belief = asking_probs
             if kind == BLENDED:
                 _, theta, phi, tau, bias = asking
                 concentration_into(theta, phi, tau, bias, logs, alpha)

@@ -1,6 +1,7 @@
-"""A belief is a posterior and the parameters it uses. Asking and predicting may hold different ones.
+"""A belief is a posterior and the parameters it uses. A method may ask with one belief and predict with another.
 
-The belief of the baselines is the share of the votes seen, or the classifier's prediction while there are none."""
+The belief of the baselines is the share of the votes seen, or the classifier's prediction before the first vote.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +31,10 @@ def vote_share_into(votes: IntArray, prediction: FloatArray, out: FloatArray) ->
 
 VOTE_SHARE, FINITE, INFINITE = range(3)
 POSTERIORS = {"vote_share": VOTE_SHARE, "finite": FINITE, "infinite": INFINITE}
-PEOPLE_POSTERIORS = ("crowd", "crowd_calibrated", "panel", "panel_all")  # computed by a session that knows the people
-TIE_WIDTH = 1e-9  # classes this close to the top are tied: which of two equal floats is larger is round-off
-NO_LIMIT = 2**62  # votes, where nothing limits them
-ASK, SETTLED, EXHAUSTED, QUOTA, RULE, SHORT = range(6)  # SHORT: more votes were wanted than were recorded
+PEOPLE_POSTERIORS = ("crowd", "crowd_calibrated", "panel", "panel_all")  # computed by a session with named people
+TIE_WIDTH = 1e-9  # classes this close to the top are tied: smaller differences are round-off
+NO_LIMIT = 2**62  # the maximum number of votes if there is no limit
+ASK, SETTLED, EXHAUSTED, QUOTA, RULE, SHORT = range(6)  # SHORT: the rule asks for more votes than were recorded
 STOP_REASONS: dict[int, Reason] = {SETTLED: "settled", EXHAUSTED: "exhausted", QUOTA: "quota"}  # RULE: the policy's
 _WORDS: dict[int, Reason] = {ASK: "ask", **STOP_REASONS, SHORT: "closed"}
 _CODES = {reason: code for code, reason in _WORDS.items()}
@@ -45,7 +46,7 @@ def code_of(reason: Reason) -> int:
 
 
 def reasons_of(codes: IntArray, by_rule: Reason) -> NDArray[np.str_]:
-    """Codes in words; `by_rule`: the reason that the policy gives when its rule stops.
+    """The reasons of codes; `by_rule`: the reason that the policy gives when its rule stops.
 
     >>> reasons_of(np.array([ASK, RULE, SETTLED]), "confident").tolist()
     ['ask', 'confident', 'settled']
@@ -58,7 +59,7 @@ def reasons_of(codes: IntArray, by_rule: Reason) -> NDArray[np.str_]:
 class Belief:
     """Which posterior of the winner, and whether its prior is learned or stays at theta = phi = tau = 1.
 
-    The posteriors of people (`PEOPLE_POSTERIORS`) come with the item: they depend on who voted.
+    The posteriors in `PEOPLE_POSTERIORS` depend on who voted; the session computes them with the item.
     """
 
     posterior: Literal["vote_share", "finite", "infinite", "crowd", "crowd_calibrated", "panel", "panel_all"]
@@ -78,10 +79,10 @@ def belief_into(
     pool_size: int,
     out: FloatArray,
 ) -> None:
-    """Write who will win the pool to out (K,).
+    """Write the probability of each class to win the pool to out (K,).
 
-    tau, log_predictions (M, K); bias, prediction (mean of the classifiers), votes (K,). A settled pool is known,
-    whatever the posterior. A pool emptied by abstentions has no verdict: what the classifier says stands.
+    tau, log_predictions (M, K); bias, prediction (mean of the classifiers), votes (K,). The winner of a settled pool is
+    known, whatever the posterior. If everybody abstained, the pool has no verdict and the prior is the result.
     """
     num_votes = votes.sum()
     if num_votes > 0 and is_settled(votes, pool_size):
@@ -102,7 +103,7 @@ def belief_into(
 
 @kernel
 def pick_label(probs: FloatArray, tie_draw: float) -> int:
-    """Class of the largest probability; among classes tied at the top, the one `tie_draw` in [0, 1) points at."""
+    """The class of the largest probability; among classes tied at the top, `tie_draw` in [0, 1) selects one."""
     top = probs.max() - TIE_WIDTH
     tied = 0
     for k in range(probs.shape[0]):
@@ -119,9 +120,9 @@ def pick_label(probs: FloatArray, tie_draw: float) -> int:
 
 @kernel
 def stop_before_rule(votes: IntArray, pool_size: int, min_votes: int, max_votes: int, stops_when_settled: bool) -> int:
-    """What must be so before the policy's own rule is heard: ASK or a stop code, or RULE if the rule decides.
+    """The checks before the policy's own rule: ASK, a stop code, or RULE if the policy's rule decides.
 
-    An empty or settled pool stops everybody; then quota and maximum; then the minimum keeps asking.
+    In this order: an exhausted or settled pool stops, the quota or maximum stops, the minimum asks.
     """
     num_votes = votes.sum()
     if num_votes >= pool_size:

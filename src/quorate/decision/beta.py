@@ -1,7 +1,7 @@
-"""The stop that panels of language models use: how sure is it that the leader beats the runner-up in a duel?
+"""The stopping rule of panels of language models: the probability that the leader beats the runner-up.
 
-Takes vote counts only; knows no classifier and no pool. A baseline, from Adaptive-Consistency (Aggarwal et al.,
-EMNLP 2023).
+A baseline from Adaptive-Consistency (Aggarwal et al., EMNLP 2023). Takes vote counts only; uses neither the classifier
+nor the pool size.
 """
 
 from __future__ import annotations
@@ -53,5 +53,5 @@ class BetaStop(Stateless):
         fraction(self.threshold, where="threshold")
 
     def asks(self, state: None, item: Item, probs: FloatArray) -> bool:
-        """Ask while the leader is not sure enough."""
+        """Ask while the leader's probability is below the threshold."""
         return bool(beta_leads(item.votes) < self.threshold)

@@ -1,8 +1,8 @@
 """The blended value of information: the stopping rule of the method "quorate".
 
-The optimistic value V is what the next votes could gain at best, the expected value G what they gain on average if the
-belief is right. V alone asks too much where the belief is good, G alone too little while it is still poor. Ask while V
-and the geometric mean of both exceed `min_gain`.
+The optimistic value V is the most that the next votes could gain, the expected value G their average gain if the belief
+is right. V alone asks too much if the belief is good, G alone too little while it is still poor. Ask while V and the
+geometric mean of both exceed `min_gain`.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def blended_gain(
     alpha: FloatArray,
     error_costs: FloatArray,
 ) -> float:
-    """min(V, sqrt(V G)); V alone if that is not above `min_gain`, or if `min_gain` is 0: G is not computed then.
+    """min(V, sqrt(V G)); V, without computing G, if V is not above `min_gain` or `min_gain` is 0.
 
-    probs, votes, alpha (K,); `weighted` (K,) what V takes for the probabilities: probs, unless errors cost unequally.
+    probs, votes, alpha (K,); `weighted` (K,) the probabilities for V: equal to probs, unless errors cost unequally.
     """
     optimistic = optimistic_gain(weighted, votes, num_remaining)
     if optimistic <= min_gain or min_gain == 0.0:
@@ -51,7 +51,7 @@ def blended_asks(
     alpha: FloatArray,
     error_costs: FloatArray,
 ) -> bool:
-    """`blended_gain` > min_gain, looking ahead no further than this needs."""
+    """`blended_gain` > min_gain, looking ahead only as far as needed."""
     optimistic = optimistic_gain(weighted, votes, num_remaining)
     if optimistic <= min_gain or min_gain == 0.0:
         return optimistic > min_gain
@@ -64,8 +64,8 @@ def blended_asks(
 class BlendedValue(Stateless):
     """Ask while a further vote is worth more than `min_gain` (in probability of a right answer per vote).
 
-    1 / min_gain is the price of one error in votes: 0.01 says that an error costs as much as 100 votes. At 0 it asks
-    while another class can come to lead.
+    1 / min_gain is the cost of one error in votes: 0.01 means that an error costs as much as 100 votes. With 0 it asks
+    while another class can take the lead.
     """
 
     min_gain: float
@@ -77,8 +77,8 @@ class BlendedValue(Stateless):
         bounded(self.min_gain, where="min_gain", least=0.0)
 
     def asks(self, state: None, item: Item, probs: FloatArray) -> bool:
-        """Ask while the blended gain per vote is above `min_gain`; without `alpha` the prediction is worth one vote."""
+        """Ask while the blended gain per vote is above `min_gain`; without `alpha` the prediction is one vote."""
         alpha = np.array(item.prediction if item.alpha is None else item.alpha)
-        seen, votes = np.array(probs), np.array(item.votes)  # copies: a kernel is compiled anew for read-only arrays
-        least = float(self.min_gain)
-        return bool(blended_asks(least, seen, seen, votes, item.num_remaining, alpha, np.zeros((0, 0))))
+        belief, votes = np.array(probs), np.array(item.votes)  # copies: numba compiles again for read-only arrays
+        min_gain = float(self.min_gain)
+        return bool(blended_asks(min_gain, belief, belief, votes, item.num_remaining, alpha, np.zeros((0, 0))))

@@ -1,4 +1,4 @@
-"""The rules people use today: they count votes and look at nothing else."""
+"""The stopping rules people use today: they depend only on vote counts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from quorate.validate import broken, whole
 
 @dataclass(frozen=True, slots=True)
 class AskAll(Stateless):
-    """Ask every member of the pool, even after the outcome is settled: the one policy that does."""
+    """Ask every member of the pool. The only policy that continues after the outcome is settled."""
 
     name = "ask-all"
     stop_reason = "exhausted"
@@ -24,7 +24,7 @@ class AskAll(Stateless):
 
 @dataclass(frozen=True, slots=True)
 class UntilSettled(Stateless):
-    """Ask until the votes still missing cannot change the winner."""
+    """Ask until the missing votes cannot change the winner."""
 
     name = "until-settled"
     stop_reason = "settled"
@@ -53,7 +53,7 @@ class Quorum(Stateless):
 
 @dataclass(frozen=True, slots=True)
 class UnanimousThenCap(Stateless):
-    """Stop if the first `first` votes all agree; otherwise go on to `cap` votes (or the end of the pool)."""
+    """Stop if the first `first` votes all agree; otherwise continue to `cap` votes (or the end of the pool)."""
 
     first: int = 4
     cap: int = 9
@@ -68,7 +68,7 @@ class UnanimousThenCap(Stateless):
             raise broken("cap", self.cap, f"at least `first`, which is {self.first}", "raise `cap` or lower `first`.")
 
     def asks(self, state: None, item: Item, probs: FloatArray) -> bool:
-        """Ask for the first few; then only while they disagree, up to the cap."""
+        """Ask for the first votes; then, if they disagree, up to the cap."""
         if item.num_votes < self.first:
             return True
         return bool(item.votes.max() < item.num_votes and item.num_votes < self.cap)

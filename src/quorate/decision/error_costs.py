@@ -1,8 +1,7 @@
-"""Errors that cost unequally: which answer costs least, and how much doubt is left once its cost is counted.
+"""Unequal error costs: the cheapest answer, and the probabilities weighted by cost for the stopping rules.
 
-Takes who may win the pool and a table of costs (K, K), rows the truth, columns the answer; gives the answer, and the
-probabilities as a stopping rule should see them. Compiled; called by the compiled stream. With 1 for every error both
-are what they are without costs.
+Takes the probabilities of the winner and a table of costs (K, K), rows the truth, columns the answer. With a cost of 1
+for every error the results are those without costs. Compiled; called by `decision` and the compiled stream.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from quorate.types import FloatArray
 
 @kernel
 def expected_cost(costs: FloatArray, probs: FloatArray, answer: int) -> float:
-    """r(a) = sum over k of p_k C[k, a]: what answering a costs on average.
+    """r(a) = sum over k of p_k C[k, a]: the expected cost of answer a.
 
     >>> import numpy as np
     >>> expected_cost(np.array([[0.0, 1.0], [50.0, 0.0]]), np.array([0.9, 0.1]), 0)
@@ -28,7 +27,7 @@ def expected_cost(costs: FloatArray, probs: FloatArray, answer: int) -> float:
 
 @kernel
 def cheapest_answer(costs: FloatArray, probs: FloatArray, tie_draw: float, work: FloatArray) -> int:
-    """argmin over a of r(a); among answers that cost the same, the one `tie_draw` in [0, 1) points at.
+    """argmin over a of r(a); among answers of equal cost, `tie_draw` in [0, 1) selects one.
 
     `work` (K,) is overwritten.
 
@@ -43,10 +42,10 @@ def cheapest_answer(costs: FloatArray, probs: FloatArray, tie_draw: float, work:
 
 @kernel
 def weigh_for_gain(costs: FloatArray, probs: FloatArray, tie_draw: float, out: FloatArray) -> None:
-    """Probabilities as the value-of-information rule is to see them, to out (K,).
+    """Write the weighted probabilities for the value-of-information rules to out (K,).
 
-    a = cheapest answer; out_k = p_k (C[k, a] - min_b C[k, b]) for k != a: what could be saved if k turned out to win.
-    out_a is above the sum of them all, so that the rule takes a for the class to be overtaken.
+    a = cheapest answer; out_k = p_k (C[k, a] - min_b C[k, b]) for k != a: what is saved if k turns out to win.
+    out_a is above the sum of the others, so that the rule treats a as the leader.
     """
     answer = cheapest_answer(costs, probs, tie_draw, out)
     total = 0.0
@@ -59,7 +58,7 @@ def weigh_for_gain(costs: FloatArray, probs: FloatArray, tie_draw: float, out: F
 
 @kernel
 def weigh_for_threshold(costs: FloatArray, probs: FloatArray, tie_draw: float, out: FloatArray) -> None:
-    """Probabilities as the threshold rule is to see them, to out (K,): the largest is 1 - r(cheapest answer)."""
+    """Write the weighted probabilities for the threshold rule to out (K,): the largest is 1 - r(cheapest answer)."""
     answer = cheapest_answer(costs, probs, tie_draw, out)
     left = expected_cost(costs, probs, answer)
     out[:] = -1.0e300

@@ -1,12 +1,12 @@
-"""What the next votes are expected to change: G, the knowledge gradient, over every way in which they can fall.
+"""The expected gain of the next votes: G, the knowledge gradient, over all their possible outcomes.
 
-Takes alpha, the votes seen, who may win the pool, and the table of error costs if errors cost unequally; gives the
-best expected gain per vote. Called by `decision.blended`; compiled.
+Takes alpha, the votes seen, the probabilities of the winner, and the table of error costs if errors cost unequally;
+returns the best expected gain per vote. Compiled; called by `decision.blended`.
 
-The votes to come are Polya draws. With x (C,) counts of them, beta = alpha + votes and S = sum(beta),
-`P_k(x) = sum_c (beta_c + x_c) / (S + |x|) P_k(x + e_c)`, and after the last vote P is the winner's share. One sweep
-from the last vote back to now gives P everywhere; at each level the mean of the best answer's P is what stopping there
-is worth. With more than GROUPS classes the likeliest are followed one by one and the others vote as one.
+The next votes are Polya draws. With x (C,) their counts, beta = alpha + votes and S = sum(beta),
+`P_k(x) = sum_c (beta_c + x_c) / (S + |x|) P_k(x + e_c)`, and after the last vote P is the winner's share. One backward
+pass from the last vote gives P in every state; the value of stopping at a level is the mean of the best answer's P
+there. With more than MOST_GROUPS classes the most probable are treated one by one and the others as one group.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import numpy as np
 from quorate.compiled import kernel
 from quorate.types import FloatArray, IntArray
 
-MOST_STATES = 1024  # counts x that are looked at, however many classes and voters there are
-MOST_GROUPS, FEWEST_GROUPS = 6, 3  # classes followed one by one, and one group of all others
-_SURELY = 1.0 + 1e-9  # more than this times as much is more whatever the rounding
+MOST_STATES = 1024  # limit on the states x, for any number of classes and voters
+MOST_GROUPS, FEWEST_GROUPS = 6, 3  # single classes, the last group for all others if there are more classes
+_SURELY = 1.0 + 1e-9  # a value larger by this factor is larger despite rounding
 
 
 @kernel
 def num_states(num_groups: int, num_votes: int) -> int:
-    """In how many ways 0 to `num_votes` votes can fall on `num_groups` groups: binom(votes + groups, groups).
+    """The number of ways to distribute 0 to `num_votes` votes over `num_groups` groups: binom(votes + groups, groups).
 
     >>> num_states(2, 2)
     6
@@ -38,9 +38,9 @@ def num_states(num_groups: int, num_votes: int) -> int:
 
 @kernel
 def look_ahead_size(num_classes: int, num_remaining: int) -> tuple[int, int]:
-    """Groups of classes and votes looked ahead, such that at most MOST_STATES states are looked at.
+    """The number of groups and of votes to look ahead, such that there are at most MOST_STATES states.
 
-    As many groups as leave room for every remaining vote; if even the fewest do not, fewer votes.
+    As many groups as possible with all remaining votes; if even FEWEST_GROUPS are too many, fewer votes.
 
     >>> look_ahead_size(10, 6), look_ahead_size(10, 10), look_ahead_size(3, 100), look_ahead_size(1000, 10**9)
     ((6, 6), (4, 10), (3, 16), (3, 16))
@@ -58,11 +58,11 @@ def look_ahead_size(num_classes: int, num_remaining: int) -> tuple[int, int]:
 def expected_gain(
     alpha: FloatArray, votes: IntArray, num_remaining: int, probs: FloatArray, error_costs: FloatArray
 ) -> float:
-    """G = max over 1 <= j <= H of (E[what the best answer is worth after j more votes] - what it is worth now) / j.
+    """G = max over 1 <= j <= H of (E[value of the best answer after j more votes] - its value now) / j.
 
-    alpha, votes, probs (K,), at least one vote remaining; error_costs (K, K) by truth and answer, or (0, 0). An answer
-    is worth its probability, or minus what it costs on average. Exact if K <= 6 and the pool is looked at to its end;
-    else after the last vote looked at the winner is about as likely as the remaining votes make it (`_likely_into`).
+    alpha, votes, probs (K,), at least one vote remaining; error_costs (K, K) by truth and answer, or (0, 0). The value
+    of an answer is its probability, or minus its expected cost. Exact if K <= 6 and H includes all remaining votes;
+    otherwise the winner after the last vote of the look-ahead is approximated (`_likely_into`).
     """
     found: float = gain_or_enough(alpha, votes, num_remaining, probs, error_costs, math.inf)
     return found
@@ -77,9 +77,9 @@ def gain_or_enough(
     error_costs: FloatArray,
     enough: float,
 ) -> float:
-    """`expected_gain`, or less of it that is more than `enough`: then the levels nearer to now need not be looked at.
+    """`expected_gain`, or a lower bound of it above `enough`, which needs fewer levels.
 
-    P is a martingale, so its mean at the last level is P now: that level alone bounds G from below.
+    P is a martingale, so its mean at the last level is P now: the last level alone bounds G from below.
     """
     num_classes = votes.size
     groups, horizon = look_ahead_size(num_classes, num_remaining)
@@ -111,7 +111,7 @@ def gain_or_enough(
     for level in range(horizon - 1, -1, -1):
         _step_back(level, beta, total, ranks, winners)
         worth[level] = _worth(level, weights, winners, costs, means)
-    best = (at_best - worth[0]) / num_remaining if horizon < num_remaining else 0.0  # all votes leave no doubt
+    best = (at_best - worth[0]) / num_remaining if horizon < num_remaining else 0.0  # after all votes no doubt is left
     for level in range(1, horizon + 1):
         best = max(best, (worth[level] - worth[0]) / level)
     return best
@@ -119,7 +119,7 @@ def gain_or_enough(
 
 @kernel
 def _choose_into(probs: FloatArray, error_costs: FloatArray, chosen: IntArray) -> None:
-    """The classes with most at stake, to `chosen`: the likeliest; with costs the dearest on average, and the answer."""
+    """Write the most important classes to `chosen`: the most probable; with costs, the answer and the costliest."""
     stakes = probs.copy()
     if error_costs.size > 0:
         answer, least = 0, math.inf
@@ -138,7 +138,7 @@ def _choose_into(probs: FloatArray, error_costs: FloatArray, chosen: IntArray) -
 
 @kernel
 def _group_into(alpha: FloatArray, votes: IntArray, chosen: IntArray, counts: IntArray, beta: FloatArray) -> None:
-    """Votes and beta of each chosen class; of the others, if any, the most votes of one of them, and beta together."""
+    """Votes and beta of each chosen class; for the others, if any, the largest count and the sum of beta."""
     explicit = chosen.size
     for k in range(votes.size):
         place = explicit
@@ -151,7 +151,7 @@ def _group_into(alpha: FloatArray, votes: IntArray, chosen: IntArray, counts: In
 
 @kernel
 def _group_costs(probs: FloatArray, error_costs: FloatArray, chosen: IntArray) -> FloatArray:
-    """(m + 1, m) what answering a chosen class costs, by the chosen class that wins, or another on average; (0, 0)."""
+    """Costs (m + 1, m) of answering a chosen class if a chosen class wins, or another (mean); (0, 0) without costs."""
     if error_costs.size == 0:
         return np.zeros((0, 0))
     explicit = chosen.size
@@ -160,7 +160,7 @@ def _group_costs(probs: FloatArray, error_costs: FloatArray, chosen: IntArray) -
         others[chosen[i]] = 0.0
         for j in range(explicit):
             costs[i, j] = error_costs[chosen[i], chosen[j]]
-    mass = 0.0  # added one by one: NumPy adds in another order than compiled code
+    mass = 0.0  # a plain loop, because NumPy adds in another order than compiled code
     for k in range(probs.size):
         mass += others[k]
     for k in range(probs.size):
@@ -174,7 +174,7 @@ def _group_costs(probs: FloatArray, error_costs: FloatArray, chosen: IntArray) -
 def _ranks(groups: int, horizon: int) -> IntArray:
     """(C, H + 2) binom(s + i - 1, i): how many counts of i groups have a sum below s.
 
-    With s_i = x_1 + .. + x_i, the sum of these over i < C is the place of x among the counts of its level.
+    With s_i = x_1 + .. + x_i, the sum of these over i < C is the index of x among the states of its level.
     """
     ranks = np.zeros((groups, horizon + 2), np.int64)
     for s in range(1, horizon + 2):
@@ -186,7 +186,7 @@ def _ranks(groups: int, horizon: int) -> IntArray:
 
 @kernel
 def _weights(beta: FloatArray, total: float, horizon: int) -> FloatArray:
-    """(C + 1, H + 1) w_c(x) = Gamma(beta_c + x) / (Gamma(beta_c) x!) without its scale; in the last row that of S.
+    """(C + 1, H + 1) w_c(x) = Gamma(beta_c + x) / (Gamma(beta_c) x!) up to scale; the last row is for S.
 
     The probability of x after |x| votes is the product of the w_c(x_c) over w_S(|x|).
     """
@@ -200,7 +200,7 @@ def _weights(beta: FloatArray, total: float, horizon: int) -> FloatArray:
 
 @kernel
 def _advance(sums: IntArray) -> bool:
-    """Go to the partial sums of the next state of the level; False after the last one."""
+    """Move on to the partial sums of the next state of the level; False after the last one."""
     for i in range(sums.size - 1):
         if sums[i] < sums[i + 1]:
             sums[i] += 1
@@ -211,7 +211,7 @@ def _advance(sums: IntArray) -> bool:
 
 @kernel
 def _last_into(horizon: int, counts: IntArray, winners: FloatArray) -> None:
-    """Write the winner's share of every state after the last vote; of the classes in one group at most one wins."""
+    """Write the winner's share for every state after the last vote; at most one class of a group can win."""
     groups, explicit = counts.size, winners.shape[1]
     sums = np.zeros(groups, np.int64)
     sums[groups - 1] = horizon
@@ -237,10 +237,10 @@ def _last_into(horizon: int, counts: IntArray, winners: FloatArray) -> None:
 def _likely_into(
     horizon: int, unseen: int, counts: IntArray, beta: FloatArray, total: float, num_others: int, winners: FloatArray
 ) -> None:
-    """Write who is likely to win in every state after which `unseen` votes remain: P_k ~ prod_j P(k beats j).
+    """Approximate the winner in every state with `unseen` votes remaining: P_k ~ prod_j P(k beats j).
 
-    The lead of k over j has the mean and variance of Polya draws, and about a logistic distribution. The classes of
-    the last group are taken to be alike.
+    The lead of k over j has the mean and variance of Polya draws and is treated as logistic. The classes of the last
+    group are treated as equal.
     """
     groups, explicit = counts.size, winners.shape[1]
     sums, final, share = np.zeros(groups, np.int64), np.empty(groups), np.empty(groups)
@@ -273,9 +273,9 @@ def _likely_into(
 
 @kernel
 def _step_back(level: int, beta: FloatArray, total: float, ranks: IntArray, winners: FloatArray) -> None:
-    """`winners` of the states of the next level become those of this one: the mean over who votes next.
+    """Turn `winners` of the states of the next level into those of this one: the mean over the next vote.
 
-    In place: a state's successors have its rank or a higher one.
+    In place: a state's successors have the same rank or a higher one.
     """
     groups, explicit = beta.size, winners.shape[1]
     sums, mean = np.zeros(groups, np.int64), np.empty(explicit)
@@ -297,10 +297,11 @@ def _step_back(level: int, beta: FloatArray, total: float, ranks: IntArray, winn
 
 @kernel
 def _worth(level: int, weights: FloatArray, winners: FloatArray, costs: FloatArray, means: FloatArray) -> float:
-    """What stopping at this level is worth: the mean over its states of what the best answer is worth there.
+    """The value of stopping at this level: the mean over its states of the best answer's value.
 
     `means` (m,) becomes the mean of P.
-    A class of the group of others can be the answer once it has a vote: its probability is the group's, by votes.
+    A class of the group of others can be the answer once the group has a vote: its probability is the group's divided
+    by the group's votes.
     """
     groups, explicit = weights.shape[0] - 1, winners.shape[1]
     sums = np.zeros(groups, np.int64)
@@ -334,7 +335,7 @@ def _worth(level: int, weights: FloatArray, winners: FloatArray, costs: FloatArr
 
 @kernel
 def _least_cost(winners: FloatArray, costs: FloatArray) -> float:
-    """What the cheapest answer among the chosen classes costs on average; winners (m,), costs (m + 1, m)."""
+    """The expected cost of the cheapest answer among the chosen classes; winners (m,), costs (m + 1, m)."""
     least, others = math.inf, 1.0
     for k in range(winners.size):
         others -= winners[k]

@@ -1,8 +1,8 @@
 """MP: our documented reading of the per-class Model Picker that the paper describes in words.
 
 Model Picker (Karimi et al., AISTATS 2021) weighs models by exp(-eta * estimated loss), asks with a probability given
-by the variance of the weighted losses, and corrects the losses it sees by that probability. Here the "models" are the
-classes: expert k stands for "believe the classifier when it says k". It sees only votes that were asked for.
+by the variance of the weighted losses, and divides the losses it sees by that probability. Here the "models" are the
+classes: expert k stands for "trust the classifier when it says k". It uses only votes that were asked for.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from quorate.validate import bounded
 
 
 class PickerState(TypedDict):
-    """Importance-weighted loss of each class, and how many items have closed."""
+    """Importance-weighted loss of each class, and the number of closed items."""
 
     losses: list[float]
     rounds: int
@@ -53,9 +53,9 @@ def picker_update(
     if num_votes == 0:
         return
     rate = picker_rate(losses, rounds, prediction, scale)
-    asked = max(1.0 - (1.0 - rate) ** pool_size, 1e-6)
+    p_asked = max(1.0 - (1.0 - rate) ** pool_size, 1e-6)
     for k in range(losses.shape[0]):
-        losses[k] += prediction[k] * (1.0 - votes[k] / num_votes) / asked
+        losses[k] += prediction[k] * (1.0 - votes[k] / num_votes) / p_asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class ModelPicker:
         return int(binomial_quantile(rng.random(), item.pool_size, rate))
 
     def asks(self, state: PickerState, item: Item, probs: FloatArray) -> bool:
-        """Always: the quota is what stops it."""
+        """Always: the quota stops it."""
         return True
 
     def update(self, state: PickerState, closed: Item) -> PickerState:

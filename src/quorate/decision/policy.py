@@ -1,7 +1,7 @@
-"""What a policy is: four small methods. No base class; write a class with these and run `quorate.testing.check_policy`.
+"""The protocol of a policy: four small methods, no base class. `quorate.testing.check_policy` checks an implementation.
 
-Called by the session (through `session.decide`) and by the simulation. A policy never sees votes that were not asked
-for. Its state must survive JSON, because the journal has to be able to rebuild it.
+Called by the session (through `session.decide`) and by simulations. A policy sees only votes that were asked for. Its
+state must survive JSON, because it is rebuilt from the journal.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from quorate.errors import PolicyError
 from quorate.types import FloatArray, Item
 from quorate.validate import broken
 
-PolicyState = Any  # what JSON can hold; each policy knows its own
+PolicyState = Any  # any JSON value; the type depends on the policy
 
 
 @runtime_checkable
 class QueryPolicy(Protocol):
     """Decides whether one more expert is asked.
 
-    Two optional class attributes: `stop_reason` (default "rule"), the reason given when `asks` says no, and
+    Two optional class attributes: `stop_reason` (default "rule"), the reason when `asks` returns False, and
     `stops_when_settled` (default True): False only for a policy that must collect every vote.
     """
 
@@ -33,17 +33,17 @@ class QueryPolicy(Protocol):
         """The state before the first item; None if the policy keeps none."""
 
     def quota(self, state: PolicyState, item: Item, *, rng: np.random.Generator) -> int | None:
-        """How many votes this item may have at most, drawn once when it opens; None for no quota."""
+        """The maximum number of votes of this item, drawn once when it opens; None for no quota."""
 
     def asks(self, state: PolicyState, item: Item, probs: FloatArray) -> bool:
-        """Ask one more? `probs` (K,) is the asking belief: who will win the pool."""
+        """Whether to ask one more expert. `probs` (K,) is the asking belief: who will win the pool."""
 
     def update(self, state: PolicyState, closed: Item) -> PolicyState:
-        """The state after an item closed with the votes that were seen."""
+        """The state after an item closed."""
 
 
 class Stateless:
-    """The three parts most policies do not need, to be mixed in: no state, no quota, nothing learned."""
+    """A mixin with defaults for the methods most policies do not need: no state, no quota, no learning."""
 
     def init(self, num_classes: int) -> None:
         """No state."""
@@ -57,5 +57,5 @@ class Stateless:
 
 
 def broken_policy(policy: QueryPolicy, field: str, value: object, rule: str, fix: str) -> PolicyError:
-    """The error of a policy whose `field`, a method or an attribute, breaks a rule."""
+    """The error for a policy whose `field` (a method or an attribute) breaks a rule."""
     return broken(field, value, rule, fix, place=f"policy {policy.name!r}", error=PolicyError)

@@ -1,7 +1,7 @@
-"""The paper's baselines that only look at the classifier: draw Q ~ Binomial(N, rate) votes when the item opens.
+"""The paper's baselines that use only the classifier: they draw Q ~ Binomial(N, rate) votes when the item opens.
 
-RANDOM has one rate for all items; ENTROPY and the released Model Picker turn the prediction into a rate. The draw is
-made by inverting the binomial CDF at one uniform number: neighbouring values of a parameter use the same numbers.
+RANDOM has one rate for all items; ENTROPY and the released Model Picker compute the rate from the prediction. The draw
+inverts the binomial CDF at one uniform number, so that similar parameters give similar quotas.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def binomial_quantile(uniform: float, trials: int, rate: float) -> int:
 
 
 class QuotaPolicy:
-    """Shared by the three: ask until the quota drawn at the opening is used up."""
+    """Shared by the three: ask until the quota drawn when the item opened is used up."""
 
     stop_reason = "quota"
 
@@ -50,7 +50,7 @@ class QuotaPolicy:
         return int(binomial_quantile(rng.random(), item.pool_size, float(self.rates(item.prediction))))
 
     def asks(self, state: None, item: Item, probs: FloatArray) -> bool:
-        """Always: the quota is what stops it."""
+        """Always: the quota stops it."""
         return True
 
     def update(self, state: None, closed: Item) -> None:
@@ -92,7 +92,7 @@ class EntropyQuota(QuotaPolicy):
 
 @dataclass(frozen=True, slots=True)
 class ReleasedModelPicker(QuotaPolicy):
-    """What the released Model Picker code amounts to: rate = clip(scale * (1 - max f), 0, 1)."""
+    """The rule of the released Model Picker code: rate = clip(scale * (1 - max f), 0, 1)."""
 
     scale: float = 1.0
     name = "mp-released"
@@ -102,5 +102,5 @@ class ReleasedModelPicker(QuotaPolicy):
         bounded(self.scale, where="scale", least=0.0)
 
     def rates(self, predictions: FloatArray) -> FloatArray:
-        """Scaled doubt of each prediction."""
+        """Scaled uncertainty of each prediction."""
         return np.asarray(np.clip(self.scale * (1.0 - predictions.max(axis=-1)), 0.0, 1.0))

@@ -1,7 +1,7 @@
-"""The stopping rules of our own policies as one compiled switch, so that a whole stream runs in one compiled call.
+"""The stopping rules of the built-in policies as one compiled switch, so that a whole stream runs in one compiled call.
 
-A policy class says the same in plain Python in its `asks`; a session and the stream use the compiled rule of our own
-policies (`rule_of`), and a test holds the two together. A user's policy has no compiled rule: its `asks` is called.
+`asks` of a policy class is the same rule in plain Python; a test compares the two. Sessions and streams use the
+compiled rule (`rule_of`). A user's policy has none: its `asks` is called.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ALWAYS, THRESHOLD, GAIN, QUORUM, UNANIMOUS, BETA, BLENDED = range(7)
 
 
 class Rule(NamedTuple):
-    """A compiled stopping rule: which one, and its parameters (meaning by rule)."""
+    """A compiled stopping rule: its kind, and up to two parameters, whose meaning depends on the kind."""
 
     kind: int
     first: float = 0.0
@@ -46,10 +46,10 @@ def rule_asks(
     error_costs: FloatArray,
     tie_draw: float,
 ) -> bool:
-    """True if the rule wants one more vote. probs, votes, alpha (K,), at least one vote remaining.
+    """True if the rule asks for one more vote. probs, votes, alpha (K,), at least one vote remaining.
 
-    `alpha` is read by BLENDED only. error_costs (K, K) by truth and answer, or (0, 0): every error is one error;
-    `tie_draw` chooses among answers that cost the same.
+    Only BLENDED uses `alpha`. error_costs (K, K) by truth and answer, or (0, 0) if all errors cost the same;
+    `tie_draw` selects among answers of equal cost.
     """
     weighted = probs
     if error_costs.size > 0 and kind in (GAIN, BLENDED):
@@ -77,15 +77,15 @@ def rule_asks(
 
 
 def rule_of(policy: QueryPolicy) -> Rule | None:
-    """The compiled rule of one of our policies; None for a user's own, which runs through the session instead.
+    """The compiled rule of a built-in policy; None for a user's own, which runs through the session instead.
 
-    Only the very classes: a subclass may have changed what `asks` does.
+    Subclasses have none, because they may override `asks`.
     """
-    made = RULES.get(type(policy))
-    if made is None:
+    build = RULES.get(type(policy))
+    if build is None:
         return None
-    rule = made(policy)
-    return Rule(rule.kind, float(rule.first), float(rule.second))  # whole numbers may be too large for a kernel
+    rule = build(policy)
+    return Rule(rule.kind, float(rule.first), float(rule.second))  # Python integers may be too large for a kernel
 
 
 RULES: dict[type, Callable[[Any], Rule]] = {

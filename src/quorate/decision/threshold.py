@@ -1,4 +1,4 @@
-"""The paper's stopping rule: predict once the winner's probability has cleared a threshold (Acc_t > rho)."""
+"""The paper's stopping rule: stop when the winner's probability is above a threshold (Acc_t > rho)."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ class Threshold(Stateless):
         fraction(self.threshold, where="threshold")
 
     def asks(self, state: None, item: Item, probs: FloatArray) -> bool:
-        """Ask while nobody is sure enough to win."""
+        """Ask while no class is above the threshold."""
         return bool(probs.max() <= self.threshold)

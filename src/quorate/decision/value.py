@@ -1,7 +1,7 @@
-"""The optimistic value of information: V of the blended rule, and a rule of its own (rule="optimistic").
+"""The optimistic value of information: V of the blended rule, and a rule by itself (rule="optimistic").
 
-The winner's probabilities are a martingale, so the accuracy that j more votes can buy is at most the probability of
-the classes that can come to lead within j votes. Ask while the best such gain per vote exceeds `min_gain`.
+The winner's probabilities are a martingale, so j more votes can raise the accuracy by at most the probability of the
+classes that can take the lead within j votes. Ask while the best such gain per vote exceeds `min_gain`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from quorate.validate import bounded
 def optimistic_gain(probs: FloatArray, votes: IntArray, num_remaining: int) -> float:
     """V = max over 1 <= j <= R of (1/j) * sum of p_k over the k != t with d_k <= j.
 
-    t = argmax p, d_k = max(1, votes_t - votes_k + 1): straight votes class k needs to overtake t. O(K^2) at worst,
-    O(K * distinct d) in practice, nothing allocated.
+    t = argmax p, d_k = max(1, votes_t - votes_k + 1): consecutive votes class k needs to overtake t. At most O(K^2), in
+    practice O(K * distinct d); allocates nothing.
     """
     leader = probs.argmax()
     best = 0.0
@@ -39,7 +39,7 @@ def optimistic_gain(probs: FloatArray, votes: IntArray, num_remaining: int) -> f
 class ValueOfInformation(Stateless):
     """Ask while a further vote can be worth more than `min_gain` (in probability of a right answer per vote).
 
-    1 / min_gain is the price of one error in votes: 0.01 says that an error costs as much as 100 votes.
+    1 / min_gain is the cost of one error in votes: 0.01 means that an error costs as much as 100 votes.
     """
 
     min_gain: float

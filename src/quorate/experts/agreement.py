@@ -5,7 +5,7 @@
                             P_e = sum_k (n_k / n)^2
 
 n_uk votes of item u for class k, m_u its votes, n_k = sum_u n_uk, n = sum_k n_k, over items with two votes or more.
-Where all votes are alike, chance explains all agreement and kappa and alpha are not defined: nan. No model is needed.
+If all votes are equal, chance explains all agreement, and kappa and alpha are undefined: nan. No model is needed.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from quorate.validate import broken, whole
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PersonAgreement:
-    """One person against the others who voted on the same items.
+    """One person compared with the others who voted on the same items.
 
     `num_votes` all votes of the person   `num_compared` those on items with another vote
-    `with_others` share of them that agree with the plurality of the others; a tie counts in parts
+    `with_others` share of them that agree with the plurality of the others; ties are shared
     `confusion` (K, K) the others' plurality (rows) by the person's label (columns), in votes
     """
 
@@ -55,10 +55,10 @@ class PersonAgreement:
 class Agreement:
     """How far the people of a panel agree.
 
-    `pairwise` the chance that two votes on one item are alike   `fleiss_kappa`, `krippendorff_alpha` of the whole panel
+    `pairwise` the probability that two votes on one item are equal   `fleiss_kappa`, `krippendorff_alpha` of the panel
     `cohen_kappa` mean over `pairs`, weighted by the items both voted on; None if no two people share enough items
     `effective_size` how many independent people the votes of one item are worth
-    `num_items` items with at least two votes; the others say nothing about agreement.
+    `num_items` items with at least two votes; others give no information about agreement.
     """
 
     num_items: int
@@ -178,7 +178,7 @@ def _person(
 
 
 def others_plurality(ballots: Ballots, counts: IntArray, votes: IntArray) -> tuple[IntArray, FloatArray]:
-    """Of the votes at these positions, those on items with another vote: their labels, the others' plurality (V', K).
+    """Labels and the others' plurality (V', K) for those of the `votes` (positions) on items with another vote.
 
     counts (num_items, K) are the votes of every item.
     """

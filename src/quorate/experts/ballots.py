@@ -1,4 +1,4 @@
-"""`Ballots`: votes with the item, the person and the label of each. What the functions of `quorate.experts` take."""
+"""`Ballots`: votes with the item, the person and the label of each, the input of the functions in `quorate.experts`."""
 
 from __future__ import annotations
 

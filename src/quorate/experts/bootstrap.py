@@ -1,4 +1,4 @@
-"""`Estimate`: a figure with its bootstrap interval, from items drawn again with replacement."""
+"""`Estimate`: a value with its bootstrap interval, from items resampled with replacement."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FEWEST_DEFINED = 10  # bootstrap values that an interval needs
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure with a 95 % interval, by bootstrap unless its owner says otherwise; nan where it is not defined."""
+    """A value with a 95 % interval, by bootstrap unless stated otherwise; nan if undefined."""
 
     value: float
     low: float
@@ -23,7 +23,7 @@ class Estimate:
 
 
 def estimate(value: float, again: FloatArray) -> Estimate:
-    """The figure with the interval of its bootstrap values `again` (B,).
+    """The value with the interval of its bootstrap values `again` (B,).
 
     >>> estimate(2.0, np.arange(5.0).repeat(20))
     Estimate(value=2.0, low=0.0, high=4.0)
@@ -36,16 +36,16 @@ def estimate(value: float, again: FloatArray) -> Estimate:
 
 
 def drawn_again(number: IntArray, bootstraps: int, rng: np.random.Generator) -> IntArray:
-    """(B, kinds) how often each kind of item is drawn, if `number` (kinds,) items are of each kind.
+    """(B, kinds) how often each kind of item is drawn, with `number` (kinds,) items of each kind.
 
-    Items that contribute the same are one kind: one draw for all of them instead of one for each.
+    Items with the same contribution are one kind: one multinomial draw instead of one draw per item.
     """
     total = int(number.sum())
     return rng.multinomial(total, number / total, size=bootstraps).astype(np.int64)
 
 
 def mean_of(values: FloatArray, bootstraps: int, rng: np.random.Generator) -> Estimate:
-    """The mean of `values` with its interval; quick if few values are different."""
+    """The mean of `values` with its interval; fast if there are few distinct values."""
     kinds, number = np.unique(values, return_counts=True)
     again = drawn_again(number, bootstraps, rng) @ kinds / len(values)
     return estimate(float(values.mean()), again)

@@ -2,8 +2,8 @@
 
     p_k ~ r_k^(1/T),   T maximises sum_i log p_i[truth of i]
 
-The crowd model is too sure of itself, because people err on the same items. One number learned from known items repairs
-most of that. T is at least 1: scores never become surer.
+The crowd model is overconfident, because people err on the same items. One number learned from known items corrects
+most of that. T is at least 1: the confidence is never raised.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from quorate.solvers import find_minimum
 from quorate.types import FloatArray, IntArray
 
-LOG_RANGE = (0.0, 5.0)  # of log T: a few right answers must not make scores surer still
+LOG_RANGE = (0.0, 5.0)  # of log T: a few right answers must not raise the confidence
 FLOOR = 1e-12
 
 

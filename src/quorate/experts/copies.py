@@ -5,9 +5,9 @@ For two people a and b on the n items both voted on, with r the belief of the cr
     p_i = max( sum_z r_i(z) sum_y q_a[z,y] q_b[z,y],  how often two other voters of item i agree ),   p = mean_i p_i
     P(as many equal votes by chance) <= exp(-n KL(equal / n, p))        (Chernoff's bound, also for unequal p_i)
 
-The null allows for what each person is like, and for items that everybody answers alike, rightly or wrongly. A pair is
-named only where the bound, times the number of pairs looked at, is below `LEVEL`. Pairs who both copy the classifier
-agree by that, and are not named.
+The null hypothesis accounts for each person's confusion matrix, and for items on which everybody agrees, right or
+wrong. A pair is reported only if the bound, times the number of pairs tested, is below `LEVEL`. Pairs who both copy the
+classifier agree for that reason, and are not reported.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from quorate.experts.pairs import Records, SideBySide, votes_side_by_side
 from quorate.types import FloatArray, IntArray
 
 LEVEL = 0.01
-FEWEST_TO_SUSPECT = 20  # items two people share before they can be named
+FEWEST_TO_SUSPECT = 20  # items two people must share before they can be reported
 
 
 @dataclass(frozen=True, slots=True)
 class CopiedPair:
-    """Two people with `num_equal` equal votes on `num_items` shared items, where `expected` would be usual.
+    """Two people with `num_equal` equal votes on `num_items` shared items, of which `expected` are explained.
 
-    `chance` an upper bound on the probability of so much agreement among all pairs that were looked at
+    `chance` an upper bound on the probability of so much agreement among all pairs tested
     """
 
     first: str
@@ -70,7 +70,7 @@ def copied_pairs(
 
 
 def _divergence(share: FloatArray, p: FloatArray) -> FloatArray:
-    """KL divergence of two coins; 0 log 0 is 0."""
+    """KL divergence of two Bernoulli distributions; 0 log 0 is 0."""
     inside = np.clip(p, 1e-12, 1 - 1e-12)
     return _relative(share, inside) + _relative(1 - share, 1 - inside)
 
@@ -80,7 +80,7 @@ def _relative(x: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def _others_agree(counts: IntArray, records: Records, K: int) -> FloatArray:
-    """How often two voters of the item agree, the pair's own votes left out; 0 where there are not two others."""
+    """How often two other voters of the item agree; 0 if there are fewer than two others."""
     others = counts[records.item].astype(float)
     rows = np.arange(len(others))
     others[rows, records.cell // K] -= 1

@@ -1,7 +1,7 @@
 """An online model of a crowd: the true class behind the votes, and how good and how careful each person is.
 
 Dawid and Skene's confusion matrices, shrunk towards those of the whole crowd, with types of careless voters. O(K^2)
-a vote; an item's own votes never count for themselves (what they added is taken back first).
+per vote; an item is never judged by what was learned from its own votes (that is removed first).
 
     pooled row   Q[k,j] ~ 20 pi[k,j] + P[k,j],   pi[k,k] = 1/K + .75 (1 - 1/K), the rest even
     centre       a = sigma(logit Q[k,k] + s_e);  cen[k,k] = a,  cen[k,j] = (1 - a) Q[k,j] / (1 - Q[k,k])
@@ -15,9 +15,9 @@ a vote; an item's own votes never count for themselves (what they added is taken
     evidence     of a closed item's vote: log p_t(y); for careful log sum_z r'(z) q_e[z,y], r' = r without this vote
 
 C_e[k,j] expected votes j of person e on items of class k, n_e[k] their row sums, m_e[j] all votes j, P their sum over
-careful people. Votes are weighed by this evidence. People are judged by a second one, in which a careful person's rows
-are cen with s_e at least -1: a random voter's own rows become even, and explain the votes as well as chance does.
-All kernels trust their input; they change `CrowdState` and `CrowdItems`.
+careful people. Votes are weighted by this evidence. People are judged by a second one, in which a careful person's rows
+are cen with s_e at least -1: a random voter's own rows become uniform, and explain the votes as well as chance does.
+Kernels trust their input; they change `CrowdState` and `CrowdItems` in place.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from quorate.types import FloatArray, IntArray
 
 TYPES = ("careful", "uniform", "habit", "copier")
 TYPE_PRIOR = (0.90, 0.05, 0.03, 0.02)
-POOLED_VOTES, OWN_VOTES = 20.0, 4.0  # votes that the first guess is worth to the crowd's rows, and those to a person's
+POOLED_VOTES, OWN_VOTES = 20.0, 4.0  # votes that the prior of the crowd's rows counts for, and that of a person's rows
 DIAGONAL = 0.75
 HABIT_VOTES = 0.3
-SKILL_VARIANCE, LEAST_SKILL = 0.3, -1.0  # a careful person is not further below the crowd
+SKILL_VARIANCE, LEAST_SKILL = 0.3, -1.0  # lower skills are not those of a careful person
 COPIES = 0.9
 PREVALENCE_VOTES = 2.0
 TAU_SHAPE, TAU_RATE, BIAS_VARIANCE = 3.0, 2.0, 0.25
@@ -47,7 +47,7 @@ class CrowdState(NamedTuple):
     """What is learned. E people, K classes.
 
     `confusion` (E, K, K) C   `labels` (E, K) m   `skill` (E,) s   `evidence` (E, 2, 4) log evidence of each
-    type, to weigh votes by and to judge people by
+    type, for weighting votes and for judging people
     `pooled` (K, K) P   `prevalence` (K,) sum of r over closed items   `tau`, `bias` (K,) of the prediction
     """
 
@@ -62,7 +62,7 @@ class CrowdState(NamedTuple):
 
 
 class CrowdItems(NamedTuple):
-    """Items and their votes, which closed items keep so that they can be revised. n items, V votes.
+    """Items and their votes; closed items are kept so that they can be revised. n items, V votes.
 
     `start` (n + 1,) where the votes of an item begin   `person`, `label` (V,)   `log_f` (n, K) log prediction
     `belief` (n, K) r   `careful` (V,) weight with which a vote was added to P   `gained` (V, 2, 4) evidence it added
@@ -78,7 +78,7 @@ class CrowdItems(NamedTuple):
 
 
 def new_state(num_people: int, num_classes: int) -> CrowdState:
-    """Nothing learned yet."""
+    """The state before anything is learned."""
     E, K = num_people, num_classes
     return CrowdState(
         np.zeros((E, K, K)), np.zeros((E, K)), np.zeros(E), np.zeros((E, 2, len(TYPES))), np.zeros((K, K)), np.zeros(K),
@@ -138,7 +138,7 @@ def careful_likelihood(state: CrowdState, e: int, y: int, out: FloatArray) -> No
 
 @kernel
 def top_of(log_f: FloatArray) -> int:
-    """The class that the prediction favours, or -1 if there is no prediction: all classes alike."""
+    """The most probable class of the prediction, or -1 without a prediction (all classes equal)."""
     top, alike = 0, True
     for k in range(log_f.size):
         if log_f[k] != log_f[0]:
@@ -152,7 +152,7 @@ def top_of(log_f: FloatArray) -> int:
 def careless_likelihoods(labels: FloatArray, y: int, top: int, out: FloatArray) -> None:
     """Write the probability of label y under each careless type to out (4,); labels (K,) are the person's own.
 
-    Without a prediction nobody can copy it: there a copier votes like a careful person, which nan stands for.
+    Without a prediction nobody can copy it: a copier then votes like a careful person, which is written as nan.
     """
     K = labels.size
     votes = 0.0
@@ -182,7 +182,7 @@ def type_weights(evidence: FloatArray, out: FloatArray) -> None:
 
 @kernel
 def prior_into(state: CrowdState, log_f: FloatArray, out: FloatArray) -> None:
-    """Write the class probabilities of an item before any vote to out (K,)."""
+    """Write the class probabilities of an item before its votes to out (K,)."""
     K = out.size
     if top_of(log_f) < 0:
         total = 0.0
@@ -206,7 +206,7 @@ def prior_into(state: CrowdState, log_f: FloatArray, out: FloatArray) -> None:
 
 @kernel
 def careful_and_careless(work: FloatArray) -> tuple[float, float]:
-    """Weight of voting carefully, and the label's probability by careless types; work (2, 4): of each type, weights."""
+    """Weight of the careful type, and the label's probability by careless types; work (2, 4) as `vote_likelihood`."""
     careful, careless = 0.0, 0.0
     for t in range(4):
         if math.isnan(work[0, t]):
@@ -218,7 +218,7 @@ def careful_and_careless(work: FloatArray) -> tuple[float, float]:
 
 @kernel
 def vote_likelihood(state: CrowdState, e: int, y: int, top: int, work: FloatArray, out: FloatArray) -> None:
-    """Write l(z) of a vote to out (K,). work (2, 4): on return the probabilities by type, and the weights."""
+    """Write l(z) of a vote to out (K,), and the probabilities and weights of the types to work (2, 4)."""
     careful_likelihood(state, e, y, out)
     careless_likelihoods(state.labels[e], y, top, work[0])
     type_weights(state.evidence[e, 0], work[1])
@@ -229,7 +229,7 @@ def vote_likelihood(state: CrowdState, e: int, y: int, top: int, work: FloatArra
 
 @kernel
 def count_vote(state: CrowdState, e: int, y: int, top: int, belief: FloatArray) -> None:
-    """Change belief (K,) of an open item by one vote: r(z) ~ r(z) l(z)."""
+    """Update the belief (K,) of an open item by one vote: r(z) ~ r(z) l(z)."""
     likelihood = np.empty(belief.size)
     vote_likelihood(state, e, y, top, np.empty((2, 4)), likelihood)
     total = 0.0
@@ -242,10 +242,10 @@ def count_vote(state: CrowdState, e: int, y: int, top: int, belief: FloatArray) 
 
 @kernel
 def gains_into(state: CrowdState, people: IntArray, top: int, belief: FloatArray, out: FloatArray) -> None:
-    """Write what one vote of each person (n,) is worth on an item with belief (K,) to out (n, 2).
+    """Write the value of one vote of each person (n,) on an item with belief (K,) to out (n, 2).
 
-    First sum_y max_z r(z) l_y(z) - max_z r(z), how much the top belief is expected to rise; then the information in
-    nats, sum_y,z r(z) l_y(z) log(l_y(z) / p(y)), which tells people apart where no single vote can change the answer.
+    First sum_y max_z r(z) l_y(z) - max_z r(z), the expected rise of the top belief; then the information in nats,
+    sum_y,z r(z) l_y(z) log(l_y(z) / p(y)), which ranks people if no single vote can change the answer.
     """
     K = belief.size
     diagonal, cells = np.empty(K), np.empty((K, K))
@@ -282,7 +282,7 @@ def gains_into(state: CrowdState, people: IntArray, top: int, belief: FloatArray
 
 @kernel
 def add_item(state: CrowdState, items: CrowdItems, i: int, end: int) -> None:
-    """Learn from item i, whose votes are start[i] .. end - 1 and whose belief is up to date: an item that closes."""
+    """Learn from item i, which closes: its votes are start[i] .. end - 1, and its belief is up to date."""
     K = items.belief.shape[1]
     top = top_of(items.log_f[i])
     work, likelihood, rows = np.empty((2, 4)), np.empty(K), np.empty((2, K))
@@ -320,7 +320,7 @@ def take_item_back(state: CrowdState, items: CrowdItems, i: int) -> None:
 
 @kernel
 def change_by_vote(state: CrowdState, items: CrowdItems, i: int, v: int, sign: float) -> None:
-    """Add (sign 1) or take back (sign -1) what vote v of item i says of its person and of the crowd."""
+    """Add (sign 1) or remove (sign -1) what vote v of item i says about its person and the crowd."""
     e, y = items.person[v], items.label[v]
     for z in range(items.belief.shape[1]):
         share = sign * items.belief[i, z]
@@ -351,7 +351,7 @@ def improve_skill(state: CrowdState, e: int) -> None:
 
 @kernel
 def revise_item(state: CrowdState, items: CrowdItems, i: int) -> None:
-    """Judge a closed item again by what has been learned since; its own votes do not count for themselves."""
+    """Recompute the belief of a closed item from what has been learned from other items since."""
     take_item_back(state, items, i)
     belief = items.belief[i]
     prior_into(state, items.log_f[i], belief)

@@ -1,8 +1,8 @@
-"""The crowd model while people come and go and items overlap: what a live session keeps and learns.
+"""The crowd model in a live session, where people join and leave and several items are open at once.
 
-Calls the kernels of `crowd` in the order in which `crowd_stream` calls them, so that both agree to the bit where items
-follow one another. A closed item is kept with its votes while it is among the last `window`, to be revised and to take
-late or withdrawn votes. Rows of people are allocated by doubling: 8 (K^2 + K + 9) bytes a person, at most twice that.
+Calls the kernels of `crowd` in the order of `crowd_stream`, so that both agree to the last bit if items follow one
+another. A closed item is kept with its votes while it is among the last `window`, for revisions and for late or
+withdrawn votes. Rows of people are allocated by doubling: 8 (K^2 + K + 9) bytes per person, at most twice that.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from quorate.types import FloatArray
 
 FIRST_ROWS = 16
 PEOPLE_FIELDS = ("confusion", "labels", "skill", "evidence")  # of CrowdState, with a row per person
-Votes = Sequence[tuple[str, int]]  # who, and the class named, in the order of the votes
+Votes = Sequence[tuple[str, int]]  # person and class, in the order of the votes
 
 
 class OnlineCrowd:
-    """What is known of a crowd after the items closed so far. Changes in place; the same calls give the same bits."""
+    """The crowd model after the items closed so far. Changes in place; the same calls give the same bits."""
 
     def __init__(self, num_classes: int, *, window: int | None) -> None:
         self.state = new_state(FIRST_ROWS, num_classes)
         self.rows: dict[str, int] = {}
         self._window = window
         self._closed: dict[str, CrowdItems] = {}
-        self._order: list[str] = []  # ids of the closed items that are kept, in the order in which they closed
+        self._order: list[str] = []  # ids of the closed items that are kept, in closing order
         self._num_closed = 0
 
     def enter(self, person: str) -> None:
-        """Give a person a row. One row more than there are people always stands empty, for somebody not seen yet."""
+        """Give a person a row. There is always one extra empty row, for somebody not seen yet."""
         if person in self.rows:
             return
         self.rows[person] = len(self.rows)
@@ -64,7 +64,7 @@ class OnlineCrowd:
         return belief
 
     def after_vote(self, belief: FloatArray, log_f: FloatArray, person: str, label: int) -> FloatArray:
-        """(K,) belief after one more vote; the one given stays as it is."""
+        """(K,) belief after one more vote; the argument is not changed."""
         after = belief.copy()
         count_vote(self.state, self.row(person), label, top_of(log_f), after)
         return after
@@ -81,7 +81,7 @@ class OnlineCrowd:
         return belief
 
     def close(self, item_id: str, log_f: FloatArray, votes: Votes, belief: FloatArray, draws: Sequence[float]) -> None:
-        """Learn from an item that closes with this belief; `draws` in [0, 1) choose earlier items to be revised."""
+        """Learn from an item that closes with this belief; `draws` in [0, 1) select earlier items to revise."""
         self._closed[item_id] = self._added(log_f, votes, belief)
         earlier = len(self._order)
         self._order.append(item_id)
@@ -95,7 +95,7 @@ class OnlineCrowd:
             del self._closed[self._order.pop(0)]
 
     def change(self, item_id: str, votes: Votes | None) -> None:
-        """A closed item has these votes now; None: it is open again. One that is not kept any more stays."""
+        """Replace the votes of a closed item; None: it is open again. An item no longer kept is not changed."""
         kept = self._closed.get(item_id)
         if kept is None:
             return
@@ -108,13 +108,13 @@ class OnlineCrowd:
         self._closed[item_id] = self._added(kept.log_f[0], votes, belief)
 
     def gains(self, people: Sequence[str], log_f: FloatArray, belief: FloatArray) -> FloatArray:
-        """(len(people), 2) what a vote of each is expected to add to the top belief, and its information in nats."""
+        """(len(people), 2) the expected rise of the top belief by a vote of each, and its information in nats."""
         rows, out = np.array([self.row(each) for each in people], dtype=np.int64), np.empty((len(people), 2))
         gains_into(self.state, rows, top_of(log_f), belief, out)
         return out
 
     def _added(self, log_f: FloatArray, votes: Votes, belief: FloatArray) -> CrowdItems:
-        """An item of its own with these votes, learned from."""
+        """Learn from one item with these votes; returns it."""
         count = len(votes)
         item = CrowdItems(
             np.array([0, count]), np.array([self.row(person) for person, _ in votes], dtype=np.int64),

@@ -5,7 +5,7 @@ After the last item every item is revised once, so that early answers use what w
 
     stop once 1 - max_z r(z) <= doubt * min(1, (1 + votes) / 60)
 
-votes: all votes so far. At first, while little is known of the people, items are asked about for longer.
+votes: all votes so far. At first, while little is known about the people, more votes are asked per item.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from quorate.experts.crowd import (
 from quorate.types import FloatArray, IntArray, Item
 from quorate.validate import bounded
 
-WARM_UP = 60  # votes before the crowd is trusted in full: until then items are asked for longer
-REVISED = 2  # earlier items judged again whenever one closes
+WARM_UP = 60  # votes before the model is fully trusted: until then more votes are asked per item
+REVISED = 2  # earlier items that are revised whenever one closes
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class CrowdStop:
     doubt: float
     name = "crowd"
     stop_reason = "confident"
-    stops_when_settled = False  # a plurality that cannot change any more may still be wrong
+    stops_when_settled = False  # a settled plurality may still be wrong
 
     def __post_init__(self) -> None:
         """Check the parameter."""
@@ -59,7 +59,7 @@ class CrowdStop:
         return None
 
     def asks(self, state: int, item: Item, probs: FloatArray) -> bool:
-        """Ask while the doubt left is above what is allowed."""
+        """Ask while the remaining doubt is above the limit."""
         num_votes = state + item.num_votes
         return not 1.0 - float(probs.max()) <= self.doubt * min(1.0, (1.0 + num_votes) / WARM_UP)
 
@@ -72,8 +72,8 @@ class CrowdStop:
 class CrowdRun:
     """The crowd after a stream. Rows of `online` and `revised` are items in the order of `Ballots.items`.
 
-    `online` (n, K) belief when the item closed   `revised` (n, K) after every item was judged once more at the end
-    `num_votes` (n,) votes asked for   `state` what was learned of people, classes and the prediction
+    `online` (n, K) belief when the item closed   `revised` (n, K) after every item was revised once at the end
+    `num_votes` (n,) votes asked   `state` what was learned about people, classes and the prediction
     """
 
     online: FloatArray
@@ -85,7 +85,7 @@ class CrowdRun:
 def run_crowd(
     ballots: Ballots, predictions: FloatArray | None = None, *, doubt: float = 0.0, seed: int = 0
 ) -> CrowdRun:
-    """Items in random order, each one's votes in random order, until 1 - max belief <= `doubt`; 0 asks for every vote.
+    """Run items and their votes in random order, each until 1 - max belief <= `doubt`; 0 asks for every vote.
 
     `predictions` (n, K) probabilities, if there is a classifier.
     """
@@ -113,7 +113,7 @@ def run_crowd(
 def stream(
     state: CrowdState, items: CrowdItems, doubt: float, draws: FloatArray, online: FloatArray, asked: IntArray
 ) -> None:
-    """Run all items. draws (n, REVISED) in [0, 1) choose what is revised; online (n, K), asked (n,) are written."""
+    """Run all items. draws (n, REVISED) in [0, 1) select items to revise; fills online (n, K) and asked (n,)."""
     num_votes, kept = 0, 0
     num_items, K = online.shape
     for i in range(num_items):

@@ -14,10 +14,10 @@ from quorate.experts.bootstrap import Estimate, drawn_again, estimate
 from quorate.types import FloatArray, IntArray
 
 FEWEST_SHARED = 10  # items two people share before their agreement is shown
-MOST_RECORDS = 200_000  # votes side by side that are kept: the pairs with most items come first
-MOST_CELLS = 5_000_000  # of the tables of all pairs, K^2 each
-MOST_SIDE_BY_SIDE = 20_000_000  # looked at; of larger tables a random part of the items
-MOST_VOTERS = 1000  # of one item; an item with more says little about one pair
+MOST_RECORDS = 200_000  # limit on pairs of votes that are kept, from the pairs with most items
+MOST_CELLS = 5_000_000  # limit on the cells of the tables of all pairs, K^2 each
+MOST_SIDE_BY_SIDE = 20_000_000  # limit on pairs of votes; beyond it a random part of the items is used
+MOST_VOTERS = 1000  # of one item; items with more are skipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class PairAgreement:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Records:
-    """Votes side by side: `pair` which two people, `item`, and the labels of the two as one number `cell`."""
+    """Pairs of votes on one item: `pair` of people, `item`, and the two labels as one number `cell`."""
 
     pair: IntArray
     item: IntArray
@@ -41,7 +41,7 @@ class Records:
 
 
 def cohen_kappas(tables: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Agreement and kappa of tables (..., K, K) of two people's labels; nan where it is not defined.
+    """Agreement and kappa of tables (..., K, K) of two people's labels; nan where undefined.
 
     >>> [float(x.round(3)) for x in cohen_kappas(np.array([[20.0, 5.0], [10.0, 15.0]]))]
     [0.7, 0.4]
@@ -86,7 +86,7 @@ def _weighted_kappa(tables: FloatArray) -> float:
 
 
 def _pair(first: str, second: str, table: FloatArray, bootstraps: int, rng: np.random.Generator) -> PairAgreement:
-    used = np.unique(np.nonzero(table))  # classes that one of the two named
+    used = np.unique(np.nonzero(table))  # classes that either of the two used
     table = table[np.ix_(used, used)]
     drawn = drawn_again(table.ravel().astype(np.int64), bootstraps, rng).reshape(bootstraps, *table.shape)
     observed, kappa = cohen_kappas(table)
@@ -100,7 +100,7 @@ SideBySide = tuple[Records, IntArray]
 
 
 def votes_side_by_side(ballots: Ballots) -> SideBySide:
-    """Votes side by side of the pairs who share most items, and the two people (P, 2) of each pair."""
+    """Pairs of votes of the people who share most items, and the two people (P, 2) of each pair."""
     item, first, second = _side_by_side(ballots)
     num_people = len(ballots.people)
     code = ballots.person[first] * num_people + ballots.person[second]

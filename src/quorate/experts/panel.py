@@ -1,7 +1,7 @@
-"""A small panel whose members are known: how each of them votes, given the class and the difficulty of an item.
+"""The model of a small panel of known members: how each of them votes, given the class and difficulty of an item.
 
 The target is the plurality of the panel's own votes. z is the class most of the panel would see, d one of 3
-difficulties, f the prediction. Two models of the votes y_1 .. y_N are mixed; the second does not know who is who.
+difficulties, f the prediction. Two models of the votes y_1 .. y_N are mixed; the second ignores who voted.
 
     pi(z|f)      = softmax(sum_m tau_m log f_m + b)
     P(z,d|f)     = pi(z) delta[bin(pi(z)), d]                     bins of pi cut at .3, .7, .95
@@ -9,8 +9,8 @@ difficulties, f the prediction. Two models of the votes y_1 .. y_N are mixed; th
     exchangeable : DirMult(y; alpha)                              alpha of FinExp, learned as for any pool
     weights      : softmax(L);  L_c <- .98 L_c + log P_c(votes of a closed item), at most 8 below the better
 
-An item's votes are (N,) class numbers, UNSEEN where a member was not asked, GONE where one abstained or left: those
-are no longer in the pool. All kernels trust their input. `panel_plan` says whom to ask.
+An item's votes are (N,) class numbers, UNSEEN for a member who was not asked, GONE for one who abstained or left and is
+no longer in the pool. Kernels trust their input. `panel_plan` decides whom to ask.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from quorate.validate import broken, whole
 
 UNSEEN, GONE = -1, -2  # in place of a vote
 DIFFICULTIES = 3
-DIAGONALS = (0.97, 0.80, 0.50)  # how often a member is expected to see the class, by difficulty
+DIAGONALS = (0.97, 0.80, 0.50)  # prior probability that a member sees the class, by difficulty
 DIFFICULTY_SHARES = (0.60, 0.25, 0.15)
 BIN_CUTS = (0.3, 0.7, 0.95)
-WINDOW = 500  # items that are learned from
-MOST_BEHIND = 8.0  # of the log evidence of the worse model
+WINDOW = 500  # items used for learning
+MOST_BEHIND = 8.0  # largest difference in log evidence between the two models
 MOST_CELLS = 2**22  # numbers in `PanelState.rows`: 32 MB
-ENTERED, WAITING, VOTES = range(3)  # places in `PanelState.counts`
-MEMBERS, EXCHANGEABLE = range(2)  # places in `PanelState.evidence`
+ENTERED, WAITING, VOTES = range(3)  # indices in `PanelState.counts`
+MEMBERS, EXCHANGEABLE = range(2)  # indices in `PanelState.evidence`
 
 
 class PanelState(NamedTuple):
-    """What is learned of a panel, and the window it is learned from. N members, K classes, M classifiers.
+    """What is learned about a panel, and the window of items. N members, K classes, M classifiers.
 
     `rows` (N, 3, K, K) q_e[d,z,j]   `difficulty` (4, 3) delta   `tau` (M, K), `bias` (K,) of the prediction
     `exchangeable` (P,) parameters of FinExp, packed   `evidence` (2,) L of both models
@@ -61,10 +61,10 @@ class PanelState(NamedTuple):
 
 
 class Beliefs(NamedTuple):
-    """What is believed of the votes to come, given those of an item so far. m members remain, S = 3 K.
+    """Beliefs about the missing votes of an item, given its votes so far. m members remain, S = 3 K.
 
     `rows` (m, S, K) how each of them votes in each latent state   `latent` (S,) probability of these
-    `members` weight of the members' model   `beta` (K,) of FinExp, votes included   `seen` (K,) votes so far
+    `members` weight of the members' model   `beta` (K,) of FinExp, including votes   `seen` (K,) votes so far
     """
 
     rows: FloatArray
@@ -75,7 +75,7 @@ class Beliefs(NamedTuple):
 
 
 def new_panel(num_experts: int, num_classes: int, num_classifiers: int = 1, *, window: int = WINDOW) -> PanelState:
-    """Nothing learned yet; `window` items with votes will be learned from at a time.
+    """A panel before anything is learned; learning uses the last `window` items with votes.
 
     >>> panel = new_panel(3, 2)
     >>> panel.rows.shape, panel.rows[0, :, 0].round(2).tolist()
@@ -105,7 +105,7 @@ def new_panel(num_experts: int, num_classes: int, num_classifiers: int = 1, *, w
 
 
 def with_members(state: PanelState, num_experts: int) -> PanelState:
-    """The panel with new members after the last one: what the panel as a whole does is expected of them.
+    """The panel with new members after the last one; their prior is the behaviour of the whole panel.
 
     >>> with_members(new_panel(3, 2), 4).rows.shape
     (4, 3, 2, 2)
@@ -113,7 +113,7 @@ def with_members(state: PanelState, num_experts: int) -> PanelState:
     N, K = len(state.rows), len(state.bias)
     new = new_panel(num_experts, K, len(state.tau), window=len(state.votes))
     if num_experts < N:
-        rule = f"at least {N}, as many as there are"
+        rule = f"at least {N}, the current number"
         raise broken("num_experts", num_experts, rule, "mark the votes of those who left as GONE.")
     new.rows[:N] = state.rows
     new.rows[N:] = state.rows.mean(axis=0)
@@ -122,7 +122,7 @@ def with_members(state: PanelState, num_experts: int) -> PanelState:
 
 
 def first_rows(diagonal: float, num_classes: int) -> FloatArray:
-    """(K, K) a_d(z, j): `diagonal` for the class itself, the rest even; never below even."""
+    """(K, K) a_d(z, j): `diagonal` (at least 1 / K) for the class itself, the rest uniform."""
     own = max(diagonal, 1.0 / num_classes)
     rows = np.full((num_classes, num_classes), (1.0 - own) / (num_classes - 1))
     np.fill_diagonal(rows, own)
@@ -199,7 +199,7 @@ def weight_of_members(state: PanelState, members: float, exchangeable: float) ->
 
 @kernel
 def beliefs_of(state: PanelState, log_f: FloatArray, votes: IntArray) -> Beliefs:
-    """What the votes (N,) so far say of those to come."""
+    """The beliefs about the missing votes, given votes (N,) so far."""
     K = state.bias.size
     latent, pi = np.empty((DIFFICULTIES, K)), np.empty(K)
     beta, seen = np.empty(K), np.empty(K, np.int64)

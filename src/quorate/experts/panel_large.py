@@ -1,13 +1,13 @@
-"""Whom of a larger panel to ask next, about: where the exact plan has too many states to look at.
+"""An approximate plan of whom to ask next, for panels with too many states for the exact plan.
 
-Given the latent state s, the R unseen votes are taken as draws from the mean row of those who have not voted, so that
+Given the latent state s, the R unseen votes are treated as draws from the mean row of those who have not voted, so that
 
     P(k wins) = sum_s P(s) FinExp(k; large alpha along the mean row) + the exchangeable part, which stays exact
-    V_e       = Var over y_e of E[margin of the two likeliest classes | y_e]
+    V_e       = Var over y_e of E[margin of the two most probable classes | y_e]
     ask       the member with the largest V_e / c_e, while G V_e / max V > lambda c_e
 
 G is the expected gain per vote of `decision.look_ahead`, under the Dirichlet whose votes have the mean and the
-correlation of these. `benchmarks/panels.py` measures what this loses against the exact plan. Called by `panel_plan`.
+correlation of these. `benchmarks/panels.py` measures the loss compared with the exact plan. Called by `panel_plan`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from quorate.experts.panel import Beliefs
 from quorate.posterior.finite import finite_into
 from quorate.types import FloatArray
 
-LARGE = 1e8  # concentration at which a Dirichlet-multinomial is a multinomial but for the eighth digit
-NEGLIGIBLE = 1e-9  # weight below which a latent state is left out
-SMALLEST_COST = 1e-12  # a free vote is asked for before all others
+LARGE = 1e8  # concentration at which a Dirichlet-multinomial equals a multinomial to eight digits
+NEGLIGIBLE = 1e-9  # latent states of smaller weight are skipped
+SMALLEST_COST = 1e-12  # replaces a cost of 0, so that free votes come first
 ROUND_OFF = 1e-12
 
 
@@ -36,7 +36,7 @@ def plan_large(
     probs: FloatArray,
     values: FloatArray,
 ) -> tuple[int, float, float]:
-    """As `panel_plan.plan`, approximately; gain and cost are those of the next vote, not of a whole plan."""
+    """An approximation of `panel_plan.plan`; gain and cost are those of the next vote, not of a whole plan."""
     m, S, K = beliefs.rows.shape
     mean_rows = np.zeros((S, K))
     for e in range(m):
@@ -94,7 +94,7 @@ def winners_into(beliefs: Beliefs, mean_rows: FloatArray, probs: FloatArray) -> 
 
 @kernel
 def top_two(probs: FloatArray) -> tuple[int, int]:
-    """The two likeliest classes."""
+    """The two most probable classes."""
     first = 0
     for k in range(1, probs.size):
         if probs[k] > probs[first]:
@@ -108,7 +108,7 @@ def top_two(probs: FloatArray) -> tuple[int, int]:
 
 @kernel
 def margin_variance(beliefs: Beliefs, mean_rows: FloatArray, e: int, first: int, second: int) -> float:
-    """V_e: how much the vote of e is expected to move the expected final lead of class `first` over `second`."""
+    """V_e: the variance, over the vote of e, of the expected final lead of class `first` over `second`."""
     m, S, K = beliefs.rows.shape
     total = 0.0
     for k in range(K):
@@ -138,7 +138,7 @@ def gain_per_vote(beliefs: Beliefs, mean_rows: FloatArray, probs: FloatArray) ->
     mean, total = np.zeros(K), 0.0
     for k in range(K):
         total += beliefs.beta[k]
-    together, apart = 0.0, 0.0  # two votes agree: given all that is shared, and if they shared nothing
+    together, apart = 0.0, 0.0  # probability that two votes agree: with shared latent state, and independently
     for k in range(K):
         share = beliefs.beta[k] / total
         mean[k] = (1.0 - beliefs.members) * share

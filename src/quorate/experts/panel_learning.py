@@ -1,4 +1,4 @@
-"""How a panel learns: an item closes, its votes enter the window, and the parameters follow by a few sweeps of EM.
+"""Learning of the panel model: an item closes, its votes enter the window, and a few EM sweeps update the parameters.
 
 With r the beliefs about (z, d) of the items in the window, n_e[d,z,j] = sum of r over items on which e voted j, and
 m[bin,d] = sum of r over items and classes whose pi lies in that bin, one sweep is
@@ -8,8 +8,8 @@ m[bin,d] = sum of r over items and classes whose pi lies in that bin, one sweep 
     delta[bin,d] = (10 d0_d + m[bin,d]) / (10 + m[bin,.])
     tau, b       : 3 damped Newton steps, parameter by parameter, on sum r log pi; tau ~ Gamma(3, 2 M), b ~ N(0, .25)
 
-5 sweeps after each of the first 21 items with votes, then 2 after every fifth; FinExp is fitted beside them. Sweeps
-start where the last ended, so the state is a fold over the closed items in their order.
+5 sweeps after each of the first 21 items with votes, then 2 after every fifth; FinExp is fitted at the same times.
+Sweeps start from the last parameters, so the state is a fold over the closed items in order.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from quorate.prior.concentration import concentration_into
 from quorate.types import FloatArray, IntArray
 
 FORGETTING = 0.98
-POOLED_VOTES, OWN_VOTES, DIFFICULTY_ITEMS = 10.0, 8.0, 10.0  # what the first guesses are worth
+POOLED_VOTES, OWN_VOTES, DIFFICULTY_ITEMS = 10.0, 8.0, 10.0  # weights of the priors
 TAU_SHAPE, TAU_RATE, BIAS_VARIANCE = 3.0, 2.0, 0.25
 NEWTON_STEPS, STEP = 3, 0.5
 FIRST_ITEMS, FIRST_SWEEPS, SWEEPS, FIT_EVERY = 21, 5, 2, 5
@@ -49,7 +49,7 @@ SHAPE, RATE, BIAS_SD, BIAS_DF = 3.0, 2.0, 1.0, 0.0  # of FinExp: the default hyp
 def learn_item(state: PanelState, log_f: FloatArray, votes: IntArray) -> int:
     """Learn from an item that closes: log_f (M, K), votes (N,). Returns its number, for `revise_item`.
 
-    An item without votes says nothing; its number is -1.
+    An item without votes is ignored; its number is -1.
     """
     number = state.counts[ENTERED]
     cast = 0
@@ -76,9 +76,9 @@ def learn_item(state: PanelState, log_f: FloatArray, votes: IntArray) -> int:
 
 @kernel
 def revise_item(state: PanelState, number: int, votes: IntArray) -> None:
-    """Votes of a closed item came late or were withdrawn: from the next fit on, votes (N,) count in their place.
+    """Replace the votes of a closed item, after late or withdrawn votes, by votes (N,) from the next fit on.
 
-    An item that has left the window stays as it was. The evidence on the two models is not revised.
+    An item that has left the window is not changed. The evidence for the two models is not revised.
     """
     if number < 0 or number < state.counts[ENTERED] - state.votes.shape[0]:
         return
@@ -93,7 +93,7 @@ def revise_item(state: PanelState, number: int, votes: IntArray) -> None:
 
 @kernel
 def weigh_models(state: PanelState, log_f: FloatArray, votes: IntArray) -> None:
-    """Add what an item's votes say of the two models, by what was known before it."""
+    """Update the evidence for the two models by an item's votes, with the parameters before that item."""
     K = state.bias.size
     members = latent_into(state, log_f, votes, np.empty(K), np.empty((DIFFICULTIES, K)))
     exchangeable = polya_into(state, log_f, votes, np.empty(K, np.int64), np.empty(K))

@@ -1,6 +1,6 @@
-"""A panel whose members come and go, as a live session keeps it: names to columns, items to their place in the window.
+"""The panel model in a live session, where members join and leave: maps names to columns and items to the window.
 
-Calls `learn_item` when an item closes and `advise` when somebody may be asked, as recorded panels do.
+Calls `learn_item` when an item closes and `advise` when somebody may be asked, like `panel_stream`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from quorate.experts.panel_plan import PanelAdvice, advise
 from quorate.types import FloatArray, IntArray, Item
 from quorate.validate import bounded
 
-Votes = Sequence[tuple[str, int]]  # who, and the class named
+Votes = Sequence[tuple[str, int]]  # person and class
 
 
 @dataclass(frozen=True, slots=True)
 class PanelValue(Stateless):
-    """Ask while the best plan gains more than `min_gain` per unit of cost: a session says so, knowing who is there.
+    """Ask while the best plan gains more than `min_gain` per unit of cost; the session computes it from the members.
 
-    Where the members are not known, a vote is worth the optimistic gain.
+    If the members are not known, the value of a vote is the optimistic gain.
     """
 
     min_gain: float
@@ -42,7 +42,7 @@ class PanelValue(Stateless):
 
 
 class OnlinePanel:
-    """What is known of a panel after the items closed so far. Changes in place; the same calls give the same bits."""
+    """The panel model after the items closed so far. Changes in place; the same calls give the same bits."""
 
     def __init__(
         self, members: Iterable[str], num_classes: int, num_classifiers: int, *, window: int | None = WINDOW
@@ -54,13 +54,13 @@ class OnlinePanel:
         self._window = size
 
     def enter(self, name: str) -> None:
-        """Somebody new is a member from now on."""
+        """Add a member."""
         if name not in self.columns:
             self.columns[name] = len(self.columns)
             self.state = with_members(self.state, len(self.columns))
 
     def row(self, votes: Votes, gone: Collection[str] = ()) -> IntArray:
-        """(N,) an item's votes by member; `gone`: those who are not in its pool any more."""
+        """(N,) an item's votes by member; `gone`: those no longer in its pool."""
         cast = np.full(len(self.columns), UNSEEN, dtype=np.int64)
         for name in gone:
             cast[self.columns[name]] = GONE
@@ -71,7 +71,7 @@ class OnlinePanel:
     def advise(
         self, log_f: FloatArray, cast: IntArray, available: Collection[str], costs: Mapping[str, float], min_gain: float
     ) -> PanelAdvice:
-        """Whom of `available` to ask, given votes (N,) so far; `costs` of every member."""
+        """Which of `available` to ask, given votes (N,) so far; `costs` of every member."""
         can_ask = np.array([name in available for name in self.columns])
         prices = np.array([costs[name] for name in self.columns])
         return advise(self.state, log_f, cast, available=can_ask, costs=prices, min_gain=min_gain)
@@ -87,7 +87,7 @@ class OnlinePanel:
             del self._numbers[oldest]
 
     def change(self, item_id: str, cast: IntArray | None) -> None:
-        """A closed item has these votes now; None: it is open again."""
+        """Replace the votes of a closed item; None: it is open again."""
         number = self._numbers.get(item_id)
         if number is None:
             return

@@ -1,15 +1,15 @@
-"""Whom of a panel to ask next, or whether to stop: exact dynamic programming over what the others may vote.
+"""Which member of a panel to ask next, or whether to stop: exact dynamic programming over all possible votes.
 
-A state s is what each remaining member has said: nothing yet, or one of K classes: (K + 1)^m states for m members.
+A state s is the vote of each remaining member: none yet, or one of K classes: (K + 1)^m states for m members.
 mass(s) is its probability, W_k(s) the probability of s and of class k winning the plurality of the whole panel, and
 
     mass(s) = sum_j mass(s, e = j),  W_k likewise;  all have voted: W_k = mass * share of k in the tie
     U(s)    = max( max_k W_k(s),  max_e [ -lambda c_e mass(s) + sum_j U(s, e = j) ] )
     lambda  = min_gain * min(1, (1 + votes learned from) / 20)
 
-so U(now) is the best P(right answer) - lambda * expected cost that any plan reaches. A member who is away is left out
-of the inner maximum and stays in the pool; one who abstained or left is in neither. `advise` is for people, the rest
-are kernels. Above MOST_STATES states `panel_large` approximates.
+so U(now) is the best P(right answer) - lambda * expected cost of any plan. A member who is away is left out of the
+inner maximum but stays in the pool; one who abstained or left is in neither. `advise` checks its input, the rest are
+kernels. Above MOST_STATES states `panel_large` is used.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from quorate.types import FloatArray, IntArray
 from quorate.validate import as_floats, bounded, broken, whole
 
 MOST_STATES = 65_536  # K + 2 numbers each: 5 MB and a few milliseconds at K = 8
-WARM_UP = 20  # votes before the model is trusted in full: until then asking is cheaper. Chosen over 60 on four panels
-ROUND_OFF = 1e-12  # gains below it are none
+WARM_UP = 20  # votes before the model is fully trusted: until then lambda is lower. Better than 60 on four panels
+ROUND_OFF = 1e-12  # smaller gains count as 0
 BoolArray = NDArray[np.bool_]
 
 
@@ -44,9 +44,9 @@ class PanelAdvice:
 
     `expert` the member's number, or -1: stop   `gain` expected rise of the probability of a right answer, if this
     member is asked and the best plan followed from there; 0 at a stop   `cost` expected cost of that plan
-    `probs` (K,) probability of each class to win the plurality of the whole panel, as believed now
-    `net_gains` (N,) for each member who can be asked: gain less lambda times cost of asking this member next, which is
-    worth it where positive; nan for the others
+    `probs` (K,) current probability of each class to win the plurality of the whole panel
+    `net_gains` (N,) for each member who can be asked: gain less lambda times cost of asking this member next, worth it
+    if positive; nan for the others
     """
 
     expert: int
@@ -57,7 +57,7 @@ class PanelAdvice:
 
     @property
     def gain_per_cost(self) -> float:
-        """Gain of a unit of cost; infinite where asking is free, 0 at a stop."""
+        """Gain per unit of cost; infinite if asking is free, 0 at a stop."""
         if self.expert < 0:
             return 0.0
         return self.gain / self.cost if self.cost > 0.0 else np.inf
@@ -76,8 +76,8 @@ def advise(
     """Whom to ask next on an item with prediction log_f (M, K) or (K,) and votes (N,): classes, UNSEEN or GONE.
 
     `available` (N,) who can be asked now (None: everybody who has not voted)   `costs` (N,) of one vote of each (None:
-    1)   `min_gain` what a unit of cost must gain in probability of a right answer   `most_states` the plan is exact
-    where it has to look at no more states than this; above, it is that of `panel_large`
+    1)   `min_gain` required gain in probability of a right answer per unit of cost   `most_states` the plan is exact up
+    to this number of states; above, `panel_large` is used
 
     >>> from quorate.experts.panel import new_panel
     >>> found = advise(new_panel(3, 2), np.log([0.8, 0.2]), [-1, -1, -1], min_gain=0.01, available=[True, False, True])
@@ -87,7 +87,7 @@ def advise(
     N, K = len(state.rows), len(state.bias)
     cast = np.array(votes, dtype=np.int64)
     if cast.shape != (N,) or cast.max() >= K:
-        rule = f"{N} class numbers below {K}, {UNSEEN} for a member who was not asked, -2 for one who is gone"
+        rule = f"{N} class numbers below {K}, {UNSEEN} for a member who was not asked, -2 for one not in the pool"
         raise broken("votes", cast.tolist(), rule, "pass one number per member.")
     present = np.ones(N, dtype=bool) if available is None else np.array(available, dtype=bool)
     if present.shape != (N,):
@@ -165,8 +165,8 @@ def plan(
 ) -> tuple[int, float, float]:
     """The dynamic program over the m remaining members; can_ask, costs, values (m,).
 
-    Writes who wins to probs (K,) and, for each member, what asking this one next is worth net to values; nan where one
-    cannot be asked. Returns the best of them (-1: stop), the gain and the cost of the plan.
+    Writes the probabilities of the winner to probs (K,), and the net gain of asking each member next to values; nan for
+    those who cannot be asked. Returns the best member (-1: stop), the gain and the cost of the plan.
     """
     m, S, K = beliefs.rows.shape
     total = num_states(K, m)
@@ -179,7 +179,7 @@ def plan(
         stride *= K + 1
     head, counts, share = np.empty(S), np.empty(K, np.int64), np.empty(K)
     asked, gain, cost = -1, 0.0, 0.0
-    for s in range(total - 1, -1, -1):  # whoever votes makes the number of the state larger
+    for s in range(total - 1, -1, -1):  # a vote always leads to a state with a larger number
         first = -1
         for e in range(m):
             if digits[e] == 0:

@@ -1,11 +1,11 @@
-"""How many independent people the votes of one item are worth: people who err on the same items count for fewer.
+"""How many independent people the votes of one item are worth: people who err on the same items count less.
 
     x_ei = 1 if person e is wrong on item i,  p_e = mean_i x_ei,  S_i = sum_e (x_ei - p_e)
     D = mean_i S_i^2 / (the same of a panel whose people err independently),   effective size = (votes per item) / D
 
-Right is the true class where it is known, otherwise the plurality of the item's votes. The independent panel is
-simulated: same items, same people, same error rates, wrong labels as often as in the data; so what the plurality
-does to both sides cancels.
+The right class is the true class where known, otherwise the plurality of the item's votes. The independent panel is
+simulated, with the same items, people, error rates and frequencies of wrong labels, so that the effect of using the
+plurality cancels.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ SIMULATIONS = 50
 
 
 def effective_size(ballots: Ballots, truth: IntArray | None, bootstraps: int, rng: np.random.Generator) -> Estimate:
-    """Independent people the votes of an item are worth, with an interval; items with two votes or more are used.
+    """How many independent people the votes of an item are worth, with an interval, from items with several votes.
 
-    `truth` (num_items,) true classes, -1 unknown. nan where nobody is ever wrong.
+    `truth` (num_items,) true classes, -1 unknown. nan if nobody is ever wrong.
     """
     known = np.full(len(ballots.items), -1) if truth is None else truth
     ballots = ballots.only((ballots.counts.sum(axis=1) >= 2)[ballots.item])
@@ -70,7 +70,7 @@ def _squares(ballots: Ballots, wrong: np.ndarray) -> FloatArray:
 
 
 def _slips(ballots: Ballots, right: IntArray, wrong: np.ndarray) -> FloatArray:
-    """(K, K) how often each wrong label is given, by the right class; every wrong label has a little probability."""
+    """(K, K) frequency of each wrong label by the right class; every wrong label has a small probability."""
     K = len(ballots.classes)
     slips = np.full((K, K), 1e-3)
     np.add.at(slips, (right[ballots.item[wrong]], ballots.label[wrong]), 1.0)

@@ -1,6 +1,6 @@
-"""Recorded votes of a panel, item by item in the given order: ask as `panel_plan` says, stop, learn, next item.
+"""Runs recorded votes of a panel, item by item in the given order: plan, ask, stop, learn, next item.
 
-Calls the kernels that a live session calls, in the same order.
+Calls the kernels of a live session in the same order.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from quorate.validate import as_floats, bounded, broken, probabilities, whole
 class PanelRun:
     """A panel after a stream of T items.
 
-    `probs` (T, K) who wins the plurality of the panel, as believed when the item closed   `asked` (T, N) the members
-    who were asked, in order, -1 after the last   `costs` (T,) of these votes   `expected_errors` (T,) of the answers,
-    over how ties of the panel could be broken   `state` what was learned
+    `probs` (T, K) belief in who wins the plurality of the panel when the item closed   `asked` (T, N) the members who
+    were asked, in order, -1 after the last   `costs` (T,) of these votes   `expected_errors` (T,) of the answers, with
+    ties of the panel broken at random   `state` what was learned
     """
 
     probs: FloatArray
@@ -56,9 +56,9 @@ def run_panel(
     window: int = WINDOW,
     most_states: int = MOST_STATES,
 ) -> PanelRun:
-    """Replay votes (T, N), a column for each member, -1 where a member did not vote and so is not in the item's pool.
+    """Replay votes (T, N), a column for each member; -1: the member did not vote and is not in the item's pool.
 
-    `predictions` (T, K) or (T, M, K)   `min_gain` what a unit of cost must gain   `costs` (N,) of one vote of each
+    `predictions` (T, K) or (T, M, K)   `min_gain` required gain per unit of cost   `costs` (N,) of one vote of each
     member (None: 1)   `available` (T, N) who can be asked (None: everybody)   `most_states` as in
     `panel_plan.advise`
 

@@ -1,4 +1,4 @@
-"""`Expert`: a person who can be asked, with a cost, a rank and a daily limit. What sessions with named people take."""
+"""`Expert`: a person who can be asked, with a cost, a rank and a daily limit; for sessions with named people."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LEAST_COST, MOST_COST = 1e-6, 1e9
 
 @dataclass(frozen=True, slots=True)
 class Expert:
-    """One person. `cost` of one vote, in any unit   `rank` e.g. "senior", which rules name   `daily_limit` votes a day.
+    """One person. `cost` of one vote, in any unit   `rank` for rules, e.g. "senior"   `daily_limit` votes per day.
 
     >>> Expert("ann", cost=2.5, rank="senior")
     Expert(name='ann', cost=2.5, rank='senior', daily_limit=None)
@@ -33,9 +33,9 @@ class Expert:
 
 
 def text(value: object, *, where: str) -> str:
-    """A name or a rank: text that is not empty and has no blanks at its ends."""
+    """A name or a rank: non-empty text without spaces at its ends."""
     if not isinstance(value, str) or not value or value != value.strip():
-        raise broken(where, value, "text that is not empty, without blanks at its ends", "pass a str.")
+        raise broken(where, value, "non-empty text without spaces at its ends", "pass a str.")
     try:
         value.encode()
     except UnicodeEncodeError:

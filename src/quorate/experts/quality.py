@@ -1,10 +1,10 @@
-"""What a crowd's votes say of each person: accuracy with an interval, the kind of voter, and the evidence for it.
+"""What a crowd's votes say about each person: accuracy with an interval, the kind of voter, and the evidence for it.
 
     accuracy_e = sum_k pi_k q_e[k,k],   variance = sum_k pi_k^2 q (1 - q) / (4 + n_e[k] + 1),   pi the share of class k
 
-The rows q_e are those of `crowd`; the variance is that of independent Dirichlet rows and takes the items' classes as
-known. The interval is therefore approximate, and too narrow where classes are unsure. Careless voting is named only
-where it is more probable than careful voting.
+The rows q_e are those of `crowd`; the variance is that of independent Dirichlet rows and treats the items' classes as
+known. The interval is therefore approximate, and too narrow if classes are uncertain. Careless voting is reported only
+if it is more probable than careful voting.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from quorate.types import FloatArray, IntArray
 Kind = Literal["careful", "uniform", "habit", "copier"]
 LIKELY = 0.5
 COPIER = TYPES.index("copier")
-FEWEST_NAMED = 5  # votes before anybody is called careless
+FEWEST_NAMED = 5  # votes before a person can be reported as careless
 HALF_WIDTH = 1.96  # of a 95 % interval, in standard deviations
 
 
 @dataclass(frozen=True, slots=True)
 class PersonQuality:
-    """One person. `accuracy` share of items on which the vote is the true class, as the model estimates it.
+    """One person. `accuracy` the model's estimate of the share of items on which the vote is the true class.
 
     `kinds` probability of each kind of voter, in the order of `crowd.TYPES`   `evidence` one sentence on careless
     voting, empty for careful people   `with_truth` share right where the truth is known, on `num_known` items
@@ -47,7 +47,7 @@ class PersonQuality:
 
     @property
     def kind(self) -> Kind:
-        """The kind of voter: careless only after a few votes, and where that is more probable than not."""
+        """The kind of voter: careless only after a few votes, and only if that is more probable than not."""
         careless = np.array(self.kinds[1:])
         if self.num_votes < FEWEST_NAMED or careless.sum() <= LIKELY:
             return "careful"
@@ -85,7 +85,7 @@ def _person(
 ) -> PersonQuality:
     kinds = np.empty(len(TYPES))
     type_weights(state.evidence[e, 1], kinds)
-    if facts.predicted is None:  # nobody can copy a prediction that is not there
+    if facts.predicted is None:  # without predictions there is nothing to copy
         kinds[COPIER] = 0.0
         kinds /= kinds.sum()
     right = facts.ballots.label[votes] == truth[facts.ballots.item[votes]]
@@ -143,7 +143,7 @@ def _copier(votes: IntArray, facts: _Facts) -> str:
 
 
 def _with_others(votes: IntArray, facts: _Facts) -> tuple[float, int]:
-    """Votes that agree with the plurality of the others, ties in parts, and votes that can be compared."""
+    """Votes that agree with the plurality of the others, ties shared, and votes that can be compared."""
     labels, shares = others_plurality(facts.ballots, facts.counts, votes)
     return float(shares[np.arange(len(labels)), labels].sum()), len(labels)
 

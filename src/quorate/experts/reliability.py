@@ -1,10 +1,10 @@
-"""How often a person agreed with others, or with the answers, shrunk towards everybody's share: whom to ask first.
+"""Reliability: how often a person agreed with others, or with the answers, shrunk towards the mean of all people.
 
     reliability_e = (agreements_e + 15 mean) / (n_e + 15)
     mean = (sum of agreements + g first_guess) / (sum of n + g),   first_guess where sum of n + g is 0
 
-n_e counts the votes of person e that were compared, agreements_e those that agreed. g is how many votes the first guess
-counts for: none, unless said otherwise.
+n_e counts the votes of person e that were compared, agreements_e those that agreed. g is the number of votes that the
+first guess counts for; 0 by default. Used to decide whom to ask first.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from quorate.types import FloatArray
 
-SHRINKAGE = 15.0  # votes that everybody's share counts for
+SHRINKAGE = 15.0  # votes that the mean of all people counts for
 FIRST_GUESS = 0.5
 
 
@@ -25,10 +25,10 @@ def reliability(
     first_guess: float = FIRST_GUESS,
     guess_votes: float = 0.0,
 ) -> FloatArray:
-    """(E,) reliability of people with so many agreements and votes (E,).
+    """(E,) reliability of people with these agreements and votes (E,).
 
-    `of_all`: agreements and votes of everybody; the sums of the two arrays unless given. `first_guess`: everybody's
-    share before the first vote; it counts for `guess_votes` votes.
+    `of_all`: agreements and votes of all people; by default the sums of the two arrays. `first_guess`: the mean before
+    the first vote; it counts for `guess_votes` votes.
 
     >>> reliability(np.array([9.0, 5.0, 0.0]), np.array([10.0, 10.0, 0.0])).round(3)
     array([0.78, 0.62, 0.7 ])

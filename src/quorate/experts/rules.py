@@ -1,7 +1,7 @@
-"""Rules that people state in words: a plain sentence <-> a typed value. What a session with named people obeys.
+"""Rules about people as sentences and as typed values, for sessions with named people.
 
-`parse_rule(sentence)` reads one, `str(rule)` writes it; the two undo each other, so journals and files hold sentences.
-A rule knows its own words only; `session.people_rules` says what follows from it.
+`parse_rule(sentence)` reads one, `str(rule)` writes it; the two are inverse, so journals and files store sentences.
+`session.people_rules` applies the rules.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _WHO = r'(?:"(?:[^"\\]|\\.)*"|[^\s"]+)'
 
 @dataclass(frozen=True, slots=True)
 class MustConfirm:
-    """An item closes as `label` (None: as anything) only after somebody of `rank` has voted for that answer."""
+    """An item closes as `label` (None: any class) only after somebody of `rank` has voted for that answer."""
 
     rank: str
     label: str | None = None
@@ -39,7 +39,7 @@ class MustConfirm:
 
 @dataclass(frozen=True, slots=True)
 class CountAtMost:
-    """Of an item's votes by people of `rank` the first `most` count towards the stop; the answer counts all."""
+    """Only the first `most` votes of an item by people of `rank` count towards the stop; the answer counts all."""
 
     rank: str
     most: int
@@ -64,7 +64,7 @@ class NeverTogether:
         """Check the values."""
         text(self.first, where="first")
         if text(self.second, where="second") == self.first:
-            raise broken("second", self.second, "somebody else than `first`", "name two people.")
+            raise broken("second", self.second, "somebody other than `first`", "name two people.")
 
     def __str__(self) -> str:
         return f"never {_word(self.first)} and {_word(self.second)} on one item"
@@ -72,7 +72,7 @@ class NeverTogether:
 
 @dataclass(frozen=True, slots=True)
 class PairsOnce:
-    """Two people who have been on one item together are not asked together again."""
+    """Two people who have voted on the same item are not asked about another item together."""
 
     def __str__(self) -> str:
         return "never the same two people on one item"
@@ -80,7 +80,7 @@ class PairsOnce:
 
 @dataclass(frozen=True, slots=True)
 class CostOf:
-    """What a vote costs of one person, or of everybody of a rank."""
+    """The cost of a vote of one person, or of each person of a rank."""
 
     who: str
     cost: float
@@ -97,7 +97,7 @@ class CostOf:
 
 @dataclass(frozen=True, slots=True)
 class DailyLimit:
-    """How many votes one person, or each of a rank, is asked for in a day (UTC, by the time of the events)."""
+    """The most votes per day (UTC, by the time of the events) of one person, or of each person of a rank."""
 
     who: str
     most: int
@@ -153,7 +153,7 @@ EXAMPLES = (
 
 
 def parse_rule(sentence: str | Rule) -> Rule:
-    """The rule that a sentence states; a rule stays what it is. Names and classes with blanks stand in double quotes.
+    """The rule of a sentence; a rule is returned unchanged. Names and classes with spaces are in double quotes.
 
     >>> parse_rule("A senior must confirm before an item closes as malignant.")
     MustConfirm(rank='senior', label='malignant')
@@ -183,7 +183,7 @@ def parse_rules(sentences: Iterable[str | Rule]) -> tuple[Rule, ...]:
 
 
 def _word(name: str) -> str:
-    """A name as a sentence holds it: in quotes unless it is one plain word."""
+    """A name for a sentence: in quotes unless it is a single plain word."""
     return name if _PLAIN.fullmatch(name) and name.lower() not in ("every", "each", "any") else json.dumps(name)
 
 
@@ -192,7 +192,7 @@ def _whom(who: str, is_rank: bool) -> str:
 
 
 def _name(written: str) -> str:
-    """The name behind a word of a sentence."""
+    """The name written in a sentence, without quotes."""
     if not written.startswith('"'):
         return written
     try:

@@ -1,9 +1,9 @@
-"""Votes seen -> parameters for answers without any vote, which must not be worse than the classifier alone.
+"""Votes seen -> parameters for answers without votes, which must not be worse than the classifier alone.
 
-Asking learns from its own mistakes; an answer without votes does not. So here the parameters of single classes are
-drawn towards what all classes share, and dropped if they do not pay on votes held out (docs/maths.md). Takes what
-learning takes, gives parameters; nothing of it is journalled. Called by `Session.predict`, the estimator and the
-query-free part of a stream.
+Votes correct the errors of items that are asked; nothing corrects an answer without votes. So the parameters of single
+classes are shrunk towards those shared by all classes, and dropped if they do not help on held-out votes
+(docs/maths.md). Takes predictions and votes like `fit`, returns parameters; not stored in the journal. Called by
+`Session.predict`, the estimator and the query-free part of a stream.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from quorate.prior.concentration import concentration
 from quorate.prior.hyperprior import Hyperprior
 from quorate.types import FloatArray, IntArray, PriorParams
 
-_FLAT = HyperpriorNumbers(shape=1.0, rate=1e-20, bias_sd=1e10, bias_df=0.0)  # leaves the likelihood alone
-_MAX_ROUNDS, _SAME_VARIANCE = 50, 0.01  # of the variances; below a change of 1 % they count as found
+_FLAT = HyperpriorNumbers(shape=1.0, rate=1e-20, bias_sd=1e10, bias_df=0.0)  # does not affect the likelihood
+_MAX_ROUNDS, _SAME_VARIANCE = 50, 0.01  # EM for the variances stops when they change by less than 1 %
 _MAX_STEPS, _MAX_STEP, _SMALL_GRADIENT = 100, 3.0, 1e-8
 
 
@@ -38,7 +38,7 @@ class Shrinkage:
     level_variance: float = 0.36
 
     def updated(self, second_moments: FloatArray) -> float:
-        """The variance given the expected squares of what it scatters (n,)."""
+        """The variance given the expected squares (n,) of the deviations."""
         total = self.strength * self.variance + float(second_moments.sum())
         return total / (self.strength + second_moments.size)
 
@@ -46,7 +46,7 @@ class Shrinkage:
 class ShrunkPosterior:
     """Minus the log posterior given the two variances, over y = [log theta, log phi, d (M K), bias (K), mu (M)].
 
-    The second derivatives are those where `value` was last called. Constants of the density are left out.
+    The second derivatives are those at the last call of `value`. Constants of the density are left out.
     """
 
     def __init__(
@@ -77,14 +77,14 @@ class ShrunkPosterior:
         self._precision[self.bias] = 1.0 / of_bias
 
     def start(self, params: PriorParams) -> FloatArray:
-        """The point y nearest to these parameters whose classes are all alike."""
+        """The point y nearest to these parameters with equal parameters for all classes."""
         point = np.zeros(self.levels.stop)
         point[:2] = np.log([params.theta, params.phi])
         point[self.levels] = np.log(params.tau).reshape(params.num_classifiers, -1).mean(axis=1)
         return point
 
     def packed(self, point: FloatArray) -> FloatArray:
-        """The parameters themselves at y, as `problem.pack` orders them."""
+        """The parameters at y, in the order of `problem.pack`."""
         values = self._spread(point)
         values[: self.deviations.stop] = np.exp(values[: self.deviations.stop])
         return values
@@ -120,13 +120,13 @@ class ShrunkPosterior:
         return self._gathered(image) + self._own_curvature() * direction
 
     def hessian_diagonal(self) -> FloatArray:
-        """The diagonal of `hessian` (P,); for the levels only what their own classes add to it."""
+        """The diagonal of `hessian` (P,); for the levels mu only the contribution of their own classes."""
         diagonal = np.empty(self._packed.size)
         hessian_diagonal(self._packed, self._evidence, _FLAT, self._traces, self._slope, diagonal)
         return self._gathered(diagonal) + self._own_curvature()
 
     def spreads(self) -> FloatArray:
-        """The posterior variance of each coordinate (P,); with many parameters, given all the others."""
+        """The posterior variance of each coordinate (P,); with many parameters, conditional on all others."""
         if self.is_dense:
             return np.diag(np.linalg.inv(self.hessian()))
         return 1.0 / np.maximum(self.hessian_diagonal(), self._precision)
@@ -155,9 +155,9 @@ def answer_params(
 ) -> PriorParams:
     """Parameters for answers without votes, learned from log predictions (T, M, K) and votes (T, K).
 
-    Those of `shrunk_params` if they answer better than the classifier on votes they were not fitted to; else all
-    classes are alike, so that the answer is the classifier's. `params`, those learned for asking, are where the search
-    starts, and the answer if there are no votes.
+    Those of `shrunk_params` if they answer better than the classifier on held-out votes; otherwise parameters that are
+    equal for all classes, so that the answer is the classifier's. `params`, learned for asking, are the start of the
+    search, and the result if there are no votes.
 
     >>> from quorate.learning.fit import fit
     >>> from quorate.prior.hyperprior import hyperprior
@@ -177,7 +177,7 @@ def answer_params(
 def _gains(params: PriorParams, log_predictions: FloatArray, votes: IntArray, hyperprior: Hyperprior) -> bool:
     """Do `shrunk_params` of one half of the items win more votes of the other than the classifier, by a standard error?
 
-    The half is every other item, so that both see all of the time.
+    The halves alternate by item, so that both cover the whole period.
     """
     gains = []
     for half in range(2):
@@ -196,7 +196,7 @@ def _gains(params: PriorParams, log_predictions: FloatArray, votes: IntArray, hy
 def alike_params(
     params: PriorParams, log_predictions: FloatArray, votes: IntArray, hyperprior: Hyperprior
 ) -> PriorParams:
-    """Parameters that treat all classes alike: d = bias = 0, as with `Shrinkage(variance=0)`."""
+    """Parameters that are equal for all classes: d = bias = 0, as with `Shrinkage(variance=0)`."""
     nearly = Shrinkage(variance=1e-9)
     objective = ShrunkPosterior(log_predictions, votes, hyperprior, nearly, with_bias=params.bias is not None)
     point = minimised(objective, objective.start(params))
@@ -214,7 +214,7 @@ def shrunk_params(
 ) -> PriorParams:
     """The most probable parameters under `Shrinkage`, searched from `params`.
 
-    The variances are found by EM with a Gaussian for each round's posterior: s^2 <- (nu s0^2 + sum E[d^2]) / (nu + n).
+    The variances come from EM with a Gaussian approximation of the posterior: s^2 <- (nu s0^2 + sum E[d^2]) / (nu + n).
     """
     objective = ShrunkPosterior(
         log_predictions, votes, hyperprior, shrinkage or Shrinkage(), with_bias=params.bias is not None
@@ -228,9 +228,9 @@ def shrunk_params(
 
 
 class AnswerFit:
-    """`answer_params`, fitted when first asked for and kept until there is more to learn from.
+    """`answer_params`, fitted on first use and cached until there is new evidence.
 
-    Without a hyperprior the method answers by the parameters it asks with.
+    Without a hyperprior the parameters for answers are those for asking.
     """
 
     def __init__(self, hyperprior: Hyperprior | None) -> None:
@@ -240,7 +240,7 @@ class AnswerFit:
     def params(
         self, learned_from: object, params: PriorParams, log_predictions: FloatArray, votes: IntArray
     ) -> PriorParams:
-        """`learned_from` stands for the other arguments: as long as it is the same, so is the answer."""
+        """`learned_from` identifies the other arguments: while it is unchanged, the cached parameters are returned."""
         if self._hyperprior is None:
             return params
         if self._kept is None or self._kept[0] != learned_from:
@@ -274,7 +274,7 @@ def _dense_step(objective: ShrunkPosterior, gradient: FloatArray) -> FloatArray:
 
 
 def _conjugate_step(objective: ShrunkPosterior, gradient: FloatArray) -> FloatArray:
-    """The same to 1 %, by conjugate gradients; stops at the first direction of negative curvature."""
+    """`_dense_step` to 1 %, by conjugate gradients; stops at the first direction of negative curvature."""
     scale = 1.0 / np.abs(objective.hessian_diagonal())
     step, residual = np.zeros_like(gradient), -gradient
     direction = scale * residual
@@ -295,7 +295,7 @@ def _conjugate_step(objective: ShrunkPosterior, gradient: FloatArray) -> FloatAr
 
 
 def _update_variances(objective: ShrunkPosterior, point: FloatArray) -> bool:
-    """Set the variances anew; False if they hardly change."""
+    """Update the variances; False if they have converged."""
     squares = point * point + objective.spreads()
     before, shrinkage = objective.variances, objective.shrinkage
     objective.use_variances(

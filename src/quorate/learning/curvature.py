@@ -1,4 +1,4 @@
-"""Second derivatives of the objective, from what `objective.evaluate` left behind: no exponential, no logarithm.
+"""Second derivatives of the objective from the traces of `objective.evaluate`, without exponentials or logarithms.
 
 For one item, with s = softmax, d_k and e_k the first two derivatives of ln Gamma(alpha_k + h_k) - ln Gamma(alpha_k),
 D = sum d_k s_k, E = sum e_k s_k, F = sum e_k s_k^2 and w_k = theta s_k (d_k + theta e_k s_k), zero where nobody voted:
@@ -7,8 +7,8 @@ D = sum d_k s_k, E = sum e_k s_k, F = sum e_k s_k^2 and w_k = theta s_k (d_k + t
     d2 log likelihood / dtheta dz = w / theta - (D + theta F) s
     d2 log likelihood / dphi dz   = theta (e s - E s)
 
-and kappa s s' - s w' - w s' = kappa y y' - w w' / kappa with y = s - w / kappa: ONE dense rank-one term an item.
-Takes the window, gives the Hessian, its diagonal or its product with a vector. Called by `fit` and `newton`.
+and kappa s s' - s w' - w s' = kappa y y' - w w' / kappa with y = s - w / kappa: ONE dense rank-one term per item.
+Takes the window, returns the Hessian, its diagonal or its product with a vector. Called by `fit` and `newton`.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ def hessian(
     cross = np.zeros((2, size))  # rows theta and phi
     inputs = np.ones((blocks, num_classes))  # dz_k / d(tau_mk, bias_k): log f_mk and 1
     batch = np.zeros((_BATCH, size))  # sqrt(kappa) y, times the inputs
-    scales = np.zeros((_BATCH, 2))  # rows theta and phi are these multiples of `batch`, but for the classes voted for
+    scales = np.zeros((_BATCH, 2))  # rows theta and phi are these multiples of `batch`, except for classes with votes
     filled = 0
-    pulls = np.empty(num_classes)  # w / sqrt(kappa) of the classes voted for
+    pulls = np.empty(num_classes)  # w / sqrt(kappa) of the classes with votes
     for t in range(first.size - 1):
         kappa = 2.0 * theta * sums[t, 0] + theta * theta * sums[t, 2] if first[t] < first[t + 1] else 0.0
         if not kappa > 0.0:
@@ -106,7 +106,7 @@ def hessian(
 
 
 def _plain_add_outer(out: FloatArray, cross: FloatArray, batch: FloatArray, scales: FloatArray) -> None:
-    """`_add_outer` by NumPy; what lies beyond the diagonal is overwritten at the end."""
+    """`_add_outer` by NumPy; entries above the diagonal are overwritten later."""
     row0, row1, row2, row3 = batch
     for target, (c0, c1, c2, c3) in ((out[2:, 2:], batch[:, :, None]), (cross, scales[:, :, None])):
         target[:] += (c0 * row0 + c1 * row1) + (c2 * row2 + c3 * row3)
@@ -124,7 +124,7 @@ def _add_outer(out: FloatArray, cross: FloatArray, batch: FloatArray, scales: Fl
         if a < size:
             c0, c1, c2, c3 = row0[a], row1[a], row2[a], row3[a]
             target = out[2 + a, 2:]
-            end = min(size, (a | 7) + 1)  # whole vectors; what lies beyond the diagonal is overwritten at the end
+            end = min(size, (a | 7) + 1)  # whole vectors; entries above the diagonal are overwritten later
         else:
             c0, c1, c2, c3 = scales[0, a - size], scales[1, a - size], scales[2, a - size], scales[3, a - size]
             target = cross[a - size]
@@ -178,7 +178,7 @@ def _to_log_scale(
         for b in range(a + 1):
             out[a, b] *= -scale * (packed[b] if b < num_logs else 1.0)
             out[b, a] = out[a, b]
-        # In a logarithm, the chain rule adds the likelihood's gradient and the Gamma prior its rate * value:
+        # On the log scale the chain rule adds the likelihood's gradient, and the Gamma prior rate * value:
         # together gradient + shape - 1.
         if a < num_logs:
             out[a, a] += gradient[a] + hyperprior.shape - 1.0
@@ -192,7 +192,7 @@ def _to_log_scale(
 
 @kernel
 def bias_curvature(packed: FloatArray, num_logs: int, hyperprior: HyperpriorNumbers) -> tuple[float, float]:
-    """c and e such that the second derivatives of -log p(bias) are c I - e bias bias'; e = 0 for a Normal."""
+    """c and e of the second derivatives of -log p(bias), which are c I - e bias bias'; e = 0 for a Normal."""
     variance = hyperprior.bias_sd * hyperprior.bias_sd
     if hyperprior.bias_df == 0.0 or packed.size == num_logs:
         return 1.0 / variance, 0.0
@@ -203,7 +203,7 @@ def bias_curvature(packed: FloatArray, num_logs: int, hyperprior: HyperpriorNumb
 
 @kernel
 def sum_of_squares(packed: FloatArray, first: int) -> float:
-    """Of packed[first:], one by one."""
+    """The sum of squares of packed[first:], in index order."""
     total = 0.0
     for p in range(first, packed.size):
         total += packed[p] * packed[p]
@@ -219,7 +219,7 @@ def hessian_diagonal(
     gradient: FloatArray,
     out: FloatArray,
 ) -> None:
-    """The diagonal of `hessian` -> out (P,): what preconditions the conjugate gradients."""
+    """The diagonal of `hessian` -> out (P,): the preconditioner of the conjugate gradients."""
     log_predictions, first, classes = evidence[:3]
     share, slopes, bends, sums = traces
     num_classifiers, num_classes = log_predictions.shape[1:]

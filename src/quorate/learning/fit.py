@@ -1,7 +1,7 @@
 """Votes seen -> the most probable parameters, with a report of how the search went.
 
 Safeguarded Newton in the logarithms of the parameters: exact Hessian, backtracking, from any start. `fit` is for
-people; `fit_kernel` is the same search for the session and for compiled simulations, equal bit for bit.
+users; `fit_kernel` is the same search for the session and for compiled streams, equal bit for bit.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from quorate.prior.hyperprior import hyperprior as find_hyperprior
 from quorate.types import FitReport, FloatArray, IntArray, PriorParams
 from quorate.validate import broken
 
-CONVERGED = 1e-6  # what a report calls converged; see FitReport
+CONVERGED = 1e-6  # gradient norm below which a report says converged; see FitReport
 DENSE_LIMIT = 150  # parameters above this: conjugate gradients instead of a Cholesky factor
-INFO_SIZE = 4  # iterations, evaluations, gradient norm, log posterior: what `fit_kernel` reports
+INFO_SIZE = 4  # of what `fit_kernel` reports: iterations, evaluations, gradient norm, log posterior
 
-TIGHT = 1e-10  # what `fit` aims at; Newton's last step gains several digits, so it mostly ends far below
-WARM = 1e-8  # what a refit within a stream aims at: a hundred times below CONVERGED, and a step less
+TIGHT = 1e-10  # gradient norm that `fit` aims at; Newton's last step usually ends far below it
+WARM = 1e-8  # gradient norm that refits in a stream aim at: a hundred times below CONVERGED, one step fewer than TIGHT
 _MAX_ITERATIONS = 400
-_NEW_HESSIAN = 1e-100  # a norm so small that the next step computes the Hessian anew; its square is a number still
+_NEW_HESSIAN = 1e-100  # a norm so small that the next step recomputes the Hessian; its square does not underflow
 _MAX_STEP = 3.0  # longest move of a logarithm: a factor of e^3 = 20 for theta, phi, tau; a bias b moves 3 + 2 |b|
-_MAX_LOG = 40.0  # theta, phi, tau stay within e^-40 .. e^40, where the likelihood is flat to the last digit
+_MAX_LOG = 40.0  # theta, phi, tau stay within e^-40 .. e^40; at these limits the likelihood is flat to the last digit
 
 
 def fit(
@@ -61,7 +61,7 @@ def fit(
 
 
 def report_of(info: FloatArray) -> FitReport:
-    """The report of what `fit_kernel` left in `info`.
+    """The report from the `info` of `fit_kernel`.
 
     >>> report_of(np.array([3.0, 4.0, 1e-13, -12.5])).num_iterations
     3
@@ -84,11 +84,11 @@ def _packed_start(
     if start is None:
         return pack(prior.mode(num_classes, num_classifiers, with_bias=bias))
     if start.tau.shape != tau_shape:
-        rule = f"tau of shape {tau_shape}, as `predictions` has, not {start.tau.shape}"
-        raise broken("start", start, rule, "pass parameters for as many classifiers and classes.")
+        rule = f"tau of shape {tau_shape}, like `predictions`, not {start.tau.shape}"
+        raise broken("start", start, rule, "pass parameters for the same classifiers and classes.")
     if start.bias is not None and not bias:
-        rule = "parameters without a bias, as `bias` is False"
-        raise broken("start", start, rule, "pass `bias=True` to keep learning it, or a start without.")
+        rule = "parameters without a bias, because `bias` is False"
+        raise broken("start", start, rule, "pass `bias=True` to keep learning it, or a start without a bias.")
     packed = pack(start)
     return packed if start.bias is not None or not bias else np.concatenate([packed, np.zeros(num_classes)])
 
@@ -109,8 +109,8 @@ def fit_kernel(
 ) -> None:
     """`fit` on the first `num_items` rows of log_predictions (W, M, K) and votes (W, K), in slot order.
 
-    `start` and `out` (P,) hold the parameters themselves, as `problem.pack` orders them (they may be the same array);
-    a bias is learned iff P = 2 + M K + K. `info` (INFO_SIZE,) is read by `report_of`.
+    `start` and `out` (P,) are parameters in the order of `problem.pack` (they may be the same array); a bias is learned
+    iff P = 2 + M K + K. `info` (INFO_SIZE,) is read by `report_of`.
     """
     evidence = compress(log_predictions[:num_items], votes[:num_items])
     numbers = HyperpriorNumbers(shape, rate, bias_sd, bias_df)
@@ -133,7 +133,7 @@ def minimise(
     traces = empty_traces(evidence)
     matrix = np.empty((size, size)) if dense else np.empty((0, 0))
     factor = np.empty((size, size)) if dense else np.empty((0, 0))
-    point = start.copy()  # x: logarithms, then the bias as it is
+    point = start.copy()  # x: logarithms, then the bias
     for p in range(num_logs):
         point[p] = min(max(math.log(start[p]), -_MAX_LOG), _MAX_LOG)
     trial = point.copy()
@@ -150,8 +150,8 @@ def minimise(
     norm_before = _NEW_HESSIAN
     while norm > tolerance and iterations < _MAX_ITERATIONS:
         if dense:
-            # The last factor would divide the norm again by what the last step did, and that costs a third of a new
-            # Hessian: keep it if two such steps are enough.
+            # A step with the old factor costs a third of one with a new Hessian, and should reduce the norm by the
+            # same factor as the last step: keep it if two such steps are enough.
             ratio = norm / norm_before
             if 2.0 * norm * (ratio * ratio) > tolerance or damping > 0.0:
                 hessian(packed, evidence, hyperprior, traces, gradient, matrix)
@@ -171,7 +171,7 @@ def minimise(
             trial_value = evaluate(packed, evidence, hyperprior, traces, trial_gradient)
             trial_norm = _norm(trial_gradient, trial_value)
             evaluations += 1
-            noise = 1e-13 * max(1.0, abs(value))  # below this the value cannot tell better from worse; the slope can
+            noise = 1e-13 * max(1.0, abs(value))  # smaller differences of the value are round-off; the slope decides
             accepted = trial_value <= value + 1e-4 * length * slope
             if -length * slope < 1e3 * noise:
                 accepted = trial_value <= value + noise and trial_norm < norm
@@ -210,7 +210,7 @@ def _shorten(step: FloatArray, point: FloatArray, num_logs: int, gradient: Float
 
 @kernel
 def _exponentiate(point: FloatArray, num_logs: int, packed: FloatArray) -> None:
-    """From x to the parameters themselves."""
+    """From x to the parameters."""
     for p in range(point.size):
         packed[p] = math.exp(point[p]) if p < num_logs else point[p]
 

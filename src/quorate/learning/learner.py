@@ -1,4 +1,7 @@
-"""The window of recent items with votes, and when to fit: window and last parameters -> the next parameters."""
+"""The window of recent items with votes, and the fit of the next parameters from it.
+
+Called by the session, the service and the estimator.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from quorate.types import FitReport, FloatArray, IntArray, PriorParams
 
 
 class Window:
-    """Predictions and vote counts of the last `size` items with votes, by item id."""
+    """Predictions and vote counts of the last `size` items with votes, by item id; a ring buffer."""
 
     def __init__(self, size: int | None, num_classifiers: int, num_classes: int) -> None:
         self.size = size
@@ -39,7 +42,7 @@ class Window:
         return self._votes[: len(self)]
 
     def enter(self, item_id: str, log_predictions: FloatArray) -> None:
-        """Give the item a slot without votes; the oldest item leaves when the ring is full."""
+        """Give the item a slot without votes; if the ring is full, the oldest item is dropped."""
         slot = self._entered if self.size is None else self._entered % self.size
         if slot == len(self._ids):
             self._double()
@@ -53,7 +56,7 @@ class Window:
         self._entered += 1
 
     def add(self, item_id: str, label: int, change: int) -> bool:
-        """Add (1) or take back (-1) a vote of an item in the window; False if the item is not in it."""
+        """Add (1) or retract (-1) a vote of an item in the window; False if the item is not in it."""
         slot = self._slots.get(item_id)
         if slot is None:
             return False

@@ -1,7 +1,7 @@
 """Newton's step: a dense Cholesky factor for few parameters, conjugate gradients for many.
 
-Takes what `objective.evaluate` left; returns a descent direction even where the objective is not convex. Called by
-`fit`. Our own factorisation, so that nothing but numba is loaded; it sums in one fixed order, on every machine.
+Takes the traces of `objective.evaluate`; returns a descent direction even where the objective is not convex. Called by
+`fit`. The factorisation is our own: it needs no library besides numba and sums in the same order on every machine.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ hessian, hessian_diagonal, hessian_product = curvature.hessian, curvature.hessia
 
 @kernel
 def factorise(matrix: FloatArray, damping: float, factor: FloatArray) -> float:
-    """matrix + damping I = U'U -> factor (P, P), the damping raised until the sum is positive definite.
+    """matrix + damping I = U'U -> factor (P, P), with the damping raised until the sum is positive definite.
 
-    Returns the damping used: 0, if 0 was asked for, wherever the Hessian itself is positive definite.
+    Returns the damping used: `damping` itself if that is enough.
     """
     largest = 0.0
     for a in range(matrix.shape[0]):
@@ -31,7 +31,7 @@ def factorise(matrix: FloatArray, damping: float, factor: FloatArray) -> float:
         if _cholesky(matrix, damping, 1e-12 * largest, factor):
             return damping
         damping = max(4.0 * damping, 1e-3 * largest)
-    factor[:] = 0.0  # a matrix that is not finite: go downhill by the gradient, and let the line search judge
+    factor[:] = 0.0  # the matrix is not finite: use the gradient direction, and leave the length to the line search
     for a in range(matrix.shape[0]):
         factor[a, a] = 1.0
     return 1.0
@@ -39,7 +39,7 @@ def factorise(matrix: FloatArray, damping: float, factor: FloatArray) -> float:
 
 @kernel
 def dense_step(factor: FloatArray, gradient: FloatArray, step: FloatArray) -> None:
-    """Solve U'U step = -gradient, U as `factorise` left it."""
+    """Solve U'U step = -gradient, with U from `factorise`."""
     size = gradient.size
     for a in range(size):
         step[a] = -gradient[a]
@@ -92,7 +92,7 @@ def conjugate_step(
 ) -> None:
     """Solve Hessian step = -gradient to relative `accuracy` by conjugate gradients, preconditioned by the diagonal.
 
-    O(P) memory besides the window. Stops at the first direction of negative curvature, with what it has: a descent.
+    O(P) memory besides the window. Stops at the first direction of negative curvature; the step so far is a descent.
     """
     size = gradient.size
     scale = np.empty(size)

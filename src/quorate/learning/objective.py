@@ -1,10 +1,10 @@
-"""What learning minimises: minus the log posterior of the parameters, given predictions and votes.
+"""The objective of learning: minus the log posterior of the parameters, given predictions and votes.
 
-One objective serves FinExp and InfExp: their likelihoods are equal (docs/maths.md). Takes predictions and votes;
-returns the value, its gradient and (by `curvature`) its Hessian. The kernel `evaluate` is what `fit` calls.
+FinExp and InfExp share it, because their likelihoods are equal (docs/maths.md). Takes predictions and votes; returns
+the value, its gradient and (by `curvature`) its Hessian. `fit` calls the kernel `evaluate`.
 
-No constant is dropped: the value is -log [ p(votes in their order | Theta) p(Theta) ], with p(Theta) normalised.
-The votes in their order, not their histogram: the multinomial coefficient, the same for every Theta, is left out.
+The value is -log [ p(votes in their order | Theta) p(Theta) ], with p(Theta) normalised. It is the probability of the
+ordered votes, not of their histogram: the multinomial coefficient, which does not depend on Theta, is left out.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ class _Evaluation:
         prior = find_hyperprior(hyperprior)
         log_predictions, counts, tau_shape = checked_window(predictions, votes)
         if params.tau.shape != tau_shape:
-            rule = f"tau of shape {tau_shape}, as `predictions` has, not {params.tau.shape}"
-            raise broken("params", params, rule, "pass parameters for as many classifiers and classes.")
+            rule = f"tau of shape {tau_shape}, like `predictions`, not {params.tau.shape}"
+            raise broken("params", params, rule, "pass parameters for the same classifiers and classes.")
         self.packed = pack(params)
         self.evidence = compress(log_predictions, counts)
         self.hyperprior = HyperpriorNumbers(*prior.numbers)
@@ -107,7 +107,7 @@ def evaluate(
     theta = packed[0]
     phi = packed[1]
     softmax_rows(packed, log_predictions, share)
-    gradient[:] = 0.0  # holds the log likelihood's slope in Theta until the end
+    gradient[:] = 0.0  # the log likelihood's slope in Theta until the end
     log_likelihood = 0.0
     product = 1.0  # one logarithm for the factors of many classes, before they can overflow
     theta_slope = 0.0
@@ -147,7 +147,7 @@ def evaluate(
         sums[t, 1] = bend_share
         sums[t, 2] = bend_share_share
         theta_slope += slope_share
-        # d log likelihood / d z_k = theta s_k (d_k - slope_share): a multiple of s, and the classes voted for.
+        # d log likelihood / d z_k = theta s_k (d_k - slope_share): a multiple of s, plus the classes with votes.
         for m in range(num_classifiers):
             row = gradient[2 + m * num_classes : 2 + (m + 1) * num_classes]
             spoken = log_predictions[t, m]
@@ -198,7 +198,7 @@ def _add_hyperprior(
 
 @kernel
 def _add_student(packed: FloatArray, num_logs: int, bias_sd: float, bias_df: float, gradient: FloatArray) -> float:
-    """The same for a bias of K classes with Student's distribution: -log p, and the bias part of the gradient."""
+    """-log p of a bias (K,) with Student's distribution; fills the bias part of the gradient."""
     num_classes = packed.size - num_logs
     half = 0.5 * (bias_df + num_classes)
     squares = curvature.sum_of_squares(packed, num_logs)

@@ -1,6 +1,6 @@
-"""The learning problem in the form the kernels want: votes without their zeros, parameters in one vector.
+"""The learning problem in the form the kernels need: votes without their zeros, parameters in one vector.
 
-Takes what a user hands over (checked here) or the arrays of a window; called by `objective` and `fit`.
+Takes user input (checked here) or the arrays of a window; called by `objective` and `fit`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class HyperpriorNumbers(NamedTuple):
 
 
 class Traces(NamedTuple):
-    """What `objective.evaluate` leaves for `curvature`; rows of items without votes are not set.
+    """Intermediate results of `objective.evaluate` for `curvature`; rows of items without votes are not set.
 
     `share` (T, K) softmax s   `slopes`, `bends` d_k = sum_{s<h_k} 1/(alpha_k+s) and e_k = -sum 1/(alpha_k+s)^2 of the
     classes voted for   `sums` (T, 3) = sum_k d_k s_k, sum_k e_k s_k, sum_k e_k s_k^2
@@ -54,10 +54,10 @@ class Traces(NamedTuple):
 
 @kernel
 def compress(log_predictions: FloatArray, votes: IntArray) -> Evidence:
-    """The votes (T, K) without their zeros: an item with n votes then costs n, not K.
+    """The votes (T, K) without their zeros, so that an item with n votes costs n, not K.
 
-    sum_k alpha_k is the same for every item, so the denominators of all items need one logarithm for each vote
-    count that occurs, not for each vote: hence `more_than`.
+    sum_k alpha_k is the same for every item, so all denominators together need one logarithm for each vote count that
+    occurs, not for each vote: hence `more_than`.
     """
     num_items, num_classes = votes.shape
     filled = 0
@@ -91,14 +91,14 @@ def compress(log_predictions: FloatArray, votes: IntArray) -> Evidence:
 
 @kernel
 def empty_traces(evidence: Evidence) -> Traces:
-    """Room for the traces of this evidence."""
+    """Uninitialised traces for this evidence."""
     num_items, _, num_classes = evidence.log_predictions.shape
     filled = evidence.classes.size
     return Traces(np.empty((num_items, num_classes)), np.empty(filled), np.empty(filled), np.empty((num_items, 3)))
 
 
 def pack(params: PriorParams) -> FloatArray:
-    """The parameters themselves (not their logarithms) in one vector (P,): [theta, phi, tau row by row, bias].
+    """The parameters (not their logarithms) in one vector (P,): [theta, phi, tau row by row, bias].
 
     >>> pack(PriorParams(theta=4.0, phi=0.5, tau=[1.0, 2.0]))
     array([4. , 0.5, 1. , 2. ])
@@ -108,7 +108,7 @@ def pack(params: PriorParams) -> FloatArray:
 
 
 def unpack(packed: FloatArray, tau_shape: tuple[int, ...]) -> PriorParams:
-    """The parameters of a packed vector (P,); `tau_shape` is (K,) or (M, K). What lies beyond tau is the bias.
+    """The parameters of a packed vector (P,); `tau_shape` is (K,) or (M, K). Entries after tau are the bias.
 
     >>> unpack(np.array([4.0, 0.5, 1.0, 2.0]), (2,)).tau
     array([1., 2.])
@@ -120,7 +120,7 @@ def unpack(packed: FloatArray, tau_shape: tuple[int, ...]) -> PriorParams:
 
 @kernel
 def unpacked(packed: FloatArray, num_classifiers: int, num_classes: int) -> tuple[float, float, FloatArray, FloatArray]:
-    """theta, phi, tau (M, K), bias (K,) of a packed vector (P,), for kernels; the bias is 0 where none is learned."""
+    """theta, phi, tau (M, K), bias (K,) of a packed vector (P,), for kernels; the bias is 0 if none is learned."""
     end = 2 + num_classifiers * num_classes
     tau = packed[2:end].reshape((num_classifiers, num_classes))
     bias = packed[end:] if packed.size > end else np.zeros(num_classes)
@@ -128,7 +128,7 @@ def unpacked(packed: FloatArray, num_classifiers: int, num_classes: int) -> tupl
 
 
 def checked_window(predictions: ArrayLike, votes: ArrayLike) -> tuple[FloatArray, IntArray, tuple[int, ...]]:
-    """Validated (log predictions (T, M, K), votes (T, K), shape of tau), contiguous as the kernels want them.
+    """Validated log predictions (T, M, K), votes (T, K) and shape of tau, contiguous for the kernels.
 
     >>> checked_window([[0.5, 0.5]], [[1, 0]])[2]
     (2,)

@@ -1,7 +1,7 @@
-"""softmax of every item of the window at once, with our own exponential: most of the time of a fit is spent here.
+"""Softmax of all items of the window, with our own exponential: most of the time of a fit is spent here.
 
-The exponential is a plain polynomial that the compiler turns into vector instructions, four to eight at a time,
-where the C library is called once for each number. Called by `objective.evaluate`.
+The exponential is a polynomial that the compiler turns into vector instructions for four to eight numbers at a time;
+the C library would be called once for each number. Called by `objective.evaluate`.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from quorate.types import FloatArray
 _PER_LN2 = 1.4426950408889634  # 1 / ln 2
 _LN2_HIGH = 6.93145751953125e-1  # ln 2 in two parts, the first with trailing zeros so that n * high is exact
 _LN2_LOW = 1.4286068203094173e-6
-_ROUNDER = 6755399441055744.0  # 1.5 * 2^52: adding it rounds to a whole number, left in the lowest bits
+_ROUNDER = 6755399441055744.0  # 1.5 * 2^52: adding it rounds to a whole number in the lowest bits
 _ONE = 1023 << 52  # bits of 1.0
-_LEAST = -708.0  # e^-708 is the smallest normal number, near enough to 0
+_LEAST = -708.0  # e^-708 is close to the smallest normal number; lower values are raised to this
 
 
 def _plain_softmax_rows(packed: FloatArray, log_predictions: FloatArray, out: FloatArray) -> None:
-    """`softmax_rows`, all items at once by NumPy, each in the order of the kernel."""
+    """`softmax_rows` by NumPy for all items at once, in the kernel's order of operations."""
     _, num_classifiers, num_classes = log_predictions.shape
     num_logs = 2 + num_classifiers * num_classes
     tau = packed[2:num_logs].reshape(num_classifiers, num_classes)
@@ -79,7 +79,7 @@ def softmax_rows(packed: FloatArray, log_predictions: FloatArray, out: FloatArra
 
 @kernel
 def _highest(row: FloatArray) -> float:
-    """The largest of row (n,). Four at a time, so that a comparison need not wait for the one before it."""
+    """The largest of row (n,); four running maxima, so that comparisons run in parallel."""
     a = b = c = d = row[0]
     whole = row.size & ~3
     for k in range(0, whole, 4):
@@ -129,7 +129,7 @@ def exponentiate(values: FloatArray) -> None:
             r = (x - whole * _LN2_HIGH) - whole * _LN2_LOW
             rr = r * r
             r4 = rr * rr
-            low = (1.0 + r) + rr * (0.5 + r * (1 / 6))  # in groups of four, so that they can be computed side by side
+            low = (1.0 + r) + rr * (0.5 + r * (1 / 6))  # groups of four terms, which the processor computes in parallel
             middle = (1 / 24 + r * (1 / 120)) + rr * (1 / 720 + r * (1 / 5040))
             high = (1 / 40320 + r * (1 / 362880)) + rr * (1 / 3628800 + r * (1 / 39916800))
             last = 1 / 479001600 + r * (1 / 6227020800)

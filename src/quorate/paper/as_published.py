@@ -1,8 +1,8 @@
 """The paper's own estimators, in plain vectorised NumPy: importance sampling, Monte Carlo, Adam. For comparison only.
 
-Nothing in quorate decides with these; tests show that they converge to the exact forms, benchmarks time them.
-One classifier, as in the paper's experiments. Where the paper leaves a choice open, the cheaper one is taken: the
-importance samples are drawn once a refit, not once a step.
+quorate does not decide with these; tests show that they converge to the exact forms, benchmarks time them.
+One classifier, as in the paper's experiments. Where the paper leaves a choice open, the cheaper one is used: the
+importance samples are drawn once per refit, not once per step.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ADAM_RATE, ADAM_STEPS, ADAM_TOLERANCE, ADAM_PATIENCE = 0.1, 1000, 0.01, 10
 
 
 class ImportanceSamples(NamedTuple):
-    """Histograms of the whole pool proposed for each item, and the part of their weight that alpha does not touch.
+    """Histograms of the whole pool proposed for each item, and the part of their weight that does not depend on alpha.
 
     `places` (T, S, K) index of (item, class, count) in a flat table (T, K, N+1)   `log_weight` (T, S)
     """
@@ -109,8 +109,8 @@ def winner_finite(
 ) -> FloatArray:
     """Monte-Carlo probability that each class wins the pool: H = votes + DirMult(N - n, alpha + votes), ties random.
 
-    alpha (K,), votes (K,) -> (K,). `forget_votes=True` is the error of the authors' released code: the votes already
-    seen are left out of the final count.
+    alpha (K,), votes (K,) -> (K,). `forget_votes=True` repeats the error of the authors' released code: the votes
+    already seen are left out of the final count.
 
     >>> rng = np.random.default_rng(0)
     >>> winner_finite(np.ones(2), np.array([2, 0]), pool_size=3, num_samples=10, rng=rng)
@@ -133,7 +133,7 @@ def winner_infinite(alpha: FloatArray, votes: IntArray, *, num_samples: int, rng
 
 
 def _shares(totals: NDArray[np.int64] | FloatArray, rng: np.random.Generator) -> FloatArray:
-    """How often each column is the largest of its row, ties drawn at random: (S, K) -> (K,)."""
+    """How often each column is the largest of its row, ties broken at random: (S, K) -> (K,)."""
     winners = totals.argmax(axis=1)
     is_top = totals == totals[np.arange(winners.size), winners][:, None]
     tied = np.flatnonzero(is_top.sum(axis=1) > 1)
@@ -152,7 +152,7 @@ class _Objective:
         times = votes[item, label]
         ends = np.cumsum(times)
         self.places = np.repeat(item * votes.shape[1] + label, times)  # one entry for each vote
-        self.earlier = np.arange(self.places.size) - np.repeat(ends - times, times)  # like votes before it
+        self.earlier = np.arange(self.places.size) - np.repeat(ends - times, times)  # earlier equal votes of the item
         num_votes = votes.sum(axis=1)
         self.steps = np.arange(num_votes.max(initial=0))
         self.more_than = (num_votes[:, None] > self.steps).sum(axis=0)
@@ -175,13 +175,13 @@ class _Objective:
         return np.asarray(self.prior.rate - (self.prior.shape - 1) / values - out)
 
     def _slope(self, alpha: FloatArray) -> tuple[FloatArray, float]:
-        """d log likelihood / d alpha_tk but for what every alpha_tk of an item shares, and the sum of that."""
+        """d log likelihood / d alpha_tk without the term common to all classes of an item, and the sum of that term."""
         if self.samples is not None:
             return importance_slope(alpha, self.samples), 0.0
         inverse = 1 / (alpha.ravel()[self.places] + self.earlier)
         counted = np.bincount(self.places, weights=inverse, minlength=alpha.size)
         slope: FloatArray = counted.astype(np.float64, copy=False).reshape(alpha.shape)
-        # theta + K phi is the same for every item: the whole window needs one division for each vote count.
+        # theta + K phi is the same for every item: the whole window needs one division per vote count.
         return slope, float((self.more_than / (alpha[:1].sum() + self.steps)).sum())
 
 
@@ -197,7 +197,7 @@ def adam(
 ) -> tuple[PriorParams, int]:
     """The paper's optimiser: Adam, rate 0.1, on softplus^-1(Theta); predictions (T, K), votes (T, K), all n > 0.
 
-    Ends after `num_steps`, or when no parameter moved by 0.01 in a step for 10 steps in a row (`stop_early`).
+    Ends after `num_steps`, or when no parameter has changed by 0.01 in a step for 10 steps in a row (`stop_early`).
     `samples` selects the importance-sampled FinExp likelihood, None the closed form. Returns Theta and the steps.
 
     >>> start = HYPERPRIORS["default"].mode(2)
@@ -222,7 +222,7 @@ def adam(
 
 
 class StreamResult(NamedTuple):
-    """What a stream cost and answered: `costs` (T,) votes asked, `labels` (T,), Adam steps of every refit."""
+    """The results of a stream: `costs` (T,) votes asked, `labels` (T,) answers, Adam steps of every refit."""
 
     costs: IntArray
     labels: IntArray
@@ -251,7 +251,7 @@ def stream(
     Ask while the Monte-Carlo winner's probability is not above the threshold and the pool is not settled; every
     `refit_every` items refit on the last `window` items with votes. `num_items` runs only the first of them.
     The hyperprior is the paper's: Gamma(1.1, 1) for FinExp, Gamma(3, 2) for InfExp. `likelihood="closed"` fits FinExp
-    to the closed form that its importance samples estimate, in a fraction of the time; all else stays as published.
+    to the closed form that its importance samples estimate, in a fraction of the time; the rest is as published.
 
     >>> votes, predictions = np.zeros((3, 4), int), np.full((3, 2), 0.5)
     >>> rng = np.random.default_rng(0)

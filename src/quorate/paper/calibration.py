@@ -1,4 +1,4 @@
-"""Does what was learned know where the classifier is good? Learned tau against the classifier's accuracy per class."""
+"""Calibration experiment: the correlation of learned tau with the classifier's accuracy per class."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as MplFigure
 
 COLOURS = {"finexp": BLUE, "infexp": ORANGE}
-WIDTHS = {"finexp": 3.6, "infexp": 1.3}  # the two nearly coincide: one shows behind the other
+WIDTHS = {"finexp": 3.6, "infexp": 1.3}  # the lines nearly coincide: the wider one stays visible
 DASHES: dict[float, Any] = {1.0: "-", 2.0: (0, (5, 2)), 3.0: (0, (1, 1.5))}
 BARS = "#c9d6de"
 
 
 class TauPanel(NamedTuple):
-    """One classifier: accuracy (K,) of each class; lines of (method, votes an item, tau (K,))."""
+    """One classifier: accuracy (K,) of each class; lines of (method, votes per item, tau (K,))."""
 
     model: str
     classes: tuple[str, ...]
@@ -58,13 +58,13 @@ class TauPanel(NamedTuple):
 
 
 def draw(panels: tuple[TauPanel, ...], figure: MplFigure) -> None:
-    """Fill the figure: a column a classifier, classes from the worst to the best."""
+    """Fill the figure: one column per classifier, classes from the worst to the best."""
     rows = figure.subplots(2, len(panels), squeeze=False, sharex="col", sharey="row", height_ratios=(2, 3))
     for above, below, panel in zip(*rows, panels, strict=True):
         order = np.argsort(panel.accuracy)
         _accuracy(above, panel, order)
         _tau(below, panel, order)
-    known = [tau[~np.isnan(tau)] for panel in panels for _, _, tau in panel.lines]  # a budget nobody reached has none
+    known = [tau[~np.isnan(tau)] for panel in panels for _, _, tau in panel.lines]  # empty for unreached budgets
     rows[1][0].set_ylim(0, 1.06 * max((float(tau.max()) for tau in known if len(tau)), default=1.0))
     rows[0][0].set_ylabel("accuracy, %")
     rows[1][0].set_ylabel("learned tau")
@@ -96,17 +96,17 @@ SHOWN_BUDGETS = (1.0, 2.0, 3.0)
 SHOWN_METHODS = ("finexp", "infexp")
 PAPER_ACCURACIES = (50, 70, 90)
 TOLERANCE = 0.05
-NEAR = 0.5  # votes: a budget from which every run of a seed is farther away is left blank, as the paper does
+NEAR = 0.5  # votes: a budget without a run this close is left blank for a seed, as in the paper
 
 
 def class_accuracy(dataset: VoteDataset, model: str) -> FloatArray:
-    """(K,) of the items whose plurality is class k, the share that the classifier calls k; ties shared out."""
+    """(K,) the share of items with plurality k that the classifier labels k; ties are shared."""
     credit, said = _verdicts(dataset, model)
     return np.asarray((credit * said).sum(axis=0) / credit.sum(axis=0))
 
 
 def class_precision(dataset: VoteDataset, model: str) -> FloatArray:
-    """(K,) of the items that the classifier calls k, the share whose plurality is k; ties shared out."""
+    """(K,) the share of items labelled k by the classifier whose plurality is k; ties are shared."""
     credit, said = _verdicts(dataset, model)
     return np.asarray((credit * said).sum(axis=0) / np.maximum(said.sum(axis=0), 1))
 
@@ -131,11 +131,11 @@ def correlations(tau: FloatArray, accuracy: FloatArray) -> FloatArray:
 
 
 def section(context: Context) -> Section:
-    """The experiment: figures, tables, and what the paper says of it."""
+    """The experiment: figures, tables, and the claims of the paper."""
     found = [found_on(context, data, cell, BUDGETS, ceiling) for data in sets_of(context)]
     return section_of(
         "calibration",
-        "Calibration: what tau learns of the classifier",
+        "Calibration: what tau learns about the classifier",
         found,
         lead=_lead(len(seeds(context))),
         claim=_rises,
@@ -144,10 +144,10 @@ def section(context: Context) -> Section:
         figure=_figure,
         row=lambda each, cell: plain(cell, "correlation") | {"precision_correlation": _with_precision(each, cell)},
         more_cautions=(
-            "With its class bias the tau of quorate means something else: what a class gets regardless of the "
+            "With a class bias, tau of quorate has a different meaning: the part that does not depend on the "
             "prediction is in the bias, not in tau. Its rows are for reference.",
-            "Ten classes make a noisy correlation: where it swings between seeds, its standard error is wide, and "
-            "'agrees' says little.",
+            "A correlation over ten classes is noisy: where it varies between seeds, its standard error is large, and "
+            "'agrees' means little.",
         ),
     )
 
@@ -161,7 +161,7 @@ def _with_precision(found: Found, cell: PhaseCell) -> float | None:
 
 
 def _verdicts(dataset: VoteDataset, model: str) -> tuple[FloatArray, FloatArray]:
-    """(T, K) share of each class in the pool's plurality, and 1 where the classifier names it."""
+    """(T, K) share of each class in the pool's plurality, and 1 for the class that the classifier predicts."""
     said = np.eye(dataset.num_classes)[dataset.predictions[dataset.models.index(model)].argmax(axis=1)]
     return plurality_shares(vote_counts(dataset)), said
 
@@ -175,7 +175,7 @@ def _curves(dataset: VoteDataset, row: Runs, aim: FloatArray) -> list[tuple[Floa
 
 
 def cell(dataset: VoteDataset, row: Runs, budget: float) -> PhaseCell:
-    """One cell: the correlation at this budget beside the printed one."""
+    """One cell: the correlation at this budget, with the printed one."""
     curves = _curves(dataset, row, class_accuracy(dataset, row.model))
     read = [_at(*curve, budget) for curve in curves]
     accuracy = beside(dataset, row.model, PAPER_ACCURACIES)
@@ -184,7 +184,7 @@ def cell(dataset: VoteDataset, row: Runs, budget: float) -> PhaseCell:
 
 
 def _at(costs: FloatArray, values: FloatArray, budget: float) -> float:
-    """The curve read at the budget; NaN if it does not reach there, or only by a long straight line."""
+    """The curve read at the budget; NaN if it does not reach it, or if no point is near."""
     there = ~np.isnan(values)
     if not there.any() or np.abs(costs[there] - budget).min() > NEAR:
         return math.nan
@@ -193,11 +193,11 @@ def _at(costs: FloatArray, values: FloatArray, budget: float) -> float:
 
 def _lead(num_seeds: int) -> tuple[str, ...]:
     return (
-        "tau[k] is how far the method trusts the classifier when it speaks of class k. Accuracy per class: of the "
-        "items whose plurality is class k, the share the classifier calls k.",
+        "tau[k] is how far the method trusts what the classifier says about class k. Accuracy per class: the share of "
+        "items with plurality k that the classifier labels k.",
         f"Pearson correlation of the two over classes, after {num_seeds} seed(s) of the two-phase runs: mean and "
-        "standard error at 0.5, 1, 2 and 3 votes an item. The last column correlates tau with precision instead: of "
-        "the items that the classifier calls k, the share that are.",
+        "standard error at 0.5, 1, 2 and 3 votes per item. The last column correlates tau with precision instead: the "
+        "share of items labelled k by the classifier whose plurality is k.",
     )
 
 

@@ -1,9 +1,9 @@
 """Runs a sweep's jobs on other processes or machines: an existing Dask scheduler, or workers started here.
 
-`backend_for(address, jobs)` gives the backend `sweep` takes. Jobs go out through joblib's Dask backend, all at once, so
-that workers who come later get some too; outcomes come back to the process that sweeps, the only one that writes files.
-A data set travels once to each worker, as a worker plugin: the scheduler hands it to those who come later or again, so
-no worker's death can lose it, as it can lose data that was scattered.
+`backend_for(address, jobs)` returns the backend for `sweep`. All jobs are sent at once, through joblib's Dask backend,
+so that workers that join later get some too; outcomes return to the sweeping process, the only one that writes files.
+A data set is sent once to each worker as a worker plugin: the scheduler also sends it to workers that join or restart
+later. Scattered data, in contrast, is lost when a worker dies.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from distributed import Client
 
 RunOn = Callable[["Client", Sequence[Job], Mapping[str, str]], Iterator[JobOutcome]]
-_KEPT = "What was done is stored; run the same command again to go on."
+_KEPT = "Finished jobs are stored; run the same command again to continue."
 
 
 @contextmanager
 def backend_for(address: str | None, jobs: int | None = None) -> Iterator[Backend]:
-    """Where jobs run. None: `jobs` threads of this machine (None: one a core).
+    """Where jobs run. None: `jobs` threads of this machine (None: one per core).
 
     "tcp://host:port" (or tls://): the workers of the Dask scheduler that listens there.
     "local:2": two worker processes, started here and ended with the block.
@@ -43,7 +43,7 @@ def backend_for(address: str | None, jobs: int | None = None) -> Iterator[Backen
     if address is None:
         yield on_threads(jobs or os.cpu_count() or 1)
         return
-    dask()  # a clear error where the extra is missing
+    dask()  # raises a clear error if the extra is missing
     from quorate.paper import dask_jobs  # noqa: PLC0415
 
     with (
@@ -54,8 +54,8 @@ def backend_for(address: str | None, jobs: int | None = None) -> Iterator[Backen
 
 
 def _kind() -> dict[str, str]:
-    """What must be alike on two machines for their results to be."""
-    return libraries() | {"code": code_digest()}  # the code's digest covers the libraries: name those first
+    """Versions that must be equal on two machines for equal results."""
+    return libraries() | {"code": code_digest()}  # the digest includes the libraries: report those first
 
 
 def _on_dask(client: Client, address: str, hand_out: Callable[[VoteDataset], str], run_on: RunOn) -> Backend:
@@ -67,11 +67,11 @@ def _on_dask(client: Client, address: str, hand_out: Callable[[VoteDataset], str
             yield from run_on(client, jobs, names)
         except given_up as cause:
             raise ClusterError(
-                f"cluster={shown(address)}: several workers died at the same job, perhaps for want of memory. {_KEPT}"
+                f"cluster={shown(address)}: several workers died at the same job, perhaps out of memory. {_KEPT}"
             ) from cause
         except (lost, OSError) as cause:
             if client.status == "running" and not isinstance(cause, lost):
                 raise
-            raise ClusterError(f"cluster={shown(address)}: the scheduler went away. {_KEPT}") from cause
+            raise ClusterError(f"cluster={shown(address)}: the scheduler disconnected. {_KEPT}") from cause
 
     return run

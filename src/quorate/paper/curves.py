@@ -1,4 +1,4 @@
-"""Error against votes per item for every method, data set, pool size and classifier; and what must hold of it."""
+"""The curves experiment: error against votes per item for every method, data set, pool size and classifier; claims."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ RIVALS = ("random", "entropy", "mp", "mp-released")
 LIMITS = (("imagenet16h_shift", 6, 0.88), ("cifar10h", 10, 0.97), ("chaosnli", 100, 0.95))
 NOWHERE_ABOVE = 1.02
 WELL_BELOW = 0.9  # of a baseline's area
-APART = 0.5  # of RANDOM's area, where FinExp is said not to meet it
+APART = 0.5  # of RANDOM's area: the limit for the claim that FinExp does not meet RANDOM
 
 
 def claims(panels: Sequence[CurvePanel], *, dense: bool = True) -> tuple[Claim, ...]:
-    """All claims the panels at hand can answer; those on areas need a dense grid, or the ratio is one of gaps."""
+    """All claims that these panels can test; those on areas need a dense grid."""
     single = [panel for panel in panels if panel.model != "all"]
     found = []
     for pool_size in sorted({panel.pool_size for panel in single if panel.family == "imagenet16h"}):
@@ -84,7 +84,7 @@ def _apart(panels: Sequence[CurvePanel]) -> Claim:
 
 
 def _give_or_take(error: float) -> str:
-    """Its standard error in words; nothing where a single stream has none."""
+    """The standard error as text; empty for a single stream."""
     return "" if np.isnan(error) else f" (standard error {100 * error:.2f})"
 
 
@@ -118,15 +118,15 @@ METHODS = (*PAPER_METHODS, "quorate")
 QUICK_LARGE = 20  # in a quick run, one classifier is enough for pools above this
 CAUTIONS = (
     "The paper prints no figures for these curves, and its CIFAR-10H classifiers are ResNet-18s of 50, 70 and 85 %. "
-    "Unless you named a folder with the paper's own files, the CIFAR-10H classifiers here, and most of those of "
-    "ImageNet-16H, are others: the same experiment on other classifiers.",
+    "Unless the data folder contains the paper's own files, the CIFAR-10H classifiers here, and most of those of "
+    "ImageNet-16H, are others: this is the same experiment on other classifiers.",
     "ChaosNLI is not in the paper: it is text, with a hundred annotators.",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class CurveSetting:
-    """A data set (as the context names it), its family, a pool size and a classifier or "all"."""
+    """A data set (by its name in the context), its family, a pool size and a classifier or "all"."""
 
     data: str
     family: str
@@ -177,7 +177,7 @@ def setups(context: Context) -> list[CurveSetting]:
 
 
 def jobs_of(setup: CurveSetting, context: Context) -> list[Job]:
-    """All methods on all seeds; fused classifiers are for `quorate`, which alone can use them."""
+    """All methods on all seeds; fused classifiers only with `quorate`, which alone can use them."""
     num_classes = context.datasets[setup.data].num_classes
     names = ("quorate",) if setup.model == "all" else METHODS
     jobs = []

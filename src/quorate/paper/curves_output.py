@@ -62,9 +62,9 @@ def _ratio_table(panels: Sequence[CurvePanel]) -> Table:
         heads=("setting", "range of costs", *methods),
         rows=tuple(rows),
         note="Mean of the ratios of the streams (classifiers and seeds); below 1 is better than FinExp. Common: from "
-        "never asking to the largest cost both reach; near never asking all methods are the classifier, so this range "
-        "draws every ratio towards 1. 5 to 90 %: between these shares of what asking until settled costs; a method "
-        "that stops earlier keeps its last error. The tie floor is not subtracted.",
+        "never asking to the largest cost both reach; near never asking all methods equal the classifier, so this "
+        "range moves every ratio towards 1. 5 to 90 %: between these shares of the cost of asking until settled; a "
+        "method that stops earlier keeps its last error. The tie floor is not subtracted.",
         text_columns=2,
         digits=3,
     )
@@ -97,11 +97,11 @@ def _floor_table(panels: Sequence[CurvePanel]) -> Table:
         rows.append((panel.name, panel.model, paper, floor, cost))
     return Table(
         key="tie_floors",
-        title="What ties leave to every method (%), and votes per item until settled",
+        title="Error that ties cause for every method (%), and votes per item until settled",
         heads=("setting", "classifier", "floor in the paper", "floor", "votes until settled"),
         rows=tuple(rows),
         note="The floor depends on the items, and on ImageNet-16H each classifier covers other noise levels; ours is "
-        "expected over ties, on all items the classifier covers. The paper does not say which items its floor is of.",
+        "expected over ties, on all items the classifier covers. The paper does not say which items its floor is for.",
         text_columns=3,
     )
 
@@ -218,7 +218,7 @@ def smooth(streams: Sequence[SeedCurve]) -> tuple[FloatArray, FloatArray]:
     except ImportError as cause:
         raise MissingExtra("statsmodels is not installed; to reproduce: pip install 'quorate[reproduce]'") from cause
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # points that share their cost leave some neighbourhoods without a slope
+        warnings.simplefilter("ignore")  # with equal costs some neighbourhoods have no slope
         fitted = lowess(errors, costs, frac=max(FRACTION, 3.5 / len(costs)), it=0, return_sorted=True)
     known = ~np.isnan(fitted[:, 1])
     return fitted[known, 0], np.maximum(fitted[known, 1], 0.0)

@@ -1,4 +1,4 @@
-"""What is run: one method at several parameter values on one stream is a `Job`; and the grids of those values."""
+"""The design of experiments: a `Job` is one method at several parameter values on one stream; grids of those values."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _LEARNED = {  # microseconds, and more for each member of the pool
 class Job:
     """One method over `knobs` on one stream.
 
-    `data` names the data set as `sources` does, `model` the classifier or "all". `knobs` are settings of the method,
-    each as sorted pairs. `query_free_after`: from this item on nobody is asked. `keep_items`: also keep what each item
-    cost and whether it was wrong. `variant`: the exact method, or the estimators as they were published.
+    `data` is a name in `sources`, `model` the classifier or "all". `knobs` are settings of the method, each as sorted
+    pairs. `query_free_after`: from this item on nobody is asked. `keep_items`: also keep cost and error of each item.
+    `variant`: the exact method, or the estimators as published.
     """
 
     data: str
@@ -53,10 +53,10 @@ class Job:
 
     @property
     def weight(self) -> int:
-        """About how long the job takes, in microseconds for each item of its stream: for order and estimates only.
+        """The approximate time of the job, in microseconds per item of its stream: for order and estimates only.
 
-        Measured on the shift set, CIFAR-10H with 3, 10 and 50 experts and ChaosNLI with 100, on one core; within a
-        factor of about two there.
+        Measured on the shift set, CIFAR-10H with 3, 10 and 50 experts and ChaosNLI with 100, on one core; accurate to
+        a factor of about two there.
 
         >>> random, learned = (Job("toy", 10, "model-0", 3, name, settings(None)) for name in ("random", "finexp"))
         >>> random.weight < learned.weight
@@ -65,7 +65,7 @@ class Job:
         size, runs = self.pool_size, len(self.knobs)
         if self.variant == "as-published":
             return runs * 1000 * (10 + size)
-        if self.method in _FIXED:  # all thresholds share one walk; reading a run off it costs next to nothing
+        if self.method in _FIXED:  # all thresholds share one pass
             return _FIXED[self.method] * size + runs
         if self.method not in _LEARNED:
             return runs * (2 + size // 20)
@@ -73,12 +73,12 @@ class Job:
         return runs * (start + for_each * size) * (3 if self.model == "all" else 1)
 
     def as_dict(self) -> dict[str, Any]:
-        """The job as JSON holds it."""
+        """The job as JSON values."""
         return asdict(self)
 
 
 def settings(knob: str | None, values: tuple[float, ...] | list[float] | range = ()) -> tuple[Knobs, ...]:
-    """Values of one parameter as a job holds them; a method without one has one setting.
+    """Values of one parameter as settings of a job; a method without a parameter has one setting.
 
     >>> settings("threshold", (0.5, 0.9))
     ((('threshold', 0.5),), (('threshold', 0.9),))
@@ -91,7 +91,7 @@ def settings(knob: str | None, values: tuple[float, ...] | list[float] | range =
 
 
 def digest(job: Job, *, data: str, code: str) -> str:
-    """Name of a job's result: its content, the data's checksum and the code's, so that nothing stale is reused.
+    """Name of a job's result, from its content and the checksums of data and code, so that nothing stale is reused.
 
     >>> job = Job("toy", 3, "model-0", 3, "random", settings("query_rate", (0.5,)))
     >>> digest(job, data="a", code="b") == digest(job, data="a", code="b") != digest(job, data="a", code="c")
@@ -103,7 +103,7 @@ def digest(job: Job, *, data: str, code: str) -> str:
 
 SMALL_POOL = 10
 PAPER_METHODS = ("random", "entropy", "mp", "mp-released", "fixed-finexp", "fixed-infexp", "finexp", "infexp")
-METHOD_LABELS = {  # as the paper writes them, in the order of its tables
+METHOD_LABELS = {  # as in the paper, in the order of its tables
     "random": "RANDOM",
     "entropy": "ENTROPY",
     "mp": "MP",
@@ -128,9 +128,9 @@ def grid(name: str, *, pool_size: int, num_classes: int, quick: bool = False) ->
     if name in ("until-settled", "ask-all"):
         return settings(None)
     if name in BASELINES:
-        many = 81  # they cost next to nothing to run
+        many = 81  # these runs are very cheap
     if name in FIXED:
-        many = 121  # all thresholds share one walk
+        many = 121  # all thresholds share one pass
     if quick:
         many = max(7, many // 3)  # at least enough to draw
     if name == "random":
@@ -142,7 +142,7 @@ def grid(name: str, *, pool_size: int, num_classes: int, quick: bool = False) ->
         return settings("scale", _rounded(unit * scales))
     doubts = _doubts(many, num_classes)
     if name == "quorate":
-        gains = np.where(doubts == 1.0, 1.0, 0.5 * doubts)  # a vote is worth about half of the doubt, or less
+        gains = np.where(doubts == 1.0, 1.0, 0.5 * doubts)  # a vote gains at most about half of the doubt
         return settings("min_gain", _rounded(gains))
     if "threshold" in method(name).knobs:
         return settings("threshold", _rounded(1.0 - doubts))
@@ -150,7 +150,7 @@ def grid(name: str, *, pool_size: int, num_classes: int, quick: bool = False) ->
 
 
 def _doubts(many: int, num_classes: int) -> np.ndarray:
-    """1 = never ask, down to 0 = until settled: evenly where most items are still in doubt, then evenly in the log.
+    """From 1 = never ask down to 0 = until settled: first evenly spaced, then evenly in the log.
 
     A threshold is 1 - doubt.
     """

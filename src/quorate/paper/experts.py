@@ -1,4 +1,4 @@
-"""What it is worth to know who votes: the panels of Kelly et al. (ICML 2025), and crowds with their annotators' ids."""
+"""The value of knowing who votes: the panels of Kelly et al. (ICML 2025), and crowds with their annotators' ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Curves of a panel whose members are known: three ways to ask on the same streams, and how their curves are read.
+"""Curves of a panel of known members: three ways to ask on the same streams, and how their curves are read.
 
 The protocol is that of Kelly et al. (ICML 2025): 12 streams of 250 items; the CIFAR set is cut at 12 starting points
 without shuffling. Called by `experts` and by benchmarks/panels.py.
@@ -35,7 +35,7 @@ RANDOM, ORDERED, PANEL = "exchangeable, random order", "exchangeable, by agreeme
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StreamCurves:
-    """One way to ask, on S streams at Q values of `min_gain`: votes per item and share wrong, both (S, Q)."""
+    """One way to ask, on S streams at Q values of `min_gain`: votes per item and error, both (S, Q)."""
 
     costs: FloatArray
     errors: FloatArray
@@ -47,9 +47,9 @@ class StreamCurves:
         return np.array([area(cost, error, LOW, HIGH) / (HIGH - LOW) for cost, error in pairs])
 
     def votes_at(self, error_rate: float) -> float:
-        """The fewest votes per item at which the mean over the streams is down to `error_rate`; NaN if it never is.
+        """The fewest votes per item at which the mean over the streams reaches `error_rate`; NaN if it never does.
 
-        Between two values of `min_gain` a share of the items is asked under the one, the rest under the other.
+        Between two values of `min_gain`, a share of the items uses the one and the rest the other.
 
         >>> StreamCurves(np.array([[0.0, 2.0]]), np.array([[0.4, 0.0]])).votes_at(0.2)
         1.0
@@ -117,7 +117,7 @@ IDS_GAINS = (1.0, 0.5, 0.25, 0.12, 0.06, 0.02, 0.007, 0.002, 0.0)
 def area_ratios(
     dataset: VoteDataset, seed: int, *, pool_size: int | None, model: str, gains: Sequence[float] = IDS_GAINS
 ) -> tuple[float, float]:
-    """Area of the most reliable first to that of random order: by what was asked, and with every pool audited."""
+    """Area of asking the most reliable first over that of random order: by asked votes, and with audited pools."""
     compiled.wait_until_compiled()
     stream = prepare(dataset, pool_size, model, seed)
     methods = [method("quorate", min_gain=gain) for gain in gains]

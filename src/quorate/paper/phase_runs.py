@@ -1,8 +1,8 @@
-"""The runs that `two_phase` and `calibration` share, and how both set their cells beside the paper's.
+"""The runs that `two_phase` and `calibration` share, and how both compare their cells with the paper's.
 
-CIFAR-10H with its whole pool: the first 1000 items are asked, the rest answered without a vote, and nothing leaves the
-window. Once with the classifiers at hand, once with some trained on uneven class counts, as the paper's were. Takes a
-`Context`, gives outcomes by classifier and method.
+CIFAR-10H with its whole pool: experts are asked about the first 1000 items, the rest is answered without votes, and the
+window keeps all items. Once with the available classifiers, once with classifiers trained on uneven class counts, as in
+the paper. Takes a `Context`, returns outcomes by classifier and method.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from quorate.streams import prepare
 from quorate.types import FloatArray, PriorParams, VoteDataset
 
 DATA = cifar10h.NAME
-SETS = (cifar10h.IMBALANCED, DATA)  # what is most like the paper's first
+SETS = (cifar10h.IMBALANCED, DATA)  # the closest to the paper first
 ASKED_ITEMS = 1000
 BUDGETS = (1.0, 2.0, 3.0)
 PAPER_ACCURACIES = (50, 70, 85)
@@ -44,25 +44,25 @@ QUICK_VALUES = {LEARNED: (0.75, 0.93, 0.975), FIXED_ASK: (0.22, 0.48, 0.72), OUR
 
 
 def cell_heads(value: str) -> tuple[str, ...]:
-    """The heads over `PhaseCell.shown`, `value` being what is measured."""
+    """The heads of the columns of `PhaseCell.shown`; `value` is the name of the measured quantity."""
     return ("method", "votes", value, "± se", "streams", "binned", "runs", "paper f", "paper", "± se", "difference, se",
             "verdict")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A row of the tables: a method under a hyperprior. `name` is the method's, with a mark for the paper's prior."""
+    """A row of the tables: a method with a hyperprior. `name` is the method's, with a mark for the paper's prior."""
 
     method: str
     paper_prior: bool = False
 
     @property
     def name(self) -> str:
-        """As tables and summary.json call it."""
+        """The name in tables and summary.json."""
         return f"{self.method}, Gamma(1.1, 1)" if self.paper_prior else self.method
 
     def knobs(self, *, quick: bool) -> tuple[Knobs, ...]:
-        """Settings whose first phase costs from about 0.3 to 3.5 votes an item, whichever the classifier."""
+        """Settings whose first phase costs about 0.3 to 3.5 votes per item with every classifier."""
         many = FEW_VALUES if self.paper_prior else VALUES
         values = QUICK_VALUES if quick else many
         if self.method == OURS:
@@ -85,10 +85,10 @@ KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class PhaseCell:
-    """One cell of a table beside the printed one: `value` and `se` over the `num_streams` seeds that reach the budget.
+    """One cell of a table with the printed one: `value` and `se` over the `num_streams` seeds that reach the budget.
 
-    `binned`: mean over the runs within 0.1 of the budget, the paper's way; `num_runs` of them. `verdict`: only if
-    every seed reaches the budget.
+    `binned`: mean over the `num_runs` runs within 0.1 of the budget, as in the paper. `verdict`: only if every seed
+    reaches the budget.
     """
 
     model: str
@@ -105,7 +105,7 @@ class PhaseCell:
     verdict: str | None
 
     def shown(self) -> tuple[Cell, ...]:
-        """From the method to the verdict, as both tables show them (`cell_heads`)."""
+        """The columns of both tables, from the method to the verdict (`cell_heads`)."""
         gap = None
         if self.paper is not None and self.paper_se is not None:
             gap = known(difference_se(self.value, self.se, self.paper, self.paper_se))
@@ -118,7 +118,7 @@ class PhaseCell:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Runs:
-    """The outcomes of one row of the tables: one a seed."""
+    """The outcomes of one row of the tables, one per seed."""
 
     model: str
     kind: Kind
@@ -126,18 +126,18 @@ class Runs:
 
 
 def sets_of(context: Context) -> tuple[str, ...]:
-    """The names of the data sets that are there; the paper's own classifiers make others superfluous."""
+    """The names of the available data sets; if the paper's own classifiers are there, only those."""
     there = tuple(name for name in SETS if name in context.datasets)
     return (DATA,) if DATA in there and has_papers_own(context.datasets[DATA]) else there
 
 
 def is_like_papers(dataset: VoteDataset) -> bool:
-    """Are the classifiers the paper's own, or trained as it describes? Then its claims should hold."""
+    """Whether the classifiers are the paper's own or trained as it describes; then its claims should hold."""
     return has_papers_own(dataset) or dataset.name == cifar10h.IMBALANCED
 
 
 def key_of(name: str, data: str) -> str:
-    """`name` for tables, figures and summary.json, with what marks the data set.
+    """The key for tables, figures and summary.json: `name` with a suffix for the data set.
 
     >>> key_of("two_phase", "cifar10h"), key_of("two_phase", "cifar10h_imbalanced")
     ('two_phase', 'two_phase_imbalanced')
@@ -160,9 +160,9 @@ def runs(context: Context, data: str) -> tuple[Runs, ...]:
 
 
 class Found(NamedTuple):
-    """What an experiment reads from the runs with the classifiers of one data set.
+    """The results of an experiment with the classifiers of one data set.
 
-    `tops`: by classifier, what parameters fitted to every vote of every item give.
+    `tops`: by classifier, the result of parameters fitted to every vote of every item.
     """
 
     data: str
@@ -176,7 +176,7 @@ CellOf = Callable[[VoteDataset, Runs, float], PhaseCell]
 
 
 def rows_of(dataset: VoteDataset, done: Sequence[Runs], cell: CellOf, budgets: Sequence[float]) -> list[PhaseCell]:
-    """The cells to show: a budget that no seed reaches stays if the paper prints a figure for it."""
+    """The cells to show: a budget that no seed reaches is kept only if the paper prints a figure for it."""
     cells = [cell(dataset, row, budget) for row in done for budget in budgets]
     return [cell for cell in cells if cell.num_streams or cell.paper is not None]
 
@@ -208,9 +208,9 @@ def section_of(
     row: Callable[[Found, PhaseCell], dict[str, Cell]],
     more_cautions: Sequence[str] = (),
 ) -> Section:
-    """The section of an experiment: for each data set a claim, that figures have the printed `size`, table and figure.
+    """The section of an experiment: for each data set the claim on the printed `size`, a table and a figure.
 
-    summary.json holds the cells as `row` gives them, and the `tops`.
+    summary.json gets the cells in the form of `row`, and the `tops`.
     """
     if not found:
         return Section(key, title, ("CIFAR-10H was not found: nothing was run.",))
@@ -234,12 +234,12 @@ def section_of(
 
 
 def seeds(context: Context) -> tuple[int, ...]:
-    """The seeds in use: all, or the first if it must be quick."""
+    """The seeds: all, or only the first in a quick run."""
     return context.seeds[:1] if context.quick else context.seeds
 
 
 def models(dataset: VoteDataset, *, quick: bool) -> tuple[str, ...]:
-    """The classifiers to run: all if they are few, else those nearest to the paper's accuracies; two if quick."""
+    """The classifiers to run: all if few, else those nearest to the paper's accuracies; two in a quick run."""
     wanted = dict.fromkeys(nearest(dataset, PAPER_ACCURACIES).values())
     if quick:
         return tuple(wanted)[:2]
@@ -247,48 +247,47 @@ def models(dataset: VoteDataset, *, quick: bool) -> tuple[str, ...]:
 
 
 def nearest(dataset: VoteDataset, printed: Sequence[int]) -> dict[int, str]:
-    """Which of our classifiers stands beside each printed accuracy (percent): the nearest in accuracy."""
+    """The classifier compared with each printed accuracy (percent): the nearest in accuracy."""
     ours = 100 * accuracies(dataset)
     return {accuracy: dataset.models[int(np.nanargmin(np.abs(ours - accuracy)))] for accuracy in printed}
 
 
 def beside(dataset: VoteDataset, model: str, printed: Sequence[int]) -> int | None:
-    """The printed accuracy that this classifier is set beside; None if another is nearer to every one of them."""
+    """The printed accuracy that this classifier is compared with; None if others are nearer to all of them."""
     return next((accuracy for accuracy, name in nearest(dataset, printed).items() if name == model), None)
 
 
 def phase_one_costs(outcome: JobOutcome) -> FloatArray:
-    """(Q,) votes an item while experts were there."""
+    """(Q,) votes per item in the first phase."""
     return outcome.costs[:, 0]
 
 
 @lru_cache(maxsize=8)
 def whole_fit(dataset: VoteDataset, model: str, seed: int) -> PriorParams:
-    """Parameters fitted to every vote of every item: what there is to be learned."""
+    """Parameters fitted to every vote of every item: the best that can be learned."""
     stream = prepare(dataset, dataset.votes.shape[1], model, seed)
     return fit(stream.mean_predictions, stream.counts)[0]
 
 
 def whose(dataset: VoteDataset) -> str:
-    """Whose the classifiers are, for sentences."""
+    """A phrase for the origin of the classifiers."""
     if dataset.name == cifar10h.IMBALANCED:
         return "classifiers trained on uneven class counts, as the paper describes its own"
     return "the paper's own classifiers" if has_papers_own(dataset) else "classifiers unlike the paper's"
 
 
 def cautions(datasets: Sequence[VoteDataset]) -> tuple[str, ...]:
-    """What is not the paper's own, for `two_phase` and `calibration`."""
+    """Differences from the paper, for `two_phase` and `calibration`."""
     found = [
         f"The pool is all {datasets[0].votes.shape[1]} votes of an item: the paper does not print the pool size of "
         "these experiments.",
-        "Rows marked Gamma(1.1, 1) have the hyperprior the paper gives FinExp; all others Gamma(3, 2), our default.",
-        "The paper introduces its fixed prior under the FinExp inference. We read Fix-InfExp as all of InfExp with "
-        "the fixed prior: fixed-ask-infexp asks by the posterior of an infinite pool, fixed-ask-finexp by that of the "
-        "finite one.",
-        "The parameters are refitted every 20 items, so last after item 1000, from all votes; only where 20 items in a "
-        "row cost nothing (below about 0.6 votes an item) does a refit wait for the next vote, and the last one can "
-        "miss up to 19 items.",
-        "Streams: how many seeds' runs reach the budget. A cell has a verdict only if all do.",
+        "Rows marked Gamma(1.1, 1) have the paper's hyperprior for FinExp; all others Gamma(3, 2), our default.",
+        "The paper introduces its fixed prior for FinExp. We interpret Fix-InfExp as InfExp with the fixed prior: "
+        "fixed-ask-infexp asks by the posterior of an infinite pool, fixed-ask-finexp by that of the finite one.",
+        "The parameters are refitted every 20 items, so the last time after item 1000, from all votes. Only if 20 "
+        "items in a row have no votes (below about 0.6 votes per item) does a refit wait for the next vote, and the "
+        "last one can miss up to 19 items.",
+        "Streams: the number of seeds whose runs reach the budget. A cell has a verdict only if all do.",
     ]
     return (*map(_whose_caution, datasets), *found)
 
@@ -296,20 +295,20 @@ def cautions(datasets: Sequence[VoteDataset]) -> tuple[str, ...]:
 def _whose_caution(dataset: VoteDataset) -> str:
     if has_papers_own(dataset):
         return (
-            "The classifiers are taken for the paper's own, since they were read from the authors' predictions file; "
-            "each printed accuracy stands beside the one nearest to it."
+            "The classifiers are treated as the paper's own, because they were read from the authors' predictions "
+            "file; each printed accuracy is compared with the one nearest to it."
         )
     return (
         f"The classifiers ({', '.join(dataset.models)}) are {whose(dataset)}: the paper's own are only in the authors' "
-        "predictions file. Each printed accuracy stands beside the classifier nearest to it; all verdicts are marked "
-        "(another classifier), neither reproduce nor fail to, and are counted apart."
+        "predictions file. Each printed accuracy is compared with the classifier nearest to it; all verdicts are "
+        "marked (another classifier), count neither for nor against reproduction, and are counted separately."
     )
 
 
 def compared(dataset: VoteDataset, ours: tuple[float, float], printed: Printed, *, points: float) -> str:
-    """The verdict on a cell, the larger the better: agreement needs the printed sign too.
+    """The verdict on a cell where larger is better; agreement also needs the printed sign.
 
-    `ours`: value and standard error. On classifiers that are not the paper's all verdicts are marked so.
+    `ours`: value and standard error. Verdicts on classifiers other than the paper's are marked.
     """
     found = verdict(*ours, printed.value, printed.se, lower_is_better=False, points=points)
     if found == "agrees" and printed.value != 0 and ours[0] * printed.value <= 0:
@@ -328,7 +327,7 @@ def cell_of(
     printed: Printed | None,
     points: float,
 ) -> PhaseCell:
-    """A cell from what each seed's curve of (costs, values) reads at the budget, beside the printed one if any."""
+    """A cell from each seed's curve of (costs, values) at the budget, with the printed one if there is one."""
     mean, se = mean_se(read)
     near = np.concatenate([near_cost(*curve, budget) for curve in curves])
     num_streams = int(np.isfinite(read).sum())
@@ -352,7 +351,7 @@ def cell_of(
 
 
 def size_claims(dataset: VoteDataset, judged: Sequence[PhaseCell], text: str) -> list[Claim]:
-    """The claim that figures have the printed size: only on the paper's own classifiers."""
+    """The claim that values have the printed size: only for the paper's own classifiers."""
     if not has_papers_own(dataset):
         return []
     agree = sum(cell.verdict in ("agrees", "better") for cell in judged)
@@ -360,7 +359,7 @@ def size_claims(dataset: VoteDataset, judged: Sequence[PhaseCell], text: str) ->
 
 
 def said_of(rows: Sequence[PhaseCell], what: str) -> str:
-    """How the cells beside printed ones came out, in a sentence; `what` says on which classifiers."""
+    """A sentence on the verdicts of cells that have a printed one; `what` names the classifiers."""
     judged = [row for row in rows if row.paper is not None and row.verdict is not None]
     missing = sum(row.paper is not None and row.verdict is None for row in rows)
     number = {word: sum(str(row.verdict).startswith(word) for row in judged) for word in ("agrees", "better")}
@@ -373,7 +372,7 @@ def said_of(rows: Sequence[PhaseCell], what: str) -> str:
 
 
 def plain(cell: PhaseCell, value: str) -> dict[str, Cell]:
-    """A cell as summary.json holds it, its value under the name of what is measured: NaN becomes null."""
+    """A cell for summary.json, with its value under the name of the measured quantity; NaN becomes null."""
     row = {name: known(getattr(cell, name)) for name in PhaseCell.__dataclass_fields__}
     return {value if name == "value" else name: held for name, held in row.items()}
 

@@ -21,7 +21,7 @@ class Printed(NamedTuple):
 
 
 class Floor(NamedTuple):
-    """Least error that ties allow, in percent; `is_bound`: the paper says only that it is below this."""
+    """The lowest error that ties allow, in percent; `is_bound`: the paper only says that it is below this."""
 
     error: float
     is_bound: bool
@@ -56,7 +56,7 @@ def tau_correlation(accuracy: int, method: str, budget: float) -> Printed | None
 
 
 def tie_floor(data: str, pool_size: int) -> Floor | None:
-    """The error that ties leave to every method, as the paper states it.
+    """The error that ties cause for every method, as stated in the paper.
 
     >>> tie_floor("imagenet16h", 6)
     Floor(error=2.92, is_bound=False)
@@ -82,7 +82,7 @@ def _shift_table() -> dict[tuple[str, float, str], Printed]:
 
 @cache
 def _cells(table: str, value: str) -> dict[tuple[int, str, float], Printed]:
-    """The cells of a table that are not left blank."""
+    """The non-empty cells of a table."""
     return {
         (row["accuracy"], row["method"], float(row["budget"])): Printed(row[value], row["se"])
         for row in tables()[table]
@@ -99,7 +99,7 @@ ELSEWHERE: dict[Verdict, str] = {
 
 
 def combined_se(se: float, paper_se: float) -> float:
-    """sqrt(se^2 + paper_se^2), what is not known counting as 0.
+    """sqrt(se^2 + paper_se^2); an unknown one counts as 0.
 
     >>> combined_se(3.0, 4.0), combined_se(float("nan"), 4.0)
     (5.0, 4.0)
@@ -108,7 +108,7 @@ def combined_se(se: float, paper_se: float) -> float:
 
 
 def difference_se(ours: float, se: float, paper: float, paper_se: float) -> float:
-    """(ours - paper) in combined standard errors; infinite where both are exact and differ.
+    """(ours - paper) in combined standard errors; infinite if both are exact and differ.
 
     >>> difference_se(12.0, 0.3, 11.0, 0.4)
     2.0
@@ -132,7 +132,7 @@ def verdict(
 ) -> Verdict:
     """ "agrees" within `points` or `combined` combined standard errors; beyond, "better" on the good side.
 
-    `floor`: least error that ties allow; a figure printed below it is luck of the paper's tie draw, and is taken as
+    `floor`: the lowest error that ties allow; a figure printed below it comes from a lucky tie draw and is replaced by
     the floor.
 
     >>> verdict(12.9, 0.2, 11.5, 0.2), verdict(8.0, 0.2, 11.5, 0.2), verdict(15.0, 0.2, 11.5, 0.2)
@@ -145,7 +145,7 @@ def verdict(
 
 
 def elsewhere(found: Verdict) -> str:
-    """The verdict on a classifier that is not the paper's: it neither reproduces nor fails to.
+    """The verdict on a classifier other than the paper's, which counts neither for nor against reproduction.
 
     >>> elsewhere("agrees"), elsewhere("not reproduced")
     ('agrees (another classifier)', 'differs (another classifier)')
@@ -165,7 +165,7 @@ def at_least_as_good(
 ) -> bool:
     """True if an error is at most the printed one, within 2 combined standard errors.
 
-    A cell printed below the tie floor cannot be met: there the error must be within 0.3 of the floor.
+    A cell printed below the tie floor cannot be reached: there the error must be within 0.3 of the floor.
 
     >>> at_least_as_good(12.0, 0.1, 11.98, 0.19, floor=7.6), at_least_as_good(7.8, 0.1, 7.24, 0.13, floor=7.63)
     (True, True)

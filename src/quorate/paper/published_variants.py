@@ -1,8 +1,8 @@
-"""The estimators as they were published beside the exact ones: error at equal cost, at the same parameter values.
+"""Compares the estimators as published with the exact ones: error at equal cost, at the same parameter values.
 
-On the shift set, one classifier, one seed: measured, with nothing claimed from it. The published FinExp likelihood is
-fitted in the closed form that its importance samples estimate; what 1000 of them miss is measured by
-`benchmarks/importance_sampling.py`. Run by `quorate reproduce --as-published`.
+On the shift set with one classifier and one seed; no claims are made. The published FinExp likelihood is fitted in the
+closed form that its importance samples estimate; `benchmarks/importance_sampling.py` measures the error of 1000
+samples. Run by `quorate reproduce --as-published`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DATA = "imagenet16h_shift"
 MODEL, POOL = "densenet", 6
 BUDGETS = (0.5, 1.0, 2.0, 3.0)
 METHODS, QUICK_METHODS = ("infexp", "finexp", "finexp-released"), ("finexp", "finexp-released")
-KNOTS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.88, 0.9, 0.93, 0.97)  # thresholds of every variant: all curves are read alike
+KNOTS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.88, 0.9, 0.93, 0.97)  # thresholds, the same for every variant
 QUICK_KNOTS = (0.5, 0.88, 0.97)
 WORDS = {
     "infexp": "InfExp: Monte Carlo winner, Adam",
@@ -37,29 +37,29 @@ WORDS = {
     "finexp-released": "FinExp with the released counting error",
 }
 CAUTIONS = (
-    "One seed and one classifier, so no standard errors: differences below about a point are within chance, and "
-    "nothing is claimed from them. FinExp under Gamma(1.1, 1) leaps from under one vote to over two between two "
-    "thresholds: budgets in that gap are read off a straight line.",
-    "Both FinExp rows use the closed likelihood, not importance samples, which would take minutes a run. So they are "
+    "One seed and one classifier, so no standard errors: differences below about a point may be chance, and no claims "
+    "are made. FinExp with Gamma(1.1, 1) jumps from under one vote to over two between two thresholds: budgets in that "
+    "gap are interpolated linearly.",
+    "Both FinExp rows use the closed likelihood, not importance samples, which would take minutes per run. So they are "
     "the limit of the published estimator as its samples grow, not the estimator itself.",
-    "Of the released code only the counting error is taken over. Not varied, and as in the paper: its window of 100 "
-    "items (here 500), its objective, a mean over the window with a prior that fades (here the sum), RANDOM redrawn "
-    "before every vote, ENTROPY over log2 K, and its Adam settings (moments kept across refits, "
-    "rate 0.01 on the shift set).",
+    "Of the released code only the counting error is reproduced. Its other differences from the paper are not: a "
+    "window of 100 items (here 500), the mean over the window with a fading prior as objective (here the sum), RANDOM "
+    "redrawn before every vote, ENTROPY over log2 K, and its Adam settings (moments kept across refits, rate 0.01 on "
+    "the shift set).",
 )
 SAMPLED = (
-    "So sharp priors look worse than they are, and more is asked: on the first 300 items (densenet, seed 3, threshold "
-    "0.9) the published FinExp asked 1.777 ± 0.017 votes an item with importance samples and 1.104 ± 0.016 in closed "
-    "form, mean and standard error of 4 runs each. These figures are not computed here; "
+    "So sharp priors look worse than they are, and more votes are asked: on the first 300 items (densenet, seed 3, "
+    "threshold 0.9) the published FinExp asked 1.777 ± 0.017 votes per item with importance samples and 1.104 ± 0.016 "
+    "in closed form, mean and standard error of 4 runs each. These figures are not computed here; "
     "`python benchmarks/importance_sampling.py` prints them."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class VariantRow:
-    """A budget that all three curves reach, error in percent.
+    """The errors (percent) at a budget that all three curves reach.
 
-    `exact`: the same hyperprior as published; `ours`: exact, under our default hyperprior.
+    `exact`: with the published hyperprior; `ours`: exact, with our default hyperprior.
     """
 
     method: str
@@ -70,8 +70,8 @@ class VariantRow:
 
 
 def section(context: Context) -> Section:
-    """The experiment: published beside exact at equal cost over the whole stream."""
-    title = "The estimators as published beside the exact ones"
+    """The experiment: published and exact estimators at equal cost over the whole stream."""
+    title = "The estimators as published, compared with the exact ones"
     if DATA not in context.datasets:
         return Section(
             "as_published", title, ("The ImageNet-16H shift set was not found: nothing was run.",), (), (), ()
@@ -102,10 +102,10 @@ def rows_of(context: Context, model: str) -> list[VariantRow]:
 
 
 def released_confidence() -> tuple[float, float]:
-    """Confidence after three like votes of six: right, and with the released error that leaves them out of the count.
+    """Confidence after three equal votes of six: correct, and with the released error, which does not count them.
 
-    K = 16, a prediction of 0.7 for the class voted for, a prior as it is typically learned. Without the votes the
-    winner is that of the three unseen votes alone, drawn from the same Dirichlet(alpha + votes).
+    K = 16, a prediction of 0.7 for the class voted for, a typical learned prior. Without the votes the winner is that
+    of the three unseen votes alone, drawn from the same Dirichlet(alpha + votes).
 
     >>> tuple(round(confidence, 3) for confidence in released_confidence())
     (0.992, 0.651)
@@ -143,7 +143,7 @@ def released_example() -> tuple[np.ndarray, IntArray]:
 
 
 def _jobs(context: Context, model: str) -> dict[tuple[str, str], Job]:
-    """(variant, method) -> job, all at the same knots; "same prior": exact, under the published hyperprior."""
+    """(variant, method) -> job, all at the same thresholds; "same prior": exact, with the published hyperprior."""
     knots = QUICK_KNOTS if context.quick else KNOTS
 
     def job(name: str, variant: Literal["exact", "as-published"], *extra: tuple[str, str]) -> Job:
@@ -169,7 +169,7 @@ def _row(name: str, budget: float, done: Mapping[tuple[str, str], JobOutcome]) -
 
 
 def _error(outcome: JobOutcome, budget: float) -> float:
-    """Percent wrong over the whole stream at its cost over the whole stream; NaN where no two runs enclose it."""
+    """Error (percent) over the whole stream at a cost over the whole stream; NaN unless two runs enclose it."""
     return float(at_cost(outcome.mean_costs, 100 * outcome.mean_errors, budget))
 
 
@@ -178,14 +178,14 @@ def _lead(model: str, seed: int, rows: list[VariantRow]) -> tuple[str, ...]:
     exact, sampled = shortfall()
     return (
         f"Error at equal cost over the whole shift stream ({model}, {POOL} experts, seed {seed}): the winner by 1000 "
-        "Monte Carlo samples and the parameters by Adam, as published, beside the exact winner and fit.",
+        "Monte Carlo samples and the parameters by Adam, as published, compared with the exact winner and fit.",
         *_measured(rows),
-        "The released FinExp leaves the votes already seen out of the final count. After three like votes of six, "
-        f"K = 16 and a prediction of 0.7, it is {released:.3f} sure of the class instead of {right:.3f}.",
-        "1000 importance samples are too few for a sharp prior. The proposal, votes + Multinomial, seldom draws the "
-        "unanimous pools that such a prior is about: with K = 16, N = 6 and one vote seen, "
-        f"(2/17)^5 = {(2 / 17) ** 5:.0e} of its samples. So most draws of 1000 hold none, and log p of that vote comes "
-        f"out as {sampled:.2f} instead of {exact:.2f}, alpha = (1.5, 0.01, ..., 0.01).",
+        "The released FinExp leaves the votes already seen out of the final count. After three equal votes of six, "
+        f"K = 16 and a prediction of 0.7, its confidence in the class is {released:.3f} instead of {right:.3f}.",
+        "1000 importance samples are too few for a sharp prior. The proposal, votes + Multinomial, rarely draws the "
+        "unanimous pools that such a prior expects: with K = 16, N = 6 and one vote seen, "
+        f"(2/17)^5 = {(2 / 17) ** 5:.0e} of its samples. So most sets of 1000 contain none, and log p of that vote is "
+        f"estimated as {sampled:.2f} instead of {exact:.2f}, alpha = (1.5, 0.01, ..., 0.01).",
         SAMPLED,
     )
 
@@ -196,12 +196,12 @@ def _measured(rows: list[VariantRow]) -> tuple[str, ...]:
     for row in rows:
         gaps.setdefault(row.method, []).append(row.published - row.exact)
     if not gaps:
-        return ("No budget is reached by both.",)
-    told = "; ".join(
+        return ("No budget is reached by both variants.",)
+    means = "; ".join(
         f"{WORDS[name]} {np.mean(found):+.2f} (mean over {len(found)} of {len(BUDGETS)} budgets)"
         for name, found in gaps.items()
     )
-    return (f"Measured, points of error above the exact form: {told}.",)
+    return (f"Measured, points of error above the exact form: {means}.",)
 
 
 def _table(rows: list[VariantRow]) -> Table:

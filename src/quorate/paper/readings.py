@@ -1,4 +1,4 @@
-"""What a job gave (`JobOutcome`), and how curves are read: error at a budget, area, mean and standard error, panels."""
+"""The outcome of a job (`JobOutcome`), and how curves are read: error at a budget, area, mean and standard error."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from quorate.types import FloatArray, IntArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JobOutcome:
-    """A job: Q parameter settings, B phases (blocks of the data set, or before and after experts leave), T items.
+    """A job's results: Q parameter settings, B phases (blocks of the data set, or with and without experts), T items.
 
-    `sizes` (B,) items of each phase   `costs` (Q, B) votes per item   `errors` (Q, B) share wrong, expected over ties
-    `drawn_errors` (Q, B) share wrong against the consensus whose ties were drawn   `confidence` (Q, B) mean of it,
-    after the experts left that of the first tenth of the items
-    `params` (Q, P) parameters at the end as learning packs them, (Q, 0) if nothing is learned, NaN at threshold 1
-    `item_costs`, `item_errors` (Q, T) where the job keeps items, else (Q, 0)
-    `seconds` it took, where it was run just now; not part of the result, hence not stored with it
+    `sizes` (B,) items of each phase   `costs` (Q, B) votes per item   `errors` (Q, B) error rate, expected over ties
+    `drawn_errors` (Q, B) error rate with ties drawn at random   `confidence` (Q, B) mean confidence; in a phase without
+    experts, of the first tenth of the items
+    `params` (Q, P) packed parameters at the end, (Q, 0) if nothing is learned, NaN at threshold 1
+    `item_costs`, `item_errors` (Q, T) if the job keeps items, else (Q, 0)
+    `seconds` if it was run just now; not part of the result, hence not stored with it
     """
 
     job: Job
@@ -46,18 +46,18 @@ class JobOutcome:
         return np.asarray(self.errors @ self.sizes / self.sizes.sum())
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """What is stored: everything but the job and its time."""
+        """The arrays to store: everything but the job and its time."""
         return {name: getattr(self, name) for name in ARRAYS}
 
 
 ARRAYS = tuple(field.name for field in fields(JobOutcome) if field.name not in ("job", "seconds"))
 
 
-LOW, HIGH = 0.05, 0.9  # of what asking until settled costs: where methods are compared
+LOW, HIGH = 0.05, 0.9  # range in which methods are compared, relative to the cost of asking until settled
 
 
 def curve(costs: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(Q,) costs and values -> the same by rising cost, one point a cost (the mean of those that share it).
+    """(Q,) costs and values -> the same by rising cost, one point per cost (the mean of those with equal cost).
 
     >>> curve(np.array([1.0, 0.0, 1.0]), np.array([2.0, 5.0, 4.0]))
     (array([0., 1.]), array([5., 3.]))
@@ -67,7 +67,7 @@ def curve(costs: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray
 
 
 def at_cost(costs: FloatArray, values: FloatArray, budgets: FloatArray | float) -> FloatArray:
-    """The curve read at the budgets; NaN where it does not reach.
+    """The curve read at the budgets; NaN outside its range.
 
     >>> at_cost(np.array([0.0, 2.0]), np.array([0.4, 0.2]), np.array([1.0, 3.0]))
     array([0.3, nan])
@@ -76,7 +76,7 @@ def at_cost(costs: FloatArray, values: FloatArray, budgets: FloatArray | float) 
 
 
 def near_cost(costs: FloatArray, values: FloatArray, budget: float, within: float = 0.1) -> FloatArray:
-    """The values of the runs whose cost is within 0.1 of the budget: the paper's own way of grouping runs."""
+    """The values of the runs whose cost is within 0.1 of the budget: the grouping used in the paper."""
     return np.asarray(values[np.abs(costs - budget) <= within])
 
 
@@ -93,7 +93,7 @@ def area(costs: FloatArray, values: FloatArray, low: float, high: float) -> floa
 
 
 def mean_se(values: Sequence[float] | FloatArray) -> tuple[float, float]:
-    """Mean and standard error of what is not NaN; the error of fewer than two values is NaN.
+    """Mean and standard error of the values that are not NaN; NaN error for fewer than two.
 
     >>> mean_se([1.0, 3.0])
     (2.0, 1.0)
@@ -106,10 +106,10 @@ def mean_se(values: Sequence[float] | FloatArray) -> tuple[float, float]:
 
 
 def seeds_se(values: FloatArray, classifiers: Sequence[Hashable]) -> FloatArray:
-    """Standard error of the mean over streams (S, ...) when the classifiers are fixed and only the seeds are drawn.
+    """Standard error of the mean over streams (S, ...) with fixed classifiers and random seeds.
 
-    sqrt(sum over M classifiers of the variance over their S_m seeds / S_m) / M: how far classifiers lie apart is not
-    chance. Where a classifier has a single seed, the standard error over all streams instead, which is larger.
+    sqrt(sum over M classifiers of the variance over their S_m seeds / S_m) / M: differences between classifiers are not
+    random. If a classifier has a single seed, the standard error over all streams instead, which is larger.
 
     >>> seeds_se(np.array([1.0, 3.0, 11.0, 13.0]), ["a", "a", "b", "b"])
     array(0.70710678)
@@ -137,7 +137,7 @@ class SeedCurve:
     errors: FloatArray
 
     def at(self, budgets: FloatArray) -> FloatArray:
-        """Error at the budgets; a method that never spends as much keeps what it has reached."""
+        """Error at the budgets; beyond its largest cost the last error."""
         at, errors = curve(self.costs, self.errors)
         return np.asarray(np.interp(budgets, at, errors))
 
@@ -148,9 +148,9 @@ class SeedCurve:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CurvePanel:
-    """`methods`: streams by method, one a seed; `until_settled`, `tie_floor` (S,): cost, error of asking until settled.
+    """`methods`: streams by method, by seed; `until_settled`, `tie_floor` (S,): cost, error of asking until settled.
 
-    `accuracy`: how often the classifier agrees with the plurality of all votes; None where several are fused.
+    `accuracy`: how often the classifier agrees with the plurality of all votes; None for fused classifiers.
     """
 
     family: str
@@ -163,7 +163,7 @@ class CurvePanel:
 
     @property
     def name(self) -> str:
-        """Data set and pool size, for people."""
+        """Data set and pool size, for titles."""
         return f"{NAMES[self.family]}, {self.pool_size} experts"
 
     def auc(self, method: str) -> FloatArray:
@@ -172,7 +172,7 @@ class CurvePanel:
         return np.array([_mean_error(stream, 0.0, float(most)) for stream, most in pairs])
 
     def ratios(self, method: str, reference: str = "finexp") -> FloatArray:
-        """(S,) area to that of the reference on the range of costs both reach."""
+        """(S,) area relative to the reference, on the range of costs that both reach."""
         found = []
         for ours, theirs in zip(self.methods[method], self.methods[reference], strict=True):
             low = max(ours.costs.min(), theirs.costs.min())
@@ -181,7 +181,7 @@ class CurvePanel:
         return np.array(found)
 
     def inner_ratios(self, method: str, reference: str = "finexp") -> FloatArray:
-        """(S,) area to that of the reference between 5 and 90 % of what asking until settled costs."""
+        """(S,) area relative to the reference, between 5 and 90 % of the cost of asking until settled."""
         found = []
         pairs = zip(self.methods[method], self.methods[reference], self.until_settled, strict=True)
         for ours, theirs, most in pairs:
@@ -196,14 +196,14 @@ class CurvePanel:
 
 
 def _ratio(ours: float, theirs: float) -> float:
-    """1 where neither errs; infinite where only we do."""
+    """ours / theirs; 1 if both are 0, infinite if only theirs is."""
     if theirs > 0:
         return ours / theirs
     return 1.0 if ours == theirs else math.inf
 
 
 def _mean_error(stream: SeedCurve, low: float, high: float) -> float:
-    """Area over a range of costs divided by its width; beyond the largest cost the last error stands."""
+    """Area over a range of costs divided by its width; beyond the largest cost the last error is used."""
     reach = float(stream.costs.max())
     if high <= reach:
         return area(stream.costs, stream.errors, low, high) / (high - low)

@@ -1,6 +1,6 @@
-"""What an experiment may use (`Context`), a whole reproduction, and its report: what holds, then tables and figures.
+"""The input of an experiment (`Context`), a whole reproduction, and its report: claims, then tables and figures.
 
-Experiments return sections; `reproduce` makes a `Reproduction` of them and writes the page and summary.json.
+Experiments return sections; `reproduce` combines them into a `Reproduction` and writes the page and summary.json.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ Run = Callable[[Sequence[Job]], dict[Job, JobOutcome]]
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What an experiment may use. `datasets` by name (see `sources`); `quick`: fewer values, models and orderings.
+    """The input of an experiment. `datasets` by name (see `sources`); `quick`: fewer values, models and orderings.
 
-    `run(jobs)` gives the outcome of each job, from the store where it is known.
+    `run(jobs)` returns the outcome of each job, from the store if it is there.
     """
 
     datasets: Mapping[str, VoteDataset]
@@ -47,9 +47,9 @@ VERDICTS = (*OWN_VERDICTS, *OTHER_VERDICTS)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One experiment's section, and what it took: `num_run` parameter settings run, `num_stored` taken from the store.
+    """One experiment's section and effort: `num_run` parameter settings run, `num_stored` read from the store.
 
-    `work_seconds`: what its runs took when they were made, now or earlier, added up over cores.
+    `work_seconds`: time of its runs, now or earlier, summed over cores.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
-    """Everything that was reproduced. `checksums`: of the data sets used. `left_out`: what lacked its data."""
+    """The result of a reproduction. `checksums`: of the data sets used. `left_out`: parts without data."""
 
     parts: tuple[Part, ...]
     seeds: tuple[int, ...]
@@ -85,13 +85,13 @@ class Reproduction:
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """Those of all parts, the paper's first."""
+        """The claims of all parts, the paper's first."""
         found = [claim for part in self.parts for claim in part.section.claims]
         return tuple(sorted(found, key=lambda claim: not claim.of_paper))
 
     @property
     def seconds(self) -> dict[str, float]:
-        """Wall-clock seconds of each part, of writing the files, and of all."""
+        """Wall-clock seconds of each part, of writing the files, and in total."""
         taken = {part.name: part.seconds for part in self.parts} | {"files": self.writing_seconds}
         return taken | {"total": sum(taken.values())}
 
@@ -102,17 +102,17 @@ class Reproduction:
 
     @property
     def num_stored(self) -> int:
-        """Parameter settings that were in the store already."""
+        """Parameter settings read from the store."""
         return sum(part.num_stored for part in self.parts)
 
     @property
     def runs_per_second(self) -> float:
-        """Parameter settings run for each second of the parts, analysis included."""
+        """Parameter settings run per second of the parts, including analysis."""
         taken = sum(part.seconds for part in self.parts)
         return self.num_run / taken if taken else 0.0
 
     def command(self, name: str) -> str:
-        """The command that makes this part again."""
+        """The command that runs this part again."""
         option = " --as-published" if name == "as-published" else ""
         what = "shift" if option else name
         seeds = ",".join(str(seed) for seed in self.seeds)
@@ -120,7 +120,7 @@ class Reproduction:
 
 
 def verdict_counts(table: Table) -> dict[str, int]:
-    """How many cells of a table got each verdict; empty for a table without verdicts.
+    """The number of cells of a table with each verdict; empty for a table without verdicts.
 
     >>> verdict_counts(Table("t", "", ("method", "verdict"), (("a", "better"), ("b", "agrees"), ("c", "agrees"))))
     {'agrees': 2, 'better': 1}
@@ -130,7 +130,7 @@ def verdict_counts(table: Table) -> dict[str, int]:
 
 
 def summary_of(done: Reproduction) -> dict[str, Any]:
-    """The reproduction for machines; each section adds its own keys, and no key twice."""
+    """The content of summary.json; each section adds its own keys, which must not repeat."""
     content: dict[str, Any] = {
         "version": __version__,
         "revision": revision(),
@@ -158,7 +158,7 @@ def summary_of(done: Reproduction) -> dict[str, Any]:
         for key, value in part.section.summary.items():
             if key in content:
                 raise QuorateError(
-                    f"the section {part.name!r} gives {key!r}, which summary.json has already: rename it."
+                    f"the section {part.name!r} has the key {key!r}, which summary.json already has: rename it."
                 )
             content[key] = value
     return content
@@ -166,8 +166,8 @@ def summary_of(done: Reproduction) -> dict[str, Any]:
 
 TITLE = "The paper, reproduced"
 QUICK = (
-    "This is a quick reproduction: fewer items, parameter values, classifiers, seeds and orderings, to see that all "
-    "works. Run it without --quick for the figures to quote."
+    "This is a quick reproduction with fewer items, parameter values, classifiers, seeds and orderings, to test that "
+    "everything works. Run it without --quick for quotable figures."
 )
 MARKS = {"agrees": "yes", "better": "yes", "not reproduced": "no"}  # on other classifiers: neither
 
@@ -196,26 +196,26 @@ def document(done: Reproduction, drawn: Mapping[str, DrawnFigure]) -> Document:
 
 
 def headline(done: Reproduction) -> str:
-    """What came of it, in a sentence or two: cells on the paper's own classifiers first, the others apart."""
+    """The result in a sentence or two: cells on the paper's own classifiers first, then the others."""
     cells = _all_verdicts(done)
     kinds = [f"{held} of {total} {what}" for what, held, total in _held(done)]
-    said = [f"{' and '.join(kinds)} hold on the data."] if kinds else []
+    sentences = [f"{' and '.join(kinds)} hold on the data."] if kinds else []
     if own := sum(cells[name] for name in OWN_VERDICTS):
-        said.append(
-            f"Of {own} table cells set beside the paper's figures on its own classifiers, {cells['agrees']} agree, "
+        sentences.append(
+            f"Of {own} table cells compared with the paper's figures on its own classifiers, {cells['agrees']} agree, "
             f"{cells['better']} are better and {cells['not reproduced']} are not reproduced."
         )
     agree, better, differ = (cells[name] for name in OTHER_VERDICTS)
     if others := agree + better + differ:
-        said.append(
-            f"On other classifiers, where nothing can be reproduced: of {others} cells {agree} agree, {better} are "
-            f"better and {differ} differ."
+        sentences.append(
+            f"On other classifiers, which cannot reproduce the paper's figures: of {others} cells {agree} agree, "
+            f"{better} are better and {differ} differ."
         )
-    return " ".join(said) or "No claim could be tested on the data that was there."
+    return " ".join(sentences) or "No claim could be tested on the available data."
 
 
 def _held(done: Reproduction) -> list[tuple[str, int, int]]:
-    """What kind of claims, how many of them hold, of how many; the paper's first."""
+    """(kind of claims, how many hold, how many there are); the paper's first."""
     kinds = {"claims of the paper": True, "other targets": False}
     found = {what: [claim.holds for claim in done.claims if claim.of_paper == own] for what, own in kinds.items()}
     return [(what, sum(holds), len(holds)) for what, holds in found.items() if holds]
@@ -230,7 +230,7 @@ def _all_verdicts(done: Reproduction) -> Counter[str]:
 
 
 def _picture(done: Reproduction) -> Chart | None:
-    """Claims that hold and do not, and cells by verdict."""
+    """A chart of claims that hold, and of cells by verdict."""
     cells = _all_verdicts(done)
     rows = [Bar(f"{what} that hold", held, f"{held} of {total}", is_ours=True) for what, held, total in _held(done)]
     if any(cells[name] for name in OWN_VERDICTS):
@@ -250,7 +250,7 @@ def _summary(done: Reproduction) -> Section:
         for table in part.section.tables
         if (counts := verdict_counts(table))
     ]
-    verdicts = Table("", "Verdicts: cells beside the paper's figures, by table", ("table", *shown), tuple(rows))
+    verdicts = Table("", "Verdicts: cells compared with the paper's, by table", ("table", *shown), tuple(rows))
     return Section(
         "summary",
         "Summary",
@@ -262,16 +262,16 @@ def _summary(done: Reproduction) -> Section:
 
 
 def _section(part: Part, done: Reproduction) -> Section:
-    """The experiment's section without its claims, which the summary has; tables and figures say what made them."""
+    """The experiment's section without its claims, which are in the summary; tables and figures name their source."""
 
-    def made(stem: str, kind: str) -> str:
+    def source(stem: str, kind: str) -> str:
         return f"Made by `{done.command(part.name)}`, also in `{kind.format(stem)}`"
 
     def shown(table: Table) -> Table:
         stem = part.stem(table.key)
         counts = ", ".join(f"{name} {many}" for name, many in verdict_counts(table).items())
         note = " ".join(filter(None, [table.note, counts and f"Verdicts: {counts}."]))
-        return replace(table, key=stem, note=note, source=made(stem, "tables/{}.csv"))
+        return replace(table, key=stem, note=note, source=source(stem, "tables/{}.csv"))
 
     figures = ((figure, part.stem(figure.key)) for figure in part.section.figures)
     return replace(
@@ -279,7 +279,7 @@ def _section(part: Part, done: Reproduction) -> Section:
         key=part.name,
         claims=(),
         tables=tuple(shown(table) for table in part.section.tables),
-        figures=tuple(replace(figure, key=stem, source=made(stem, "figures/{}.svg")) for figure, stem in figures),
+        figures=tuple(replace(figure, key=stem, source=source(stem, "figures/{}.svg")) for figure, stem in figures),
     )
 
 
@@ -290,8 +290,8 @@ def _times(done: Reproduction) -> Section:
     work = sum(part.work_seconds for part in done.parts)
     rows.append(("tables, figures and this page", done.writing_seconds, None, None, None))
     rows.append(("all", done.seconds["total"], done.num_run, done.num_stored, work))
-    heads = ("part", "seconds", "runs made now", "runs found stored", "core seconds of all runs, then or now")
-    title = f"Seconds and runs of each part; {done.runs_per_second:.1f} runs a second"
+    heads = ("part", "seconds", "runs made now", "runs from the store", "core seconds of all runs, now or earlier")
+    title = f"Seconds and runs of each part; {done.runs_per_second:.1f} runs per second"
     return Section("times", "Time", tables=(Table("", title, heads, tuple(rows), digits=1),))
 
 

@@ -1,8 +1,8 @@
-"""Runs the paper's experiments in order and writes what they found: a page, a summary, figures, tables, every run.
+"""Runs the paper's experiments in order and writes the results: a page, a summary, figures, tables, every run.
 
-Takes a folder of data, gives a `Reproduction` and its files. What is stored in out/runs is not run again, so it can be
-stopped or killed at any time and goes on where it was. summary.json lists the files of its report, so that the next
-report in the same folder can clear away what is not part of it. Called by `quorate reproduce`.
+Takes a folder of data, returns a `Reproduction` and its files. Runs stored in out/runs are not repeated, so a stopped
+or killed reproduction continues where it stopped. summary.json lists the files of its report, so that the next report
+in the same folder can delete those it no longer has. Called by `quorate reproduce`.
 """
 
 from __future__ import annotations
@@ -57,16 +57,16 @@ def reproduce(
     progress: Progress | None = None,
     experiments: Mapping[str, Experiment] = EXPERIMENTS,
 ) -> Reproduction:
-    """Run one experiment, or "all", on the data sets in `data`; write the report and all else to `out`.
+    """Run one experiment, or "all", on the data sets in `data`; write the report and all files to `out`.
 
-    `jobs`: threads (None: one a core). `cluster`: address of a Dask scheduler, or "local:2". `as_published`: also the
-    estimators as they were published. `experiments`: name -> experiment, to run your own. The results do not depend on
-    `jobs`, `cluster` or on what was stored before.
+    `jobs`: threads (None: one per core). `cluster`: address of a Dask scheduler, or "local:2". `as_published`: also run
+    the estimators as published. `experiments`: name -> experiment, to run your own. The results do not depend on
+    `jobs`, `cluster` or earlier stored runs.
     """
     parts = _parts(what, experiments, as_published)
     chosen_seeds = _checked_seeds(seeds)
     if jobs is not None and jobs < 1:
-        raise broken("jobs", jobs, "at least 1", "leave it out for one a core.")
+        raise broken("jobs", jobs, "at least 1", "leave it out for one per core.")
     _need(EXTRAS)
     sources = Sources(data_folder(data), QUICK_ITEMS if quick else None)
     _need_data(sources, parts)
@@ -105,12 +105,10 @@ def _checked_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
 
 
 def _need(modules: Sequence[str]) -> None:
-    """Before the work, not after it."""
+    """Check that optional modules are installed, before the work starts."""
     missing = [name for name in modules if find_spec(name) is None]
     if missing:
-        raise MissingExtra(
-            f"to reproduce needs {', '.join(missing)}, not installed here: pip install 'quorate[reproduce]'"
-        )
+        raise MissingExtra(f"reproducing needs {', '.join(missing)}: pip install 'quorate[reproduce]'")
 
 
 def _need_data(sources: Sources, parts: Sequence[str]) -> None:
@@ -122,15 +120,15 @@ def _need_data(sources: Sources, parts: Sequence[str]) -> None:
 
 
 def _need_own(folder: Path) -> None:
-    """A folder with a report of another command is not written over; one of an earlier reproduction is gone on with."""
+    """Refuse a folder with the report of another command; one of an earlier reproduction is continued."""
     others = [name for name in ("report.html", "summary.json") if (folder / name).exists()]
     if others and not (folder / "runs").is_dir():
-        rule = f"a new folder or one of an earlier reproduction; it holds {' and '.join(others)} of something else"
+        rule = f"a new folder or one of an earlier reproduction; it contains {' and '.join(others)} of another command"
         raise broken("out", str(folder), rule, "name another folder.")
 
 
 def _part(name: str, experiment: Experiment, context: Context, tally: RunTally) -> Part | InvalidInput:
-    """The part, or why these data do not serve it: the others are not lost for that."""
+    """Run one experiment; an error about its data is returned, so that the other experiments still run."""
     started = time.perf_counter()
     tally.begin(name)
     try:
@@ -142,10 +140,10 @@ def _part(name: str, experiment: Experiment, context: Context, tally: RunTally) 
 
 
 def _written(done: Reproduction, tally: RunTally) -> Reproduction:
-    """All files; the page and the summary last, when what they speak of is there. An earlier report's others go."""
+    """Write all files, the page and the summary last; delete those of an earlier report that are no longer part."""
     started = time.perf_counter()
     earlier = _files_of_summary(done.out)
-    summary_of(done)  # a section that breaks its rules is told so before anything is written
+    summary_of(done)  # raises on an invalid section before anything is written
     records = distinct(record for found in tally.records.values() for record in found)
     files = [*_write_tables(done), *write_runs(records, done.out)]
     drawn = {part.stem(figure.key): draw(figure) for part in done.parts for figure in part.section.figures}
@@ -161,11 +159,11 @@ def _written(done: Reproduction, tally: RunTally) -> Reproduction:
 
 
 def _files_of_summary(out: Path) -> set[str]:
-    """What the report in this folder says it is made of: files of the kinds written here, and no others."""
+    """The files listed in the folder's summary.json, restricted to the kinds written here."""
     try:
         names = json.loads((out / "summary.json").read_bytes())["files"]
         return {name for name in names if _WRITTEN.fullmatch(name)}
-    except (OSError, ValueError, KeyError, TypeError):  # no report yet, or not ours
+    except (OSError, ValueError, KeyError, TypeError):  # no report yet, or one of another program
         return set()
 
 

@@ -1,8 +1,8 @@
 """Runs one job: the method at each of its parameter values on the stream, in this process.
 
-What parameter values have in common is computed once: the stream, and, for a prior that is not learned, the confidence
-after every vote, which no threshold changes. Answers without votes need no posterior, only their confidence does: it is
-computed for the first tenth of them. Called by `sweep`, here or on another machine; needs no file.
+What all parameter values share is computed once: the stream, and, without learning, the confidence after every vote,
+which does not depend on the threshold. Answers without votes need no posterior, except for their confidence, which is
+computed for the first tenth of them. Called by `sweep`, locally or on another machine; needs no file.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from quorate.streams.start import start_run
 from quorate.types import FloatArray, IntArray, VoteDataset
 from quorate.validate import broken
 
-SAMPLED = 0.1  # of the answers without votes: the share whose confidence is computed
+SAMPLED = 0.1  # share of the answers without votes whose confidence is computed
 FIXED = {"fixed-finexp": "finite", "fixed-infexp": "infinite"}
-# Method -> which estimator, and whether the votes already seen are left out of the final count, as was released.
+# Method -> its estimator, and whether the votes already seen are left out of the final count, as in the released code.
 PUBLISHED: dict[str, tuple[Literal["infexp", "finexp"], bool]] = {
     "infexp": ("infexp", False),
     "finexp": ("finexp", False),
@@ -52,7 +52,7 @@ class Run(NamedTuple):
 
 
 def run_job(job: Job, dataset: VoteDataset) -> JobOutcome:
-    """The job's outcome; the same in every thread, process and like machine.
+    """The job's outcome; the same in every thread and process, and on every machine with the same versions.
 
     >>> from quorate.datasets import synthetic
     >>> from quorate.paper.design import settings
@@ -61,8 +61,8 @@ def run_job(job: Job, dataset: VoteDataset) -> JobOutcome:
     >>> run_job(job, data).costs.ravel()[0]
     np.float64(0.0)
     """
-    started = time.thread_time()  # of this core alone, whatever else the machine does
-    stream = prepare(dataset, job.pool_size, job.model, job.seed, "shuffled")  # as `simulate` asks for it: made once
+    started = time.thread_time()  # time of this thread only
+    stream = prepare(dataset, job.pool_size, job.model, job.seed, "shuffled")  # the arguments of `simulate`: cached
     phases = _phases(job, stream)
     runs = _runs(job, dataset, stream)
     labels = np.array([run.labels for run in runs])  # (Q, T)
@@ -97,12 +97,12 @@ def _phases(job: Job, stream: Stream) -> IntArray:
 
 def _by_phase(values: np.ndarray, phases: IntArray) -> FloatArray:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # the published variants know no confidence at all
+        warnings.simplefilter("ignore", RuntimeWarning)  # the published variants have no confidence
         return np.stack([np.nanmean(values[:, phases == phase], axis=1) for phase in np.unique(phases)], axis=1)
 
 
 def _rows(params: list[FloatArray]) -> FloatArray:
-    """(Q, P); a run that never saw a vote has learned nothing: a row of NaN."""
+    """(Q, P); a row of NaN for a run without votes, which learns nothing."""
     rows = np.full((len(params), max(len(row) for row in params)), np.nan)
     for row, values in zip(rows, params, strict=True):
         row[: len(values)] = values
@@ -122,7 +122,7 @@ def _runs(job: Job, dataset: VoteDataset, stream: Stream) -> list[Run]:
 
 
 def _two_phases(job: Job, stream: Stream, knobs: Knobs, asked: int) -> Run:
-    """The more of alpha a class has, the likelier it wins: without votes the answer is the largest."""
+    """A run with a query-free phase, whose answers are the classes of the largest alpha: the most probable winners."""
     options = StreamOptions(job.window, job.refit_every, query_free_after=asked)
     run = start_run(stream, method(job.method, **dict(knobs)), options, seed=job.seed)
     assert isinstance(run, CompiledRun)
@@ -139,8 +139,8 @@ def _two_phases(job: Job, stream: Stream, knobs: Knobs, asked: int) -> Run:
 def _simulated(job: Job, dataset: VoteDataset, knobs: Knobs) -> Run:
     chosen = method(job.method, **dict(knobs))
     if isinstance(chosen.policy, Threshold) and chosen.policy.threshold >= 1.0 and job.query_free_after is None:
-        # Certain or not, it asks until the pool is settled: the same votes and answers without computing a belief.
-        # With a pool of 50 a third of the time of all thresholds went into this one. What it learns is not known then.
+        # Threshold 1 asks until the pool is settled: the same votes and answers without computing a belief. With a pool
+        # of 50 this one threshold took a third of the time of all. What it would learn is then unknown.
         chosen = method("until-settled")
     done = simulate(
         dataset,
@@ -189,8 +189,8 @@ def _check_published(job: Job) -> None:
         rule = f"one of {sorted(PUBLISHED)}, which have a published variant"
         raise broken("method", job.method, rule, "choose one of these, or run the exact variant.")
     if job.query_free_after is not None:
-        rule = "None: the published variants always ask"
+        rule = "None, because the published variants always ask"
         raise broken("query_free_after", job.query_free_after, rule, "leave it out, or run the exact variant.")
     if job.model == "all":
-        rule = "one classifier, as the published variants take"
+        rule = "one classifier, because the published variants support only one"
         raise broken("model", job.model, rule, "name it, or run the exact variant.")

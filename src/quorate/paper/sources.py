@@ -1,7 +1,7 @@
-"""A folder of data -> the data sets by the names experiments use, loaded when first asked for, with their checksums.
+"""The data sets in a folder, by the names experiments use, loaded on first use, with their checksums.
 
-`Sources` is a mapping for `Context.datasets`; what cannot be loaded is not in it, and `left_out` says what that costs
-the reader. Called by `reproduce`.
+`Sources` is a mapping for `Context.datasets`; data sets that cannot be loaded are not in it, and `left_out` lists the
+results that are missing for this reason. Called by `reproduce`.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ LOADERS: dict[str, tuple[Callable[[Path], VoteDataset], tuple[str, ...]]] = {
     cifar10h.IMBALANCED: (cifar10h.load_imbalanced, cifar10h.IMBALANCED_FILES),
     **{name: (load, (f"{name}.npz",)) for name, load in panels.LOADERS.items()},
 }
-TITLES = {  # of the published sets: only these can be missed
+TITLES = {  # of the published sets: only these can be reported as missing
     "cifar10h": "CIFAR-10H",
     "imagenet16h": "ImageNet-16H",
     "imagenet16h_shift": "the ImageNet-16H shift set",
     "chaosnli": "ChaosNLI",
     **{name: f"the panel {title}" for name, title in panels.TITLES.items()},
 }
-USES = {  # experiment -> what it reads, and the words for what it makes of it
+USES = {  # experiment -> the data sets it reads, with a phrase for the result
     "curves": ("curves", ("cifar10h", "imagenet16h", "imagenet16h_shift", "chaosnli")),
     "shift": ("shift experiments", ("imagenet16h_shift",)),
     "two-phase": ("two-phase gains", ("cifar10h", "cifar10h_imbalanced")),
@@ -46,11 +46,11 @@ def data_folder(data: str | Path | None) -> Path:
 
 @dataclass(frozen=True, eq=False)
 class Sources(Mapping[str, VoteDataset]):
-    """Data sets of one folder: those of `LOADERS` by name, but imagenet16h as imagenet16h/<model> and imagenet16h/all.
+    """Data sets of one folder: those of `LOADERS` by name; imagenet16h as imagenet16h/<model> and imagenet16h/all.
 
-    "imagenet16h/<model>" holds the items that this classifier covers, "imagenet16h/all" those that the most
-    classifiers cover, with all of these. `most_items`: of larger sets every second, third, ... item only, for a quick
-    look; stretches of the stream keep their shares. Asking whether a data set is there loads it, and no other.
+    "imagenet16h/<model>" has the items that this classifier covers, "imagenet16h/all" the items covered by most
+    classifiers, with all of these. `most_items`: only every second, third, ... item of larger sets, for a quick run;
+    blocks of the stream keep their shares. Checking whether a data set exists loads it, and no other.
     """
 
     folder: Path
@@ -75,7 +75,7 @@ class Sources(Mapping[str, VoteDataset]):
         return sum(1 for _ in self)
 
     def source(self, name: str) -> VoteDataset | InvalidInput:
-        """A published set, whole; or why it is not there."""
+        """A whole published set, or the error that it could not be loaded."""
         if name not in self._loaded:
             try:
                 self._loaded[name] = LOADERS[name][0](self.folder)
@@ -90,11 +90,11 @@ class Sources(Mapping[str, VoteDataset]):
         return self._checksums[name]
 
     def checksums(self) -> dict[str, str]:
-        """Those of every data set that was used so far, by name."""
+        """The checksums of every data set used so far, by name."""
         return {name: self._checksums[name] for name in sorted(self._checksums)}
 
     def left_out(self, parts: Iterable[str]) -> tuple[str, ...]:
-        """A sentence for each thing that these experiments cannot show for want of data.
+        """A sentence for each result that these experiments cannot show because data is missing.
 
         >>> Sources(Path("nowhere")).left_out(["shift"])[0]
         'shift experiments for the ImageNet-16H shift set are left out: no imagenet16h_shift.npz in nowhere'
@@ -105,11 +105,11 @@ class Sources(Mapping[str, VoteDataset]):
         )
 
     def any_of(self, parts: Iterable[str]) -> bool:
-        """Is there anything that these experiments can use?"""
+        """Whether there is any data set for these experiments."""
         return any(not self._missing(name) for part in parts for name in USES[part][1])
 
     def _missing(self, name: str) -> str:
-        """Why a set is not there; "" if it is."""
+        """Why a data set is missing; "" if it is not."""
         dataset = self.source(name)
         if isinstance(dataset, VoteDataset):
             return ""
@@ -132,7 +132,7 @@ class Sources(Mapping[str, VoteDataset]):
 
 
 def _thinned(dataset: VoteDataset, most_items: int | None) -> VoteDataset:
-    """Every n-th item, such that at most `most_items` are left."""
+    """Every n-th item, so that at most `most_items` remain."""
     if most_items is None or dataset.num_items <= most_items:
         return dataset
     rows = slice(None, None, -(-dataset.num_items // most_items))

@@ -1,9 +1,9 @@
-"""Results on disk: one file a job, named by the content of its design; and the files of a reproduction for people.
+"""Results on disk: one file per job, named by a digest of its design; and the exported files of a reproduction.
 
-`RunStore` writes a result whole or not at all and finds it again. A file that cannot be read, or is another job's,
-counts as absent and is made anew. Each file carries its birth: the design, the package's version and revision, the
-libraries' versions, and the checksums of data and code. How long a job took is not part of its result and stands
-apart, in `timings.jsonl`. Exports: tables as CSV, every run as CSV and Parquet, the summary as strict JSON.
+`RunStore` writes results atomically and finds them again. A file that cannot be read, or belongs to another job, is
+treated as missing and replaced. Each file records its origin: the design, the version and revision of the package, the
+versions of the libraries, and the checksums of data and code. The time of a job is not part of its result; it is in
+`timings.jsonl`. Exports: tables as CSV, every run as CSV and Parquet, the summary as strict JSON.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from quorate.reports.section import Table
 from quorate.validate import broken
 from quorate.version import __version__
 
-_ALSO = (  # what can change a result beside the kernels' folders, which `sources_digest` covers
+_ALSO = (  # sources that can change a result, besides the kernels' folders, which `sources_digest` covers
     "methods.py",
     "rng.py",
     "types.py",
@@ -44,13 +44,13 @@ _ALSO = (  # what can change a result beside the kernels' folders, which `source
     "paper/readings.py",
     "paper/runs.py",
 )
-_LIBRARIES = ("numpy", "numba")  # another release may round otherwise
+_LIBRARIES = ("numpy", "numba")  # other versions may round differently
 _TRIES = 20
 
 
 @cache
 def code_digest() -> str:
-    """Digest of all that can change a result beside its design and data: our sources, and the libraries' versions."""
+    """Digest of all that can change a result besides design and data: our sources and the libraries' versions."""
     package = Path(__file__).parents[1]
     found = sha256(sources_digest().encode())
     found.update(json.dumps(libraries(), sort_keys=True).encode())
@@ -70,10 +70,10 @@ def libraries() -> dict[str, str]:
 
 @cache
 def revision() -> str:
-    """The git revision this code is checked out at; "" if it is not under version control."""
+    """The git revision of this code; "" if it is not under version control."""
     here = Path(__file__)
     try:
-        for command in (["ls-files", "--error-unmatch", here.name], ["rev-parse", "HEAD"]):  # not a revision around us
+        for command in (["ls-files", "--error-unmatch", here.name], ["rev-parse", "HEAD"]):  # not an outer repository
             done = subprocess.run(
                 ["git", *command], cwd=here.parent, capture_output=True, text=True, check=True, timeout=10
             )
@@ -103,31 +103,31 @@ class RunStore:
     checksums: dict[str, str]
 
     def name(self, job: Job) -> str:
-        """The job's result by its content: design, data and code."""
+        """The name of the job's result: a digest of design, data and code."""
         if job.data not in self.checksums:
             known = ", ".join(sorted(self.checksums)) or "none"
-            raise broken("data", job.data, f"a data set whose checksum the store knows: {known}", "load it first.")
+            raise broken("data", job.data, f"a data set with a known checksum: {known}", "load it first.")
         return digest(job, data=self.checksums[job.data], code=code_digest())
 
     def path(self, job: Job) -> Path:
-        """Where the job's result is or would be."""
+        """The path of the job's result."""
         name = self.name(job)
         return self.folder / name[:2] / f"{name}.npz"
 
     def get(self, job: Job) -> JobOutcome | None:
-        """The stored result; None if there is none, or none that can be read."""
+        """The stored result; None if there is none, or if it cannot be read."""
         path = self.path(job)
         try:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
                 birth = json.loads(str(archive["birth"]))
                 arrays = {name: archive[name] for name in ARRAYS}
-        except Exception:  # whatever a damaged file makes zip, zlib, numpy or json raise: it is not a result
+        except Exception:  # a damaged file may make zip, zlib, numpy or json raise anything: not a result
             return None
         wanted = _design(job, self.checksums[job.data])
         return JobOutcome(job=job, **arrays) if {key: birth.get(key) for key in wanted} == wanted else None
 
     def put(self, outcome: JobOutcome) -> Path:
-        """Store a result: into a temporary file beside its place, then moved there in one step."""
+        """Store a result atomically: write a temporary file next to it, then rename it."""
         path = self.path(outcome.job)
         birth = _design(outcome.job, self.checksums[outcome.job.data])
         birth |= {"version": __version__, "revision": revision(), "libraries": libraries()}
@@ -137,27 +137,27 @@ class RunStore:
         for _ in range(_TRIES):
             try:
                 return write_atomic(path, content.getvalue(), durable=False)  # it can be computed again
-            except FileNotFoundError:  # another sweep has just started here and tidied it away
+            except FileNotFoundError:  # another sweep just started in this folder and removed the temporary file
                 continue
         raise OSError(f"{path}: could not be written; its temporary file was removed {_TRIES} times")
 
     def tidy(self) -> int:
-        """Remove what writers that were killed have left; a writer still at work writes again. How many there were."""
+        """Remove temporary files of killed writers (running writers try again); returns how many there were."""
         halves = list(self.folder.glob(f"*/{UNFINISHED}*"))
         for half in halves:
             half.unlink(missing_ok=True)
         return len(halves)
 
     def note_seconds(self, job: Job, seconds: float) -> None:
-        """Write down how long the job took: one more line of `timings.jsonl`."""
+        """Append the time of the job to `timings.jsonl`."""
         line = {"name": self.name(job), "label": job.label, "runs": len(job.knobs), "seconds": round(seconds, 4)}
         self.folder.mkdir(parents=True, exist_ok=True)
-        # Appended by one write, so that the lines of two sweeps in one folder never mix.
+        # A single write, so that the lines of two sweeps in one folder never mix.
         with (self.folder / "timings.jsonl").open("ab", buffering=0) as file:
             file.write(json.dumps(line).encode() + b"\n")
 
     def seconds(self) -> dict[str, float]:
-        """How long the job behind each stored result took, by `name`, where that was written down."""
+        """The recorded times of the jobs, by `name` of their results."""
         try:
             lines = (self.folder / "timings.jsonl").read_bytes().splitlines()
         except FileNotFoundError:
@@ -167,7 +167,7 @@ class RunStore:
 
 
 def _design(job: Job, data: str) -> dict[str, Any]:
-    """What names a result, as JSON gives it back."""
+    """The design that determines the name of a result, after a round trip through JSON."""
     design = json.loads(json.dumps(job.as_dict()))
     return {"design": design, "data": data, "code": code_digest()}
 
@@ -176,7 +176,7 @@ def _timing(line: bytes) -> tuple[str, float]:
     try:
         entry = json.loads(line)
         return str(entry["name"]), float(entry["seconds"])
-    except (ValueError, KeyError, TypeError):  # a line cut short
+    except (ValueError, KeyError, TypeError):  # a truncated line
         return "", 0.0
 
 
@@ -189,7 +189,7 @@ Record = dict[str, Any]
 
 
 def csv_text(heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
-    """Rows as CSV; what is not known is empty.
+    """Rows as CSV; unknown values are empty.
 
     >>> csv_text(("method", "error"), [("finexp", 0.25), ("mp", float("nan"))])
     'method,error\\nfinexp,0.25\\nmp,\\n'
@@ -202,15 +202,15 @@ def csv_text(heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
 
 
 def table_csv(table: Table) -> str:
-    """A table as CSV, all its digits."""
+    """A table as CSV, with all digits."""
     return csv_text(table.heads, table.rows)
 
 
 def run_records(part: str, outcome: JobOutcome) -> list[Record]:
-    """One flat record for each parameter setting of a job: what was run, what it cost, how often it was wrong.
+    """One flat record for each parameter setting of a job: the design, its cost, its error rate.
 
-    Columns that end in _1, _2, ... are the phases of the stream: the blocks of the data set, or before and after the
-    experts leave.
+    Columns that end in _1, _2, ... are the phases of the stream: the blocks of the data set, or with and without
+    experts.
     """
     job = outcome.job
     design: Record = {
@@ -222,7 +222,7 @@ def run_records(part: str, outcome: JobOutcome) -> list[Record]:
 
 
 def _named(knobs: Knobs) -> Record:
-    """The parameter that varies, as name and value; whatever else is set, as text."""
+    """The parameter that varies, as name and value; all other settings as text."""
     number = next((pair for pair in knobs if not isinstance(pair[1], str | bool)), None)
     also = " ".join(f"{name}={value}" for name, value in knobs if (name, value) != number)
     name, value = number if number is not None else (None, None)
@@ -246,7 +246,7 @@ def _measured(outcome: JobOutcome, row: int) -> Record:
 
 
 def distinct(records: Iterable[Record]) -> list[Record]:
-    """The first record of each design: two jobs may hold the same run, whose result is then the same."""
+    """The first record of each design: two jobs may contain the same run, with the same result."""
     by_design = ("data", "pool_size", "model", "method", "variant", "knob", "value", "also", "seed", "window",
                  "refit_every", "query_free_after")  # fmt: skip
     found: dict[tuple[Any, ...], Record] = {}
@@ -289,7 +289,7 @@ def _parquet(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> bytes:
 
 
 def _kind(name: str) -> str:
-    """The Arrow type of a column, which does not depend on which runs happen to be there."""
+    """The Arrow type of a column; it does not depend on the runs."""
     text = {"part", "data", "model", "method", "variant", "knob", "also"}
     whole = {"pool_size", "seed", "window", "refit_every", "query_free_after"}
     is_whole = name in whole or name.startswith("num_items")
@@ -301,5 +301,5 @@ def _known(cell: Cell) -> Cell:
 
 
 def json_text(content: Mapping[str, Any]) -> str:
-    """Strict JSON that a person can read."""
+    """Strict, indented JSON."""
     return json.dumps(plain(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,4 +1,4 @@
-"""Runs many jobs, each once: what is stored is not run again, what is run is stored at once; and counts progress."""
+"""Runs many jobs through the store: stored jobs are not repeated, results are stored at once, progress is counted."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from quorate.types import VoteDataset
 from quorate.validate import broken, whole
 
 SHARES = {"curves": 75.0, "shift": 15.0, "two-phase": 9.0, "calibration": 1.0, "as-published": 40.0}
-FIRST_SHARE = 0.8  # of what is left of a part: what the jobs asked for now are taken to be; more may be asked for
-STEPS = 1000  # of the bar
+FIRST_SHARE = 0.8  # share of the rest of a part that the current jobs count for, because more may follow
+STEPS = 1000  # of the progress bar
 
 
 @dataclass(slots=True)
 class RunTally:
-    """Runs jobs through the store and counts; `begin` starts a part. The counts are of the present part.
+    """Runs jobs through the store and counts them; `begin` starts a part. The counts are for the current part.
 
-    `work_seconds`: what its jobs took when they were run, now or earlier, added up over cores; a job that
-    an earlier part used too is counted there.
+    `work_seconds`: time of its jobs, now or earlier, summed over cores; a job shared with an earlier part is counted
+    there.
     """
 
     sources: Sources
@@ -41,7 +41,7 @@ class RunTally:
     num_run: int = 0
     num_stored: int = 0
     work_seconds: float = 0.0
-    _before: float = 0.0  # of the part: what was done when the present jobs were asked for
+    _before: float = 0.0  # share of the part that was done before the current jobs
     _known: float = 0.0
     _done: float = 0.0
     _shown: int = 0
@@ -53,7 +53,7 @@ class RunTally:
         self._say("starting")
 
     def run(self, jobs: Sequence[Job]) -> dict[Job, JobOutcome]:
-        """The outcome of each job; what was never run is run and stored."""
+        """The outcome of each job; jobs that are not stored are run and stored."""
         wanted = list(dict.fromkeys(jobs))
         names = dict.fromkeys(job.data for job in wanted)
         store = RunStore(self.folder, {name: self.sources.checksum(name) for name in names})
@@ -72,7 +72,7 @@ class RunTally:
         self._before, self._done = self._within(), 0.0
         self._known = sum(job.weight * datasets[job.data].num_items for job in jobs)
         for outcome in self.backend(jobs, datasets):
-            yield outcome  # the store has it when we go on
+            yield outcome  # it is stored before this continues
             self.num_run += len(outcome.job.knobs)
             self._done += outcome.job.weight * datasets[outcome.job.data].num_items
             self._say(outcome.job.label)
@@ -83,11 +83,11 @@ class RunTally:
         shares = [SHARES.get(part, 10.0) for part in self.parts]
         number = self.parts.index(self.part)
         reached = (sum(shares[:number]) + shares[number] * self._within()) / sum(shares)
-        self._shown = max(self._shown, int(STEPS * reached))  # more jobs may come: the bar waits, it never goes back
+        self._shown = max(self._shown, int(STEPS * reached))  # if more jobs follow, the bar waits; it never moves back
         self.progress(self._shown, STEPS, f"{self.part}: {what}")
 
     def _within(self) -> float:
-        """How much of the part is done, 0 to 1."""
+        """The share of the part that is done, 0 to 1."""
         now = self._done / self._known if self._known else 0.0
         return self._before + FIRST_SHARE * (1.0 - self._before) * now
 
@@ -98,9 +98,9 @@ _LOOK_EVERY = 0.2  # seconds: some systems deliver Ctrl-C only between two waits
 
 
 def on_threads(num_threads: int) -> Backend:
-    """A backend that runs jobs on this machine, `num_threads` at a time; outcomes come as they are done.
+    """A backend that runs jobs on this machine, `num_threads` at a time; yields outcomes as they finish.
 
-    Plain daemon threads: after Ctrl-C the process ends at once, without waiting for the jobs that were running.
+    Uses daemon threads: after Ctrl-C the process ends at once, without waiting for running jobs.
     """
     many = whole(num_threads, where="num_threads")
 
@@ -126,7 +126,7 @@ def _work(
     finished: SimpleQueue[JobOutcome | BaseException],
     stop: threading.Event,
 ) -> None:
-    """One thread: job after job until none is left, one fails or nobody waits any more."""
+    """One thread: run jobs until none is left, one fails, or the caller has stopped."""
     while not stop.is_set():
         try:
             job = todo.popleft()
@@ -134,7 +134,7 @@ def _work(
             return
         try:
             finished.put(run_job(job, datasets[job.data]))
-        except BaseException as problem:  # raised again where the outcomes are awaited
+        except BaseException as problem:  # raised again in the caller's thread
             problem.add_note(f"while running {job.label}")
             finished.put(problem)
             return
@@ -156,10 +156,10 @@ def sweep(
     backend: Backend,
     progress: Progress | None = None,
 ) -> dict[Job, JobOutcome]:
-    """The outcome of every job, in the order given; only those not stored yet are run.
+    """The outcome of every job, in the order given; only jobs that are not stored are run.
 
-    `progress(done, total, what)` counts expected work, not jobs, and only work that was not stored, so that the time
-    left can be told from it.
+    `progress(done, total, what)` counts expected work, not jobs, and only work that was not stored, so that the
+    remaining time can be estimated from it.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -188,7 +188,7 @@ def sweep(
             done += _work_of(outcome.job, datasets)
             if progress is not None:
                 progress(done, total, outcome.job.label)
-    finally:  # on Ctrl-C or a full disk no more jobs are begun
+    finally:  # after Ctrl-C or on a full disk no more jobs start
         getattr(outcomes, "close", lambda: None)()
     known = {job: outcome for job, outcome in found.items() if outcome is not None}
     if len(known) < len(found):
@@ -199,7 +199,7 @@ def sweep(
 def _check(jobs: Sequence[Job], datasets: Mapping[str, VoteDataset]) -> None:
     for name in dict.fromkeys(job.data for job in jobs):
         if name not in datasets:
-            raise broken("data", name, f"one of the data sets loaded: {sorted(datasets)}", "load it first.")
+            raise broken("data", name, f"one of the loaded data sets: {sorted(datasets)}", "load it first.")
 
 
 def _work_of(job: Job, datasets: Mapping[str, VoteDataset]) -> int:
@@ -207,7 +207,7 @@ def _work_of(job: Job, datasets: Mapping[str, VoteDataset]) -> int:
 
 
 def _longest_first(jobs: Iterable[Job]) -> list[Job]:
-    """Big pools first, so that no core is left with a long job at the end; a stream's jobs stay together."""
+    """Large pools first, so that no long job runs alone at the end; the jobs of a stream stay together."""
     return sorted(jobs, key=lambda job: (job.variant == "exact", -job.pool_size, _stream(job), -job.weight, job.method))
 
 

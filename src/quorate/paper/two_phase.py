@@ -1,4 +1,4 @@
-"""Learn while experts are there, then answer without them: what the learned prior adds to the classifier alone."""
+"""The two-phase experiment: learn with experts, then answer without them; the gain over the classifier alone."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ PAPER_PRIOR = {"linestyle": ":", "linewidth": 1.6}
 
 
 class GainLine(NamedTuple):
-    """A method's mean gain (points) over costs; `paper_prior`: under the hyperprior the paper gives FinExp."""
+    """A method's mean gain (points) over costs; `paper_prior`: with the paper's hyperprior for FinExp."""
 
     method: str
     paper_prior: bool
@@ -115,7 +115,7 @@ TOLERANCE = 0.25
 
 
 def gains(outcome: JobOutcome, dataset: VoteDataset) -> FloatArray:
-    """(Q,) accuracy without experts less the classifier's on the same items, in points, expected over ties."""
+    """(Q,) accuracy without experts minus the classifier's on the same items, in points, expected over ties."""
     job = outcome.job
     stream = prepare(dataset, job.pool_size, job.model, job.seed)
     alone = expected_errors(stream, stream.mean_predictions.argmax(axis=1))[ASKED_ITEMS:].mean()
@@ -133,7 +133,7 @@ def ceiling(dataset: VoteDataset, model: str, seed: int) -> float:
 
 
 def tolerance(printed: float) -> float:
-    """Points by which a gain may miss the printed one: 0.25, but at most half of it, or no small gain could fail.
+    """Allowed difference from the printed gain in points: 0.25, but at most half of it, so that small gains can fail.
 
     >>> tolerance(1.45), tolerance(0.13)
     (0.25, 0.065)
@@ -142,7 +142,7 @@ def tolerance(printed: float) -> float:
 
 
 def section(context: Context) -> Section:
-    """The experiment: runs, tables, figures, and what the paper says of it."""
+    """The experiment: runs, tables, figures, and the claims of the paper."""
     found = [found_on(context, data, cell, BUDGETS, ceiling) for data in sets_of(context)]
     return section_of(
         "two_phase",
@@ -159,7 +159,7 @@ def section(context: Context) -> Section:
 
 
 def cell(dataset: VoteDataset, row: Runs, budget: float) -> PhaseCell:
-    """One cell: the gain at this budget beside the printed one."""
+    """One cell: the gain at this budget, with the printed one."""
     curves = [(phase_one_costs(outcome), gains(outcome, dataset)) for outcome in row.outcomes]
     read = [float(at_cost(*curve, budget)) for curve in curves]
     accuracy = beside(dataset, row.model, PAPER_ACCURACIES)
@@ -169,7 +169,7 @@ def cell(dataset: VoteDataset, row: Runs, budget: float) -> PhaseCell:
 
 
 def _accuracy(dataset: VoteDataset, model: str) -> float:
-    """The classifier's own, in percent."""
+    """The classifier's accuracy in percent."""
     return float(100 * accuracies(dataset)[dataset.models.index(model)])
 
 
@@ -177,9 +177,9 @@ def _lead(context: Context) -> tuple[str, ...]:
     return (
         f"Experts are asked about the first {ASKED_ITEMS} items of CIFAR-10H; the others are answered from the "
         "classifier and what was learned, with no vote at all.",
-        "Gain: accuracy on those items less the classifier's own, in points, against the plurality of the pool. It is "
-        f"read at 1, 2 and 3 votes an item in the first phase; mean over {len(seeds(context))} seed(s) and its "
-        "standard error. Binned: the paper's way, the mean of all runs within 0.1 of the budget.",
+        "Gain: accuracy on those items minus the classifier's, in points, against the plurality of the pool. It is "
+        f"read at 1, 2 and 3 votes per item in the first phase; mean over {len(seeds(context))} seed(s) and its "
+        "standard error. Binned: the mean of all runs within 0.1 of the budget, as in the paper.",
     )
 
 
@@ -191,8 +191,8 @@ def _beats(found: Found, judged: list[PhaseCell]) -> Claim:
         f"What was learned beats the classifier alone wherever the paper prints a gain, on {whose(found.dataset)}.",
         len(wins) == len(judged),
         f"in {len(wins)} of {len(judged)} cells; least {least.value:+.2f} points ({least.method} on {least.model} at "
-        f"{least.budget:g}). Parameters fitted to every vote of every item would gain {most}: where that is about "
-        "nothing, the classifier's own choice leaves nothing for tau to mend",
+        f"{least.budget:g}). Parameters fitted to every vote of every item would gain {most}: where that is close to "
+        "0, there is nothing for tau to correct",
         is_like_papers(found.dataset),
     )
 
@@ -203,7 +203,7 @@ def _table(found: Found) -> Table:
         title=f"Accuracy gained without asking, points, over {whose(found.dataset)}",
         heads=("classifier", *cell_heads("gain")),
         rows=tuple((f"{row.model} ({_accuracy(found.dataset, row.model):.1f} %)", *row.shown()) for row in found.rows),
-        note="Gamma(1.1, 1): the hyperprior the paper gives FinExp. Agrees: the printed sign, and within 3 combined "
+        note="Gamma(1.1, 1): the paper's hyperprior for FinExp. Agrees: the printed sign, and within 3 combined "
         "standard errors or within 0.25 points, half of the printed gain if that is less.",
         text_columns=2,
     )
@@ -215,9 +215,9 @@ def _figure(found: Found) -> Figure:
     return Figure(
         key=key_of("two_phase", found.data),
         title=f"Accuracy gained without experts over {whose(found.dataset)}",
-        caption="Accuracy on the items after the experts left, less the classifier's own, against what the first 1000 "
-        "items cost. Lines: mean over seeds. Marks: the paper's cells with one standard error, for a classifier of "
-        "about the same accuracy.",
+        caption="Accuracy on the items without experts, minus the classifier's, against the cost of the first 1000 "
+        "items. Lines: mean over seeds. Marks: the paper's cells with one standard error, for a classifier of about "
+        "the same accuracy.",
         alt="Gain in accuracy against votes per item, a panel for each classifier, a line for each method",
         draw=partial(draw, tuple(panels)),
         size=(9.5, 3.2 * math.ceil(len(panels) / 2) + 0.6),

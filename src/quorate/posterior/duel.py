@@ -23,8 +23,8 @@ _CANCELS = 30.0  # from this sum on, differences of log-gamma functions would lo
 def duel(beta: FloatArray) -> float:
     """P(pi_a > pi_b) = I_{1/2}(beta_b, beta_a) for the largest and second largest entry of beta (K,), K >= 2.
 
-    No class can have a higher chance in `plurality_infinite`: the largest beta has the largest, and to win it must
-    beat the second. Within 1e-10 for beta up to 4e6; 1, still a bound, where the largest lies beyond.
+    No class has a higher probability in `plurality_infinite`: the class of the largest beta has the highest, and to win
+    it must beat the second. Accurate to 1e-10 for beta up to 4e6; returns 1, still a bound, for larger ones.
 
     >>> import numpy as np
     >>> round(duel(np.array([1.0, 2.0, 0.5])), 12)
@@ -47,7 +47,7 @@ def duel(beta: FloatArray) -> float:
         log_density = -top * math.log1p(lead)
         if lead < 1.0:
             log_density -= second * math.log1p(-lead)
-        if log_density < -_CERTAIN:  # Chernoff: the runner-up's chance is below the exponential of this
+        if log_density < -_CERTAIN:  # Chernoff: the runner-up's probability is below the exponential of this
             return 1.0
         log_density += log_peak(top) + log_peak(second) - log_peak(total)
     return 1.0 - math.exp(log_density) / _fraction(top, second)
@@ -57,7 +57,7 @@ def duel(beta: FloatArray) -> float:
 def _fraction(a: float, b: float) -> float:
     """2^-(a + b) / (B(a, b) I_{1/2}(a, b)) for a >= b > 0, by the even part of its continued fraction (DLMF 8.17.22).
 
-    1.5 digits a step where a and b are small, O(sqrt(a)) steps where they are large and alike; Lentz's method.
+    Gains 1.5 digits a step for small a and b; needs O(sqrt(a)) steps if they are large and similar. Lentz's method.
     """
     lead = 0.5 * (a - b) + 1.0
     fraction = a * lead / (a + 1.0)

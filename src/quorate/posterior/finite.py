@@ -1,7 +1,7 @@
-"""Takes alpha and the votes seen; returns who will win the pool, exactly (FinExp).
+"""Takes alpha and the votes seen; returns the exact probability of each class to win the pool (FinExp).
 
-`plurality_finite` is for users; `finite_into`, the same for one item, is called from other compiled kernels:
-the stream simulation and the live session.
+`plurality_finite` is for users; `finite_into`, the same for one item, is called by the kernels of the live session and
+of the compiled stream.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from quorate.posterior.finite_weights import NEGLIGIBLE, most_tied, tie_nodes_in
 from quorate.posterior.settled import is_settled, plurality_share_into
 from quorate.types import FloatArray, IntArray
 
-SMALL_POOL = 150  # pools up to this size are computed as they always were, to the last digit
-_FEW_LEVELS = 2  # so few are cheaper from polynomials, as where three classes can tie at one level only
-_OFF = 8e-11  # a sum of probabilities further from 1 than this shows that a large pool needs the other method
+SMALL_POOL = 150  # up to this size the method for small pools is used, whose last digits must not change
+_FEW_LEVELS = 2  # up to this many levels, polynomials are cheaper
+_OFF = 8e-11  # if the probabilities' sum is further from 1 than this, a large pool needs the other method
 _SMALLEST_ALPHA, _LARGEST_ALPHA = 1e-100, 1e100
 
 
@@ -31,7 +31,7 @@ _SMALLEST_ALPHA, _LARGEST_ALPHA = 1e-100, 1e100
 def finite_into(alpha: FloatArray, votes: IntArray, pool_size: int, out: FloatArray) -> float:
     """Write to out (K,) the probability of each class to win the pool; `plurality_finite` for one item.
 
-    Returns the sum of the probabilities before they were normalised: 1 but for round-off.
+    Returns the sum of the probabilities before normalisation: 1 except for round-off.
     """
     if pool_size > SMALL_POOL:
         for log_loss in (7.0, 1.0):
@@ -43,9 +43,9 @@ def finite_into(alpha: FloatArray, votes: IntArray, pool_size: int, out: FloatAr
 
 @kernel
 def winners_into(alpha: FloatArray, votes: IntArray, pool_size: int, log_loss: float, out: FloatArray) -> float:
-    """`finite_into` by the method for small pools, which serves every pool, if `log_loss` is negative.
+    """`finite_into` by the method for small pools, which works for every pool, if `log_loss` is negative.
 
-    Otherwise by the one for large pools, with round-off that may grow by e^log_loss.
+    Otherwise by the method for large pools, whose round-off may grow by e^log_loss.
     """
     large = log_loss >= 0.0
     if is_settled(votes, pool_size):
@@ -54,11 +54,11 @@ def winners_into(alpha: FloatArray, votes: IntArray, pool_size: int, log_loss: f
     remaining = pool_size - votes.sum()
     top = votes.max()
 
-    # Beyond these sizes the answer no longer depends on them (one vote decides all; votes do not matter at all).
+    # Beyond these sizes the answer no longer depends on alpha (one vote decides everything, or votes do not matter).
     largest = alpha.max()
     factor = min(max(largest, _SMALLEST_ALPHA), _LARGEST_ALPHA) / largest
 
-    # Classes too far behind to win are one class together: their counts bind nobody.
+    # Classes too far behind to win are merged into one: their separate counts do not matter.
     integers = np.empty((6, votes.size), np.int64)
     classes, num, others_beta = integers[0], 0, 0.0
     for k in range(votes.size):
@@ -78,14 +78,14 @@ def winners_into(alpha: FloatArray, votes: IntArray, pool_size: int, log_loss: f
     for i in range(num):
         seen[i] = votes[classes[i]]
         beta[i] = factor * alpha[classes[i]] + seen[i]
-        rest[i] = total_beta  # concentration of all classes but one, summed without cancellation
+        rest[i] = total_beta  # concentration of all other classes, summed without cancellation
         total_beta += beta[i]
     running = 0.0
     for i in range(num - 1, -1, -1):
         rest[i] += running
         running += beta[i]
 
-    # One tilt for all, such that the unseen votes are R on average and no weight is far from 1.
+    # One tilt for all classes, so that the mean of the unseen votes is R and no weight is far from 1.
     steps, scratch = np.empty(remaining + 1), np.empty(remaining + 1)
     tilt = remaining / (remaining + total_beta)
     for x in range(remaining + 1):
@@ -97,16 +97,16 @@ def winners_into(alpha: FloatArray, votes: IntArray, pool_size: int, log_loss: f
     weights = np.zeros((num + 1) * stride)
     work = np.empty((num + 2) * (remaining + 1 + 2 * PAD))
     if large and num == 2 and others_beta == 0.0:
-        # Two classes are one pair, and the first, which leads, loses what the second wins.
+        # Two classes are a single pair: the first, which leads, loses what the second wins.
         for i in range(2):
             shifts[i] = weights_into(beta[i], steps, weights, i * stride, remaining)
             reached[i], win[i] = 1.0, 0.0
         add_pairs(top, beta, 0.0, seen, remaining, weights, shifts, reached, total, total_shift, steps, work, win)
-        won = min(max(-win[0], 0.0), 1.0)  # a sum with differences may end a round-off beyond
+        won = min(max(-win[0], 0.0), 1.0)  # a sum of differences may leave [0, 1] by round-off
         out[classes[0]], out[classes[1]] = 1.0 - won, won
         return 1.0
 
-    # Marginals of every class give what is known of the level m of the maximum, here as m - top:
+    # The marginals of the classes bound the level m of the maximum, here indexed by m - top:
     # P(max <= m) <= under (the counts are negatively associated), P(max >= m) <= over.
     tails = np.empty((num, remaining + 2))  # P(X_k >= a)
     under, over = np.ones(remaining + 1), np.zeros(remaining + 1)
@@ -134,7 +134,7 @@ def winners_into(alpha: FloatArray, votes: IntArray, pool_size: int, log_loss: f
     while highest > lowest and over[highest - top] < NEGLIGIBLE:
         highest -= 1
 
-    # Levels that one class alone can reach: a tail of its marginal. Two classes: tail less the pairs.
+    # Levels that only one class can reach need the tail of its marginal; two classes: the tail less the pairs.
     alone = lowest
     while alone <= highest and most_tied(alone, seen, remaining) > 1:
         alone += 1
@@ -179,9 +179,9 @@ def winners_into(alpha: FloatArray, votes: IntArray, pool_size: int, log_loss: f
                 work, bounds, win,
             )  # fmt: skip
 
-    mass, lost = 0.0, 0.0  # compensated sum: with K = 1000 a plain one is off by 1e-14
+    mass, lost = 0.0, 0.0  # compensated sum: at K = 1000 a plain sum is off by 1e-14
     for i in range(num):
-        win[i] = max(win[i], 0.0)  # differences of tails may end a round-off below 0
+        win[i] = max(win[i], 0.0)  # differences of tails may be below 0 by round-off
         grown = mass + (win[i] - lost)
         lost = (grown - mass) - (win[i] - lost)
         mass = grown
@@ -193,7 +193,7 @@ def winners_into(alpha: FloatArray, votes: IntArray, pool_size: int, log_loss: f
 
 @kernel
 def _pairs_are_cheaper(paired: int, alone: int, votes: IntArray, remaining: int, large: bool) -> bool:
-    """Are levels paired..alone-1 cheaper from pairs of classes than from polynomials? Costs as measured."""
+    """Are levels paired..alone-1 cheaper from pairs of classes than from polynomials? The costs were measured."""
     num = votes.size
     if large:
         return bool(3 * (num - 1) * (remaining - 2 * paired + votes[0] + votes[1]) < (alone - paired) * remaining)
@@ -220,15 +220,15 @@ def plurality_finite(alpha: ArrayLike, votes: ArrayLike, *, pool_size: ArrayLike
     P(k wins) = E[ 1{H_k = max H} / (number of classes at the maximum) ]
 
     alpha, votes (..., K) and pool_size (...), broadcast against each other -> (..., K), which sums to 1.
-    Exact to round-off in pools of up to 150, within 1e-10 in larger ones (as measured, within 1e-11). With the weights
-    w_j(x) = Gamma(beta_j + x) / (Gamma(beta_j) x!), beta = alpha + votes, and u the lot that breaks ties,
+    Exact to round-off for pools of up to 150, within 1e-10 for larger ones (measured: within 1e-11). With the weights
+    w_j(x) = Gamma(beta_j + x) / (Gamma(beta_j) x!), beta = alpha + votes, and u the uniform draw that breaks ties,
 
     P(k wins) = sum_m int_0^1 [z^R] w_k(m - v_k) z^(m - v_k) prod_{j != k} (sum_{x < m - v_j} w_j(x) z^x
                 + u w_j(m - v_j) z^(m - v_j)) du  /  [z^R] prod_j (1 - z)^-beta_j
 
     A settled pool gives exactly 1 (or the tie, shared equally); a class that can no longer win gets exactly 0.
-    Pools of up to 150: sums of positive terms, which cost K R^2 for each m up to N/3 that has any probability, so at
-    most K N^3 / 3. Larger ones: coefficients from values on a circle, at most K N^2, and K^2 N for m above N/3.
+    Pools of up to 150: sums of positive terms, at a cost of K R^2 for each m up to N/3 of non-negligible probability,
+    so at most K N^3 / 3. Larger pools: coefficients from values on a circle, at most K N^2, and K^2 N for m above N/3.
 
     Six experts, three have voted; the first class leads 2 to 1:
 
@@ -239,7 +239,7 @@ def plurality_finite(alpha: ArrayLike, votes: ArrayLike, *, pool_size: ArrayLike
     """
     prior, seen = validate.concentrations(alpha), validate.counts(votes)
     if prior.shape[-1] != seen.shape[-1]:
-        rule = f"as many classes on the last axis as alpha, which has {prior.shape[-1]}"
+        rule = f"{prior.shape[-1]} classes on the last axis, like `alpha`"
         raise validate.broken("votes", seen.shape, rule, "pass one count per class, 0 for a class without votes.")
     pool_sizes = _pool_sizes(pool_size)
     try:
@@ -255,12 +255,12 @@ def plurality_finite(alpha: ArrayLike, votes: ArrayLike, *, pool_size: ArrayLike
     if np.any(short):
         item = int(np.argmax(short))
         rule = f"at least the number of votes seen, {seen[item].sum()}"
-        fix = "pass the size of the whole pool, votes seen included."
+        fix = "pass the size of the whole pool, including the votes seen."
         raise validate.broken("pool_size", int(pool_sizes[item]), rule, fix)
     compiled.prepare_for(len(seen))
     probs = np.empty(seen.shape)  # (items, K)
     prior = np.broadcast_to(prior, shape).reshape(seen.shape)
-    # Copies: numba would compile all of it again for arrays that cannot be written to.
+    # Copies: numba would compile the kernel again for read-only arrays.
     finite_batch_into(np.array(prior, order="C"), np.array(seen, order="C"), np.array(pool_sizes), probs)
     return probs.reshape(shape)
 

@@ -1,6 +1,6 @@
-"""Takes what is known of a pool before it is computed; says which levels matter and which circle is fine enough.
+"""Bounds for FinExp in large pools: which levels of the winner matter, and how many points the circle needs.
 
-All are bounds, in logarithms, and need no more digits than that. Compiled; input is trusted. Called by `finite`.
+All bounds are in logarithms, and a few digits are enough. Compiled; input is trusted. Called by `finite`.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from quorate.compiled import kernel
 from quorate.types import FloatArray, IntArray
 
 _LOG_ALIAS = -27.0  # log of what other coefficients may add to an answer: 2e-12
-_LARGEST_BETA = 1e9  # beyond, counts are as good as independent, and the choice of the circle no longer depends on it
-_LOG_UNDER = -30.0  # log of the probability, 1e-13, that the winner has fewer votes than the lowest level looked at
+_LARGEST_BETA = 1e9  # beyond, counts are almost independent, and the choice of the circle no longer depends on beta
+_LOG_UNDER = -30.0  # log of the allowed probability, 1e-13, that the winner has fewer votes than the lowest level
 
 
 @kernel
 def capacity_of(level: int, votes: IntArray) -> int:
-    """How many votes the classes can take until the first exceeds `level`."""
+    """How many votes the classes can receive before one exceeds `level`."""
     capacity = 0
     for count in votes:
         capacity += level - count
@@ -26,7 +26,7 @@ def capacity_of(level: int, votes: IntArray) -> int:
 
 @kernel
 def log_rising(x: float, steps: float) -> float:
-    """log Gamma(x + steps) / Gamma(x) within 1e-3, x > 0: for bounds only, but for x up to 1e9."""
+    """log Gamma(x + steps) / Gamma(x) within 1e-3, for 0 < x <= 1e9; for bounds only."""
     if x < 10.0:
         return math.lgamma(x + steps) - math.lgamma(x)
     end = x + steps
@@ -35,13 +35,13 @@ def log_rising(x: float, steps: float) -> float:
 
 @kernel
 def _log_loss(beta: float, remaining: int, shrink: float) -> float:
-    """log of how much less likely R votes are under the radius R / (R + shrink beta) than under the best, shrink 1."""
+    """log of how much less likely R votes are with the radius R / (R + shrink beta) than with the best, shrink = 1."""
     return (remaining + beta) * math.log1p((shrink - 1.0) * beta / (remaining + beta)) - beta * math.log(shrink)
 
 
 @kernel
 def _log_alias(beta: float, remaining: int, shrink: float, size: int) -> float:
-    """log of all coefficients R + t size, t != 0, of prod_j (1 - z)^-beta_j beside that of R; an upper bound."""
+    """log of all coefficients R + t size, t != 0, of prod_j (1 - z)^-beta_j relative to that of R; an upper bound."""
     log_radius = -math.log1p(shrink * beta / remaining)
     above = log_rising(beta + remaining, size) - log_rising(remaining + 1.0, size) + size * log_radius
     largest = above
@@ -50,12 +50,12 @@ def _log_alias(beta: float, remaining: int, shrink: float, size: int) -> float:
         below = log_rising(low + 1.0, size) - size * log_radius
         below -= log_rising(beta + low, size)
         largest = max(above, below)
-    return largest + 1.4  # four times the larger: two sides, and each at least halves from one to the next
+    return largest + 1.4  # times four: there are two sides, and on each the terms at least halve
 
 
 @kernel
 def _smallest_circle(beta: float, remaining: int, shrink: float, most: int) -> int:
-    """The fewest points, up to `most`, whose aliases stay below e^_LOG_ALIAS with this radius; `most` if none are."""
+    """The fewest points, up to `most`, whose aliases stay below e^_LOG_ALIAS at this radius; else `most`."""
     low, high = 8, most
     while low < high:
         middle = (low + high) // 2
@@ -80,17 +80,17 @@ def circle_of(
 ) -> tuple[int, float]:
     """Number of points (odd) and `shrink`, for the radius R / (R + shrink sum(beta)), of the cheapest circle.
 
-    A product of truncated series has no coefficient above that of the whole ones, which gives the bound; above its
-    degree it has none at all. In between, up to the level `last`, the bound of `lowest_level` may show that R + 1
-    points are enough. Weights and log_scale as there. A small radius allows fewer points and costs digits: round-off
-    grows by up to e^log_loss.
+    The coefficients of a product of truncated series are at most those of the full series, which gives the bound, and
+    0 above its degree. In between, up to the level `last`, the bound of `lowest_level` may show that R + 1 points are
+    enough; weights and log_scale as there. A smaller radius allows fewer points but loses digits: round-off grows by up
+    to e^log_loss.
     """
     beta = min(total_beta, _LARGEST_BETA)
     most = 40 * (remaining + 10)
     if others_beta == 0.0:
         most = max(remaining, capacity_of(last, votes) - remaining) + 1
     size, shrink = _smallest_circle(beta, remaining, 1.0, most), 1.0
-    low, high = 0.0, 60.0  # logarithm of the largest shrink that costs no more than log_loss
+    low, high = 0.0, 60.0  # logarithm of the largest shrink that loses at most log_loss
     for _ in range(30):
         middle = 0.5 * (low + high)
         if _log_loss(beta, remaining, math.exp(middle)) <= log_loss:
@@ -128,10 +128,10 @@ def lowest_level(
     stride: int,
     log_scale: float,
 ) -> int:
-    """The first level from lowest..end below which the winner lies with probability at most e^_LOG_UNDER.
+    """The first level in lowest..end such that the winner is below it with probability at most e^_LOG_UNDER.
 
     For any s >= 0, P(max H <= m) <= exp(log_scale - s R) prod_j sum_{x <= m - v_j} w_j(x) e^(s x); log_scale is
-    -log of [z^R] prod_j (sum_x w_j(x) z^x), shifts of all weights included. s by a few steps of Newton's method.
+    -log of [z^R] prod_j (sum_x w_j(x) z^x), including the shifts of all weights. s comes from a few Newton steps.
     """
     while lowest < end and capacity_of(lowest, votes) < remaining:
         lowest += 1
@@ -161,7 +161,7 @@ def _log_coefficient(
 ) -> tuple[float, float]:
     """A bound of log_scale + log [z^degree] prod_j sum_{x <= level - v_j} w_j(x) z^x, and the s = log z that gave it.
 
-    By Newton's method from `tilt` on, at most four steps; none once the bound is below `enough`.
+    At most four Newton steps from `tilt`; stops when the bound is below `enough`.
     """
     best = math.inf
     for _ in range(4):
@@ -174,7 +174,7 @@ def _log_coefficient(
                 second = second * factor + first
                 first = first * factor + total
                 total = total * factor + weights[i * stride + x]
-            if total <= 0.0:  # too small for a float: nothing is known from this s
+            if total <= 0.0:  # underflow: this s gives no bound
                 return best, 0.0
             mean = first * factor / total
             bound += math.log(total)

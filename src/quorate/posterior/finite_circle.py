@@ -1,9 +1,9 @@
-"""Takes a range of levels m; adds to each class the probability that it wins the pool at any of them. For large pools.
+"""Takes a range of levels m; adds to each class the probability that it wins the pool at one of them. For large pools.
 
-Where `finite_levels` multiplies polynomials, this evaluates them at M points of a circle: the coefficient of z^R of a
-product is the mean of its values times z^-R. Coefficients M apart are confused; `finite_bounds.circle_of` chooses M
-so large that those do not matter. One level costs K M / 2 products instead of K R^2 / 4.
-Compiled; input is trusted; contenders come in descending order of votes. Called by `finite`.
+`finite_levels` multiplies polynomials; this module evaluates them at M points of a circle: the coefficient of z^R of a
+product is the mean of its values times z^-R. Coefficients M apart are added up (aliases); `finite_bounds.circle_of`
+chooses M so large that they do not matter. One level costs K M / 2 products instead of K R^2 / 4.
+Compiled; input is trusted; contenders are in descending order of votes. Called by `finite`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from quorate.compiled import kernel
 from quorate.posterior.finite_weights import gauss_into, most_tied, weights_into
 from quorate.types import FloatArray, IntArray
 
-WIDTH = 32  # points worked on together; a row holds their real parts, then their imaginary ones
+WIDTH = 32  # points processed together; a row has their real parts, then their imaginary parts
 _ROW = 2 * WIDTH
-_CUT = 1e-13  # what ties of more classes than the nodes serve may change
-_DEEP = 9  # ties of more classes are bounded less well, and so are all if weights exceed e^_TOO_LARGE
+_CUT = 1e-13  # allowed error from ties of more classes than the nodes cover
+_DEEP = 9  # ties of more classes use a weaker bound, and so do all if weights exceed e^_TOO_LARGE
 _TOO_LARGE = 60.0
-_EXACT_POWER = 64  # levels between two that take z^m from its angle
+_EXACT_POWER = 64  # every so many levels z^m is computed from its angle
 _Index = np.uint64
 
 
@@ -40,7 +40,7 @@ def add_levels_on_circle(
 ) -> None:
     """win[k] += what `finite_levels.add_level` adds, for all levels m in first..last.
 
-    With all series multiplied by z^v_j the same power z^m is the last term of all; the coefficient is then that of
+    Every series is multiplied by z^v_j, so that z^m is the last power in each; the coefficient is then that of
     z^(R + sum v). Series are scaled to at most 1 on the circle.
     """
     num = votes.size
@@ -82,7 +82,7 @@ def add_levels_on_circle(
     for count in range(1, most_ties + 1):
         gauss_into(count, rules[2 * count], rules[2 * count + 1])
     found = np.zeros(num * WIDTH)
-    places = np.empty((2, num), np.int64)  # offsets counted down in a loop would keep it from being vectorised
+    places = np.empty((2, num), np.int64)  # precomputed: counting down in the loop would prevent its vectorisation
     for i in range(num):
         places[0, i], places[1, i] = _BLOCKS + i * _BLOCK, i * WIDTH
     work = np.empty(_BLOCKS + (num + 1) * _BLOCK)
@@ -114,10 +114,10 @@ def _tie_rules(
     scale: float,
     ties: IntArray,
 ) -> int:
-    """Fill ties (levels,) with the number of Gauss nodes that share the ties of each level; returns the largest.
+    """Fill ties (levels,) with the number of Gauss nodes for the ties of each level; returns the largest.
 
-    n nodes are exact for a class tied with up to 2n - 1 others. With 2n others they are off by a part
-    (n!)^4 / ((2n + 1) (2n)!^2). That s = 2n + 1 classes tie has at most the probability
+    n nodes are exact for a class tied with up to 2n - 1 others. With 2n others their relative error is
+    (n!)^4 / ((2n + 1) (2n)!^2). The probability that s = 2n + 1 classes tie is at most
     e_s(w) w_all(R - s m) / w_all(R), e_s the sum of all products of s weights; and at most scale (sum w)^s / s!.
     """
     num, most, deep = votes.size, 1, _DEEP
@@ -159,8 +159,8 @@ def _tie_rules(
 
 
 # Rows of `work`: the step z, the power z^m, the phase z^-(R + sum v) times each point's share, the product of the
-# factors of all classes after one, the factor of all classes that cannot win. Then a block for each class: the product
-# of the factors before it, its series A_j, its factor A_j + u T_j. One block more holds the product of all.
+# factors of all later classes, the factor of all classes that cannot win. Then a block for each class: the product of
+# the factors before it, its series A_j, its factor A_j + u T_j. The last block has the product of all factors.
 _POINT, _POWER, _PHASE, _AFTER, _OTHERS, _BLOCKS = 0, _ROW, 2 * _ROW, 3 * _ROW, 4 * _ROW, 5 * _ROW
 _SERIES, _FACTOR, _BLOCK = _ROW, 2 * _ROW, 3 * _ROW
 
@@ -207,7 +207,7 @@ def _start_block(
 
 @kernel
 def _set_power(level: int, begin: int, half: int, size: int, work: FloatArray) -> None:
-    """z^level at the points from `begin` on, from exact angles: multiplying on would lose a digit every ten levels."""
+    """z^level at the points from `begin` on, from exact angles: repeated products lose a digit every ten levels."""
     unit = 2.0 * math.pi / size
     for c in range(WIDTH):
         angle = unit * (level * min(begin + c, half - 1) % size)
@@ -278,7 +278,7 @@ def _add_products(
             found[mine + c] += own * (
                 work[before + c] * work[after + c] - work[before + wide + c] * work[after + wide + c]
             )
-        for c in range(wide):  # a loop of its own: together they would not be vectorised
+        for c in range(wide):  # a separate loop: a joint one would not be vectorised
             step, turn = work[after + c], work[after + wide + c]
             real, imag = work[factor + c], work[factor + wide + c]
             work[after + c] = real * step - imag * turn

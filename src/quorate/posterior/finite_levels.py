@@ -1,7 +1,7 @@
-"""Takes a level m, a candidate for the winning count; adds to each class the probability that it wins the pool with m.
+"""Takes a level m, a possible winning count; adds to each class the probability that it wins the pool with m votes.
 
-`finite_pairs` serves the levels that at most two classes can reach together, `add_level` any other.
-Compiled; input is trusted; contenders come in descending order of votes. Called by `finite`.
+`finite_pairs` handles levels that at most two classes can reach together, `add_level` all others.
+Compiled; input is trusted; contenders are in descending order of votes. Called by `finite`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from quorate.compiled import kernel, kernel_or
 from quorate.posterior.finite_weights import SHIFT, UNSHIFTED_REMAINING
 from quorate.types import FloatArray, IntArray
 
-# Polynomials lie in one flat array and are named by the offset of their constant term: a view of an array costs
-# numba more than a short polynomial. Unsigned indices spare the test for negative ones, so that loops vectorise.
-PAD = 4  # zeros before and after a polynomial, so that `_convolve` may take four terms at a time
+# All polynomials are in one flat array, each identified by the offset of its constant term: in numba, creating a view
+# takes longer than a short polynomial. Unsigned indices avoid the check for negative ones, so that loops vectorise.
+PAD = 4  # zeros before and after a polynomial, so that `_convolve` can process four terms at a time
 _LARGE = 2.0**SHIFT
 _SMALL = 2.0**-SHIFT
 _Index = np.uint64
@@ -31,7 +31,7 @@ def _term(weights: FloatArray, row: int, x: int, needed: int, node: float) -> fl
 
 @kernel
 def _clear_around(work: FloatArray, polynomial: int, low: int, high: int) -> None:
-    """Zeros before degree `low` and after degree `high`, as many as four terms at a time may touch."""
+    """Write zeros before degree `low` and after degree `high`, as many as loops over four terms may read."""
     for d in range(1, 4):
         work[_Index(polynomial + low - d)] = 0.0
         work[_Index(polynomial + high + d)] = 0.0
@@ -50,7 +50,7 @@ def _plain_convolve(
     first: int,
     last: int,
 ) -> None:
-    """`_convolve`, the loops over degrees by NumPy."""
+    """`_convolve` with NumPy for the loops over degrees."""
     work[target + first - 3 : target + first] = 0.0
     work[target + first : target + last + 4] = 0.0
     for x in range(max(0, (first - high) // 4 * 4), min(needed, last) + 1, 4):
@@ -80,7 +80,7 @@ def _convolve(
     first: int,
     last: int,
 ) -> None:
-    """target = source * (A + u T) at degrees first..last; source lives on low..high."""
+    """target = source * (A + u T) at degrees first..last; source has degrees low..high."""
     _clear_around(work, target, first, last)
     begin = max(0, (first - high) // 4 * 4)
     for x in range(begin, min(needed, last) + 1, 4):
@@ -108,7 +108,7 @@ def _convolve(
 
 @kernel
 def _inner(work: FloatArray, left: int, right: int, degree: int, first: int, last: int) -> float:
-    """[z^degree] left(z) right(z), from the terms first..last of left; four sums, as one would wait for itself."""
+    """[z^degree] left(z) right(z), from the terms first..last of left; four partial sums, which run in parallel."""
     sum0, sum1, sum2, sum3 = 0.0, 0.0, 0.0, 0.0
     d = first
     while d + 3 <= last:
@@ -126,7 +126,7 @@ def _inner(work: FloatArray, left: int, right: int, degree: int, first: int, las
 
 @kernel
 def _rescale(work: FloatArray, polynomial: int, low: int, high: int) -> int:
-    """Divide by 2^SHIFT if any term exceeds it; returns the exponent taken out."""
+    """Divide by 2^SHIFT if any term exceeds it; returns the exponent removed."""
     largest = 0.0
     for d in range(polynomial + low, polynomial + high + 1):
         largest = max(largest, work[d])
@@ -157,10 +157,10 @@ def add_level(
 ) -> None:
     """win[k] += int_0^1 [z^R] T_k(z) prod_{j != k} (A_j(z) + u T_j(z)) du / [z^R] prod_j (1 - z)^-beta_j.
 
-    Weights of class i start at i * stride, stride = R + 1 + PAD; at `others` those of all classes that cannot win,
-    together: 1, 0, 0, ... if there are none. Workspace: work of (C + 2) (R + 1 + 2 PAD), bounds (3, C).
-    Products over the classes before k are kept for every k, those over the classes after k are met on the
-    way back; each only at the degrees that can still count.
+    Weights of class i start at i * stride, stride = R + 1 + PAD; at `others` are the joint weights of all classes that
+    cannot win: 1, 0, 0, ... if there are none. Workspace: work of (C + 2) (R + 1 + 2 PAD), bounds (3, C).
+    Products over the classes before k are stored for every k, those over the classes after k are built in a backward
+    pass; each only at the degrees that can still contribute.
     """
     num, stride, pitch = votes.size, remaining + 1 + PAD, remaining + 1 + 2 * PAD
     large = remaining > UNSHIFTED_REMAINING

@@ -1,8 +1,8 @@
-"""Takes the levels m that at most two classes can reach together; takes from each class what it loses there to a rival.
+"""For levels m that at most two classes can reach together: subtracts from each class what it loses there to a rival.
 
-`add_pair_levels` sums level by level, for small pools. `add_pairs` goes one vote at a time: what each class of a pair
-loses to the other among t votes follows from t - 1, so that all levels cost O(R). Compiled; input is trusted;
-contenders come in descending order of votes. Called by `finite`.
+`add_pair_levels` sums level by level, for small pools. `add_pairs` adds one vote at a time: what a class loses to the
+other of its pair among t votes follows from t - 1, so that all levels cost O(R). Compiled; input is trusted;
+contenders are in descending order of votes. Called by `finite`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from quorate.types import FloatArray, IntArray
 
 @kernel
 def sums_around(i: int, beta: FloatArray, others_beta: float, work: FloatArray) -> float:
-    """The sums of beta over j, j + 1, ... to work[j] for j > i; returns that over the others and all before i."""
+    """Write sums of beta over j, j + 1, ... to work[j] for j > i; returns the sum over the others and all before i."""
     work[beta.size] = 0.0
     for j in range(beta.size - 1, i, -1):
         work[j] = work[j + 1] + beta[j]
@@ -46,15 +46,15 @@ def add_pair_levels(
 ) -> None:
     """For levels m in first..last: win[k] -= sum_m sum_{j != k} P(H_k = m, H_j > m) + P(H_k = m, H_j = m) / 2.
 
-    With P(H_k = m) added elsewhere this is P(k wins at m): no third class can be there. `reached` (C,) is
-    P(class k reaches `first`); pairs without probability are passed over. Workspace: work of C + R + 2.
+    With P(H_k = m), which the caller adds, this is P(k wins at m): no third class can reach m. `reached` (C,) is
+    P(class k reaches `first`); pairs of negligible probability are skipped. Workspace: work of C + R + 2.
     """
     num, stride = beta.size, remaining + 1 + PAD
     rest = num + 1  # work: sums of beta over the classes after j, then the weights of all classes but i and j
     for i in range(num):
         before = sums_around(i, beta, others_beta, work)
         for j in range(i + 1, num):
-            rest_beta = before + work[j + 1]  # sums of what is there; a difference would lose 1e-6 beside 1e6
+            rest_beta = before + work[j + 1]  # summed, because a difference would lose 1e-6 next to 1e6
             before += beta[j]
             most_left = remaining - (2 * first - votes[i] - votes[j])
             if most_left < 0:
@@ -108,7 +108,7 @@ def add_pairs(
     for i in range(num):
         before = sums_around(i, beta, others_beta, work)
         for j in range(i + 1, num):
-            rest_beta = before + work[j + 1]  # sums of what is there; a difference would lose 1e-6 beside 1e6
+            rest_beta = before + work[j + 1]  # summed, because a difference would lose 1e-6 next to 1e6
             before += beta[j]
             needed_i, needed_j = first - votes[i], first - votes[j]
             most_left = remaining - needed_i - needed_j

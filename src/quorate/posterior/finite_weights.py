@@ -1,5 +1,5 @@
-"""Takes concentrations; gives the pieces `finite` is made of: the weights of a class's unseen votes, the number of
-classes that can tie, and the Gauss-Legendre nodes that share ties. Compiled; input is trusted.
+"""Parts of `finite`: the weights of a class's unseen votes, the number of classes that can tie, and the Gauss-Legendre
+nodes for ties. Takes concentrations and votes. Compiled; input is trusted.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import numpy as np
 from quorate.compiled import kernel
 from quorate.types import FloatArray, IntArray
 
-NEGLIGIBLE = 1e-17  # probability below which a level of the maximum, or a tie of many classes, is left out
+NEGLIGIBLE = 1e-17  # probability below which a level of the maximum, or a tie of many classes, is skipped
 SHIFT = 250  # weights above 2^SHIFT are scaled down by that power of two, which is exact
 _LARGE = 2.0**SHIFT
 _SMALL = 2.0**-SHIFT
-_VANISHED = 1e-290  # below: set to 0, so that no arithmetic on denormal numbers slows the loops
-UNSHIFTED_REMAINING = 160  # with at most this many votes to come no product of weights exceeds e^160 < 2^SHIFT
+_VANISHED = 1e-290  # smaller weights are set to 0, because arithmetic on denormal numbers is slow
+UNSHIFTED_REMAINING = 160  # with at most this many unseen votes no product of weights exceeds e^160 < 2^SHIFT
 
 _TABLED = 48
 
@@ -37,7 +37,7 @@ def weights_into(concentration: float, steps: FloatArray, out: FloatArray, start
     """out[start + x] = Gamma(c + x) / (Gamma(c) x!) tilt^x / 2^shift for x = 0..last; returns shift.
 
     steps[x] = tilt / (x + 1), the same for all classes: one multiplication a weight, no special function.
-    Any tilt gives the same answer, as all unseen votes together are always R of them.
+    Every tilt gives the same answer, because the number of unseen votes is always R.
     """
     value, shift = 1.0, 0
     out[start] = 1.0
@@ -78,7 +78,7 @@ def gauss_into(count: int, nodes: FloatArray, shares: FloatArray) -> None:
     for i in range((count + 1) // 2):
         x = math.cos(math.pi * (i + 0.75) / (count + 0.5))
         slope = 1.0
-        for _ in range(6):  # Newton from this start is at round-off after 4 steps for every count
+        for _ in range(6):  # Newton from this start reaches round-off after 4 steps for every count
             here, before = x, 1.0
             for degree in range(2, count + 1):
                 here, before = ((2 * degree - 1) * x * here - (degree - 1) * before) / degree, here
@@ -91,11 +91,11 @@ def gauss_into(count: int, nodes: FloatArray, shares: FloatArray) -> None:
 
 @kernel
 def tie_nodes_into(level: int, tied: int, expected: float, nodes: FloatArray, shares: FloatArray) -> int:
-    """Nodes and shares that share a tie of up to `tied` classes at `level` exactly; returns how many.
+    """Gauss nodes and weights that are exact for a tie of up to `tied` classes at `level`; returns how many.
 
     n Gauss nodes integrate ties of up to 2n classes. Counts of a pool are negatively associated, hence
     P(2n+1 classes reach the level) <= expected^(2n+1) / (2n+1)! with `expected` = sum_j P(class j reaches it):
-    larger ties without probability are not paid for. At level 1 as many classes tie as there are votes.
+    larger ties of negligible probability get no nodes. At level 1 as many classes tie as there are votes.
     """
     if level == 1:
         nodes[0], shares[0] = 1.0, 1.0 / tied

@@ -1,7 +1,7 @@
-"""Gamma variables in t = log x, as compiled kernels: density, distribution function, and where the mass lies.
+"""Gamma variables in t = log x, as compiled kernels: density, distribution function, and bounds of the tails.
 
 Takes shapes and points; called by `infinite_kernel`. A point is given by its offset from the shape's own scale,
-s = t - log(shape), so that large shapes lose nothing to cancellation:
+s = t - log(shape), which avoids cancellation for large shapes:
 
     density in t: g(t) = exp(log_peak(shape) - shape * exp_excess(s)),   exp_excess(s) = e^s - 1 - s
 """
@@ -15,7 +15,7 @@ import numpy as np
 from quorate.compiled import kernel
 from quorate.densities import log_gamma
 
-NUM_NODES = 16  # Gauss-Legendre nodes of a panel: a power of two suits the vector units; 3 panels reach 1e-11
+NUM_NODES = 16  # Gauss-Legendre nodes of a panel: a power of two, for vector instructions; 3 panels reach 1e-11
 
 _points, _weights = np.polynomial.legendre.leggauss(NUM_NODES)
 NODES = _points / 2  # (n,) on (-1/2, 1/2), symmetric
@@ -37,7 +37,7 @@ def exp_excess(s: float) -> float:
 
 @kernel
 def upper_offset(excess: float) -> float:
-    """s > 0 with exp_excess(s) barely above `excess`: P(Gamma(b) > b e^s) <= exp(-b * excess), by Chernoff.
+    """s > 0 with exp_excess(s) just above `excess`: P(Gamma(b) > b e^s) <= exp(-b * excess), by Chernoff.
 
     Newton from above on a convex function stays above the root, so stopping early is safe.
     """
@@ -50,7 +50,7 @@ def upper_offset(excess: float) -> float:
 
 @kernel
 def lower_offset(excess: float) -> float:
-    """s < 0 with exp_excess(s) barely above `excess`: P(Gamma(b) < b e^s) <= exp(-b * excess), by Chernoff."""
+    """s < 0 with exp_excess(s) just above `excess`: P(Gamma(b) < b e^s) <= exp(-b * excess), by Chernoff."""
     s = -min(excess + 1.0, excess + math.sqrt(2.0 * excess))
     for _ in range(4):
         s -= (exp_excess(s) - excess) / math.expm1(s)
@@ -71,7 +71,7 @@ def log_peak(shape: float) -> float:
 def lower_probability(shape: float, s: float, peak: float, density: float, log_tail: float) -> float:
     """P(Gamma(shape) <= shape e^s), given peak = log_peak(shape) and the density exp(peak - shape * exp_excess(s)).
 
-    Tails of probability e^-log_tail may be left out.
+    Tails of probability e^-log_tail may be neglected.
     """
     x = shape * math.exp(s)
     probability: float
@@ -117,7 +117,7 @@ def _upper_fraction(shape: float, x: float) -> float:
 
 @kernel
 def _lower_by_panels(shape: float, s: float, peak: float, log_tail: float) -> float:
-    """Integral of the density up to s: some hundred nodes, where a series would need thousands of terms."""
+    """Integral of the density up to s: about a hundred nodes, where a series would need thousands of terms."""
     start = lower_offset(log_tail / shape)
     if s <= start:
         return 0.0

@@ -1,7 +1,7 @@
 r"""InfExp: who has the largest share of an infinite pool. Takes alpha and the votes seen; returns P(k = argmax pi).
 
-Exact up to rounding: one integral per item instead of Monte Carlo. Called by `decision` and `session`, and, as
-the kernels `infinite_into` and `infinite_batch_into`, by whole-stream simulations.
+Exact up to rounding: one integral per item instead of Monte Carlo. `plurality_infinite` is for users; the kernels
+`infinite_into` and `infinite_batch_into` are called by `decision` and by compiled streams.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ def plurality_infinite(alpha: ArrayLike, votes: ArrayLike) -> FloatArray:
 
     alpha (..., K) positive, votes (..., K) counts, broadcast together -> (..., K), each row sums to 1.
 
-    Within 1e-9 of the integral (1e-11 as a rule) for beta from 1e-6 to 1e6, mixed or not. The cost grows linearly
-    with the number of classes within reach of the largest beta. It is about five times higher where several betas of
-    some hundred or more lie close together, and does not grow with beta beyond that.
+    Within 1e-9 of the integral (usually 1e-11) for beta from 1e-6 to 1e6, also mixed. The cost grows linearly with the
+    number of classes whose beta is near the largest. It is about five times higher if several betas of a hundred or
+    more are close together, and does not grow with beta beyond that.
 
     >>> plurality_infinite([2.0, 1.0, 1.0], [0, 0, 0]).round(4)
     array([0.6111, 0.1944, 0.1944])

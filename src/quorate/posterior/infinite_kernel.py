@@ -28,16 +28,16 @@ from quorate.posterior.gamma_cdf import (
 from quorate.types import FloatArray, IntArray
 
 LOG_TAIL = 28.0  # e^-28 = 7e-13 is left outside the panels at each end
-LOG_DROP = 34.0  # a class whose chance to reach the first panel is below e^-34 cannot win
-LEFT_END = -28.0  # below t = -28, G = x^b / Gamma(b + 1) to 7e-13, and the rest of the integral is closed form
-CLOSURE = 1e-11  # the sum over classes must be 1 to this, or the panels are doubled
+LOG_DROP = 34.0  # a class that reaches the first panel with probability below e^-34 is dropped
+LEFT_END = -28.0  # below t = -28, G = x^b / Gamma(b + 1) to 7e-13, and the rest of the integral has a closed form
+CLOSURE = 1e-11  # if the sum over classes differs from 1 by more, the number of panels is doubled
 MAX_ATTEMPTS = 5
 SHAPE, SHIFT, PEAK, START, DENSITY = 0, 1, 2, 3, 4  # rows of the array `classes`
-SMALLEST = 1e-290  # smaller shapes overflow the offset t - log(shape), and cannot win beside larger ones
+SMALLEST = 1e-290  # smaller shapes overflow the offset t - log(shape), and cannot win against larger ones
 
 
 HALF = NUM_NODES // 2
-# The nodes of a panel in mirrored order, first those left of its middle, then their mirror images.
+# The nodes of a panel in mirrored order: first those left of its middle, then their mirror images.
 MIRRORED = np.concatenate([NODES[:HALF], -NODES[:HALF]])
 MIRRORED_WEIGHTS = np.concatenate([WEIGHTS[:HALF], WEIGHTS[:HALF]])
 
@@ -46,7 +46,7 @@ def _running_integrals() -> tuple[FloatArray, FloatArray]:
     """(n/2, n/2) twice: see `_accumulate`.
 
     With R[q, i] the integral of the Lagrange polynomial of node q from -1/2 to node i, and q', i' the mirror images,
-    R[q, i] - WEIGHTS[q] / 2 changes sign under (q, i) -> (q', i'): half of the matrix says it all.
+    R[q, i] - WEIGHTS[q] / 2 changes sign under (q, i) -> (q', i'): half of the matrix determines the rest.
     """
     legendre = np.polynomial.legendre.legvander(2 * NODES, NUM_NODES)  # (n, n + 1)
     degree = np.arange(1, NUM_NODES)
@@ -65,8 +65,8 @@ EVEN, ODD = _running_integrals()
 def infinite_into(beta: FloatArray, out: FloatArray) -> None:
     """Fill out (K,) with P(k = argmax pi), pi ~ Dirichlet(beta); beta (K,) positive and finite.
 
-    Points are offsets from log(max beta). Where x stays below some hundred ("direct") densities are products of
-    powers; beyond, they are formed relative to their peaks, which keeps 1e6 as accurate as 1.
+    Points are offsets from log(max beta). If x stays below a few hundred ("direct"), densities are products of powers;
+    otherwise they are computed relative to their peaks, so that beta = 1e6 is as accurate as 1.
     """
     num_classes = beta.size
     top = 0.0
@@ -83,7 +83,7 @@ def infinite_into(beta: FloatArray, out: FloatArray) -> None:
     active = np.empty(num_classes, np.int64)
     _describe(beta, top, classes)
     end = upper_offset(min((LOG_TAIL + math.log(num_classes)) / top, 1e300))
-    # Factorised densities carry rounding errors of x * 1e-16 each, so many classes need the other form sooner.
+    # Factorised densities have rounding errors of x * 1e-16 each, so many classes need the other form earlier.
     direct = top * math.exp(end) < (400.0 if num_classes <= 64 else 100.0)
     start = _first_offset(classes, top, direct)
     size = _keep_contenders(classes, start, active)
@@ -120,10 +120,11 @@ def _describe(beta: FloatArray, top: float, classes: FloatArray) -> None:
 
 @kernel
 def _first_offset(classes: FloatArray, top: float, direct: bool) -> float:
-    """The offset below which the largest x lies with probability at most e^-LOG_TAIL, or is a matter of powers.
+    """The offset where integration starts: the largest x is below it with probability at most e^-LOG_TAIL, or the
+    integral below it has a closed form.
 
     The largest of three bounds: the lower tail of the largest shape; prod G_j <= x^S / prod Gamma(b_j + 1);
-    and the product of all Chernoff bounds, approached by Newton from below (convex, hence never overshot).
+    and the product of all Chernoff bounds, by Newton steps from below (convex, hence no overshoot).
     """
     shapes, shifts, peaks = classes[SHAPE], classes[SHIFT], classes[PEAK]
     log_top = math.log(top)
@@ -152,7 +153,7 @@ def _first_offset(classes: FloatArray, top: float, direct: bool) -> float:
 
 @kernel
 def _keep_contenders(classes: FloatArray, start: float, active: IntArray) -> int:
-    """Move the classes that can win to the front, with G_j and g_j at start; return how many; active says which."""
+    """Move the classes that can win to the front, with G_j and g_j at start; `active` lists them; returns how many."""
     size = 0
     for j in range(active.size):
         shape, shift, peak = classes[SHAPE, j], classes[SHIFT, j], classes[PEAK, j]
@@ -175,10 +176,10 @@ def _keep_contenders(classes: FloatArray, start: float, active: IntArray) -> int
 def _integrate(
     classes: FloatArray, top: float, start: float, end: float, panels: int, direct: bool, probs: FloatArray
 ) -> float:
-    """Fill probs (size,); return how far their sum, or any G_j at the end, is from the 1 it should be.
+    """Fill probs (size,); return how far their sum, or any G_j at the end, is from 1.
 
     Each pass of the panel loop evaluates g_j (densities) and G_j (cdfs) at the nodes, then multiplies the G_j
-    before and after k to have every leave-one-out product without a division.
+    before and after k, which gives every leave-one-out product without a division.
     """
     size = probs.size
     shapes, shifts, peaks = classes[SHAPE], classes[SHIFT], classes[PEAK]
@@ -188,7 +189,7 @@ def _integrate(
     rows = np.empty((2, NUM_NODES))
     damping, after = rows[0], rows[1]
     edges = classes[START].copy()  # G_j where the panel begins
-    amplitudes = np.empty(size)  # of g_j in the present panel, but for factors and damping
+    amplitudes = np.empty(size)  # of g_j in the current panel, without factors and damping
     growth = np.empty(size)
     for j in range(size):
         for i in range(NUM_NODES):
@@ -243,8 +244,8 @@ def _factorise(shape: float, width: float, factors: FloatArray) -> None:
 def _accumulate(edge: float, density: FloatArray, cdf: FloatArray) -> float:
     """Fill cdf (n,) with G at the nodes from G = edge where the panel begins; return G where it ends.
 
-    The density's even part about the middle of the panel has an odd running integral there, and the odd part an
-    even one: two matrices of a quarter of the size. Their eight rows are written out to be summed in registers.
+    The even part of the density about the middle of the panel has an odd running integral, and the odd part an even
+    one: two matrices of a quarter of the size. Their eight rows are written out, so that sums stay in registers.
     """
     d0, d1, d2, d3 = density[0], density[1], density[2], density[3]
     d4, d5, d6, d7 = density[4], density[5], density[6], density[7]

@@ -1,6 +1,6 @@
-"""Takes the votes seen; says whether the votes still out can change the pool's verdict, and what that verdict is.
+"""Takes the votes seen; returns whether the missing votes can change the pool's verdict, and that verdict.
 
-All trust their input; the first two are compiled. Called by `finite`, by the session and by the compiled stream.
+Input is trusted; the first two are compiled. Called by `finite`, by the session and by the compiled stream.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from quorate.types import FloatArray, IntArray
 
 @kernel
 def is_settled(votes: IntArray, pool_size: int) -> bool:
-    """Can no order of the remaining votes move the plurality? votes (K,) counts out of `pool_size`.
+    """True if the remaining votes cannot change the plurality. votes (K,) counts out of `pool_size`.
 
-    second + remaining < top, or remaining == 0. A lead that the runner-up could still equal is not settled:
-    the tie would share the verdict.
+    second + remaining < top, or remaining == 0. A lead that the runner-up can still equal is not settled, because a tie
+    shares the verdict.
 
     >>> import numpy as np
     >>> is_settled(np.array([4, 1, 0]), 7), is_settled(np.array([4, 1, 0]), 8)
@@ -53,9 +53,7 @@ def plurality_share_into(votes: IntArray, out: FloatArray) -> None:
 
 
 def plurality_shares(counts: IntArray) -> FloatArray:
-    """The verdict of many pools, counts (..., K) -> (..., K): 1 for the winner, 1/t each for t classes tied at the top.
-
-    `plurality_share_into` for many.
+    """`plurality_share_into` for many pools: counts (..., K) -> (..., K).
 
     >>> plurality_shares(np.array([[2, 0, 2], [0, 3, 1]]))
     array([[0.5, 0. , 0.5],

@@ -1,6 +1,6 @@
 """Parameters and a prediction give alpha, the Dirichlet concentration of the voters' beliefs before any vote.
 
-Called by the session (one item), by `learning` and `streams` (the kernel), and by whoever wants the maths alone.
+`concentration` is public; the kernel `concentration_into` is called by `decision`, `learning` and `streams`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def concentration(params: PriorParams, prediction: ArrayLike) -> FloatArray:
 
     prediction (..., K) for one classifier, (..., M, K) when `params.tau` is (M, K) -> alpha (..., K).
     `theta` is how many votes the classifier is worth, `phi` the doubt left on every class,
-    `tau[k]` how much to trust the classifier when it speaks of class k.
+    `tau[k]` how much to trust what the classifier says about class k.
 
     >>> params = PriorParams(theta=4.0, phi=0.5, tau=np.array([1.0, 1.0, 2.0]))
     >>> concentration(params, [0.7, 0.2, 0.1]).round(3)
@@ -32,7 +32,7 @@ def concentration(params: PriorParams, prediction: ArrayLike) -> FloatArray:
     probs = validate.probabilities(prediction)
     expected = params.tau.shape
     if probs.shape[-len(expected) :] != expected:
-        rule = f"shape (..., {', '.join(map(str, expected))}), as tau has, not {probs.shape}"
+        rule = f"shape (..., {', '.join(map(str, expected))}), like tau, not {probs.shape}"
         fix = f"pass one probability per class{' and classifier' if len(expected) == 2 else ''}."
         raise validate.broken("prediction", probs.tolist(), rule, fix, error=InvalidPrediction)
     batch = probs.shape[: -len(expected)]

@@ -1,7 +1,6 @@
-"""What is believed of the parameters before any vote: Gamma(shape, rate) on theta, phi and tau, a Normal or Student's
-distribution on the bias.
+"""The prior of the parameters: Gamma(shape, rate) on theta, phi and tau; Normal or Student's t on the bias.
 
-Takes a name or an object; gives its log density and its mode, where learning starts. Called by `learning`.
+Takes a name or an object; returns its log density and its mode, where learning starts. Called by `learning`.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ from quorate.types import FloatArray, PriorParams
 class Hyperprior:
     """theta, phi ~ Gamma(shape, rate); tau ~ Gamma(shape, rate * M) for M classifiers; bias_k ~ N(0, bias_sd^2).
 
-    With `bias_df` above 0 the scatter of the bias is learned too: bias_k ~ N(0, s^2) for every class, s^2 unknown but
-    as if `bias_df` classes had shown bias_sd^2. So the bias (K,) has Student's distribution with `bias_df` degrees of
-    freedom and scale `bias_sd`. A classifier without bias between classes then gets almost none.
+    With `bias_df` above 0 the variance of the bias is learned too: bias_k ~ N(0, s^2) for every class, with s^2 unknown
+    and `bias_sd`^2 worth `bias_df` classes of evidence. So the bias (K,) has Student's distribution with `bias_df`
+    degrees of freedom and scale `bias_sd`. A classifier without bias between classes then gets almost none.
 
-    `shape` must be above 1: at or below it the density has no interior mode, and the most probable parameters may
-    be zeros. With M classifiers the rate of tau is M times larger, so that their logits together weigh as one.
+    `shape` must be above 1: otherwise the density has no interior mode, and the most probable parameters may be zeros.
+    With M classifiers the rate of tau is M times larger, so that their summed logits have the weight of one.
 
     >>> Hyperprior(shape=3.0, rate=2.0).mode(3, 1, with_bias=False).theta
     1.0
@@ -37,11 +36,11 @@ class Hyperprior:
     bias_df: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse what has no mode."""
+        """Refuse values without a mode."""
         for name in ("shape", "rate", "bias_sd", "bias_df"):
             object.__setattr__(self, name, validate.bounded(getattr(self, name), where=name, least=0.0))
         if not self.shape > 1:
-            rule = "a number above 1, as others have no interior mode to start from"
+            rule = "a number above 1, so that there is an interior mode to start from"
             raise validate.broken("shape", self.shape, rule, "raise it, e.g. to 1.1 or 3.")
         for name in ("rate", "bias_sd"):
             if not getattr(self, name) > 0:
@@ -49,7 +48,7 @@ class Hyperprior:
 
     @property
     def numbers(self) -> tuple[float, float, float, float]:
-        """All four, as the kernels of learning take them."""
+        """All four numbers, for the kernels of learning."""
         return self.shape, self.rate, self.bias_sd, self.bias_df
 
     def mode(self, num_classes: int, num_classifiers: int = 1, *, with_bias: bool = False) -> PriorParams:
@@ -91,12 +90,12 @@ class Hyperprior:
 HYPERPRIORS: dict[str, Hyperprior] = {
     "default": Hyperprior(shape=3.0, rate=2.0),
     "paper": Hyperprior(shape=1.1, rate=1.0),  # the paper's for FinExp; its InfExp prior is our default
-    "adaptive": Hyperprior(shape=3.0, rate=2.0, bias_df=3.0),  # the default, but the scatter of the bias is learned
+    "adaptive": Hyperprior(shape=3.0, rate=2.0, bias_df=3.0),  # the default, with a learned variance of the bias
 }
 
 
 def hyperprior(name: str | Hyperprior) -> Hyperprior:
-    """The hyperprior of that name; an object passes through.
+    """The hyperprior of that name; a `Hyperprior` is returned unchanged.
 
     >>> hyperprior("default")
     Hyperprior(shape=3.0, rate=2.0, bias_sd=1.0, bias_df=0.0)

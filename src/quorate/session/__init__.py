@@ -1,4 +1,4 @@
-"""The online session: events are journalled, then applied; the state is a fold over them."""
+"""The online session: events are written to the journal, then applied; the state is a fold over the events."""
 
 from quorate.session.journal import Journal, MemoryJournal
 from quorate.session.jsonl import JsonlJournal

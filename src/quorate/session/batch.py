@@ -1,7 +1,7 @@
-"""Many items at once, without a session: predictions, votes and parameters -> the answer, and ask or stop, for each.
+"""Decides many items at once, without a session: predictions, votes and parameters -> the answer, and ask or stop.
 
-Plain arrays in and out. A row is what a session with these parameters would decide of that item; a tie goes to the
-first class. Called by `quorate score` (here and on Dask workers), `calibrate`, `decide` and the estimator.
+Plain arrays in and out. Each row equals the decision of a session with these parameters; ties go to the first class.
+Called by `quorate score` (locally and on Dask workers), `calibrate`, `decide` and the estimator.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from quorate.types import FloatArray, IntArray, PriorParams, Reason
 
 
 class BatchDecisions(NamedTuple):
-    """Of n items: who wins (n, K), the answer (n,), and why it asks or stops (n,), a code of `decision.belief`."""
+    """Decisions on n items: who wins (n, K), the answer (n,), and a code of `decision.belief` for ask or stop (n,)."""
 
     probs: FloatArray
     labels: IntArray
@@ -32,7 +32,7 @@ class BatchDecisions(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Decider:
-    """Everything but the items, as the kernels take it: the rule, the two beliefs and the limits. Can be pickled."""
+    """The rule, the two beliefs and the limits in the form the kernels need. Can be pickled."""
 
     rule: Rule
     stops_when_settled: bool
@@ -43,15 +43,15 @@ class Decider:
     pool_size: int
     min_votes: int
     max_votes: int
-    error_costs: FloatArray  # (K, K); (0, 0): every error is one error
+    error_costs: FloatArray  # (K, K); (0, 0): all errors cost the same
 
     def reasons(self, codes: IntArray) -> NDArray[np.str_]:
-        """Codes in words."""
+        """The reasons of codes."""
         return reasons_of(codes, self.stop_reason)
 
     def decide(self, predictions: FloatArray, votes: IntArray) -> BatchDecisions:
         """predictions (n, M, K), floored; votes (n, K) -> who wins each pool, the answer, ask or stop."""
-        # Copies: kernels are compiled anew for arrays that cannot be written to, as those are that come over a wire.
+        # Copies: numba compiles again for read-only arrays, such as those received from another process.
         probs_in, counts = np.array(predictions, order="C"), np.array(votes, order="C")
         out = _empty(len(probs_in), probs_in.shape[-1])
         compiled.prepare_for(len(probs_in))
@@ -82,7 +82,7 @@ def decider(
     max_votes: int | None = None,
     error_costs: FloatArray | None = None,
 ) -> Decider | None:
-    """The decider of one of our own methods; None for a user's own policy, which has no compiled rule."""
+    """The decider of a built-in method; None for a user's own policy, which has no compiled rule."""
     rule = rule_of(require_anonymous(method).policy)
     if rule is None:
         return None
@@ -114,9 +114,9 @@ def decide_items(
     pool_size: int,
     quota: int | None = None,
 ) -> tuple[BatchDecisions, NDArray[np.str_]]:
-    """Decisions and reasons of n items, whatever the policy: predictions (n, M, K), floored; votes (n, K) counts.
+    """Decisions and reasons for n items, with any policy: predictions (n, M, K), floored; votes (n, K) counts.
 
-    `quota`: how many votes the policy allows an item, None for no limit.
+    `quota`: the maximum number of votes of an item, None for no limit.
 
     >>> import quorate
     >>> params, predictions = PriorParams(4, 0.5, [1, 1]), np.array([[[0.99, 0.01]], [[0.6, 0.4]]])
@@ -129,14 +129,14 @@ def decide_items(
     if ours is not None:
         found = ours.decide(predictions, votes)
     else:
-        found = _one_by_one(method, params, predictions, votes, pool_size, quota)
+        found = _by_own_policy(method, params, predictions, votes, pool_size, quota)
     return found, reasons_of(found.codes, stop_reason(method))
 
 
-def _one_by_one(
+def _by_own_policy(
     method: Method, params: PriorParams, predictions: FloatArray, votes: IntArray, pool_size: int, quota: int | None
 ) -> BatchDecisions:
-    """For a user's own policy."""
+    """The same for a user's own policy, item by item."""
     out = _empty(len(predictions), params.num_classes)
     prior, state = prior_of(params, 0), method.policy.init(params.num_classes)
     event = {"pool_size": pool_size, "quota": quota, "tie_draw": 0.0, "min_votes": 0, "max_votes": None}

@@ -1,6 +1,7 @@
-"""Item, parameters, method -> ask or stop, the answer if we stopped here, and how many experts to ask at once.
+"""Item, parameters, method -> ask or stop, the answer if asking stopped now, and how many experts to ask at once.
 
-Pure: no clock, no random draw."""
+Pure: no clock, no random draws.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +28,12 @@ from quorate.prior.concentration import concentration_into
 from quorate.session.items import ItemState, Prior
 from quorate.types import ConfidenceKind, FloatArray, IntArray, PriorParams, Reason
 
-NO_COSTS = np.zeros((0, 0))  # every error is one error
+NO_COSTS = np.zeros((0, 0))  # all errors cost the same
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A decision in class numbers; the session turns it into names."""
+    """A decision with class numbers; the session converts them to names."""
 
     ask: bool
     label: int
@@ -43,14 +44,14 @@ class Verdict:
 
 
 def prior_of(params: PriorParams, seq: int) -> Prior:
-    """The parameters as the kernels take them."""
+    """The parameters in the form the kernels need."""
     tau = np.atleast_2d(params.tau)
     bias = np.zeros(params.num_classes) if params.bias is None else params.bias
     return Prior(params.theta, params.phi, np.array(tau), np.array(bias), seq)
 
 
 def fixed_prior(num_classifiers: int, num_classes: int) -> Prior:
-    """theta = phi = tau = 1 (the paper's Fixed); M classifiers share tau: 1 / M each."""
+    """theta = phi = tau = 1 (the paper's Fixed); with M classifiers tau is 1 / M for each."""
     tau = np.full((num_classifiers, num_classes), 1.0 / num_classifiers)
     return Prior(1.0, 1.0, tau, np.zeros(num_classes), 0)
 
@@ -60,7 +61,7 @@ def _prior(belief: Belief, learned: Prior, item: ItemState) -> Prior:
 
 
 def believe(belief: Belief, learned: Prior, item: ItemState, votes: IntArray, pool_size: int) -> FloatArray:
-    """Who will win the item's pool, or what its true class is, (K,)."""
+    """Probabilities (K,) of the winner of the item's pool, or of its true class."""
     if item.judgement is not None and belief.posterior in item.judgement.probs:
         return item.judgement.probs[belief.posterior].copy()
     prior = _prior(belief, learned, item)
@@ -83,7 +84,7 @@ def believe(belief: Belief, learned: Prior, item: ItemState, votes: IntArray, po
 def decide(
     method: Method, learned: Prior, policy_state: PolicyState, item: ItemState, *, closing: bool = False
 ) -> Verdict:
-    """Ask one more, or stop and answer. `closing`: nobody is available, so stop now whatever the policy says."""
+    """Ask one more, or stop and answer. `closing`: nobody is available, so stop now regardless of the policy."""
     votes, pool_size = item.votes, item.pool_left
     code = stop_code(method, item)
     predicting = believe(method.predicting, learned, item, votes, pool_size)
@@ -105,12 +106,12 @@ def decide(
 
 
 def confidence_is(item: ItemState) -> ConfidenceKind:
-    """What the confidence of the item's decision is."""
+    """Whether the confidence of the item's decision is a probability or a score."""
     return "probability" if item.judgement is None else item.judgement.confidence_is
 
 
 def draw_quota(method: Method, policy_state: PolicyState, item: ItemState, *, rng: np.random.Generator) -> int | None:
-    """How many votes the policy allows the item, drawn when it opens; None for no limit."""
+    """The item's maximum number of votes, drawn by the policy when the item opens; None for no limit."""
     draw = method.policy.quota(policy_state, item.view(), rng=rng)
     if draw is None:
         return None
@@ -120,7 +121,7 @@ def draw_quota(method: Method, policy_state: PolicyState, item: ItemState, *, rn
 
 
 def alpha_of(belief: Belief, learned: Prior, item: ItemState) -> FloatArray:
-    """What the belief expects of the votes before the first, (K,)."""
+    """The belief's concentration (K,) before the first vote."""
     prior = _prior(belief, learned, item)
     alpha = np.empty(len(item.votes))
     concentration_into(prior.theta, prior.phi, prior.tau, prior.bias, item.log_predictions, alpha)
@@ -143,14 +144,14 @@ def _rule_asks(
 
 
 def stop_code(method: Method, item: ItemState) -> int:
-    """What the item's counts and limits say before the policy's rule is heard (`stop_before_rule`)."""
+    """The decision from counts and limits, before the policy's rule (`stop_before_rule`)."""
     limits = [limit for limit in (item.quota, item.max_votes) if limit is not None]
     settles = getattr(method.policy, "stops_when_settled", True)
     return int(stop_before_rule(item.votes, item.pool_left, item.min_votes, min(limits, default=NO_LIMIT), settles))
 
 
 def stop_reason(method: Method) -> Reason:
-    """The reason the method gives when its policy's rule stops."""
+    """The method's reason when its policy's rule stops."""
     reason: Reason = getattr(method.policy, "stop_reason", "rule")
     if reason not in get_args(Reason) or reason == "ask":
         rule = f"one of: {', '.join(get_args(Reason)[1:])}"
@@ -159,20 +160,20 @@ def stop_reason(method: Method) -> Reason:
 
 
 def through_json(policy_state: PolicyState, method: Method) -> PolicyState:
-    """The state as a journal would give it back, so that a live session and a resumed one hold the same."""
+    """The state after a round trip through JSON, so that a live session and a resumed one have the same state."""
     try:
         return json.loads(json.dumps(policy_state, allow_nan=False))
     except (TypeError, ValueError) as cause:
-        rule, fix = f"what JSON can hold ({cause})", "keep it in numbers, strings, lists and dicts."
+        rule, fix = f"a value that JSON can store ({cause})", "keep it in numbers, strings, lists and dicts."
         raise broken_policy(method.policy, "state", policy_state, rule, fix) from cause
 
 
 def updated_state(method: Method, policy_state: PolicyState, closing: ItemState) -> PolicyState:
-    """The policy's state after the item closed; the old one is not touched, even by a policy that writes in place."""
+    """The policy's state after the item closed; the old state is unchanged, even if the policy writes in place."""
     return through_json(method.policy.update(through_json(policy_state, method), closing.view()), method)
 
 
-MOST_STATES = 500  # ways the answers can fall that are looked at; beyond them we do not ask ahead
+MOST_STATES = 500  # limit on the combinations of answers to check; beyond it, experts are asked one at a time
 
 
 def safe_ahead(
@@ -184,9 +185,9 @@ def safe_ahead(
     most: int,
     most_states: int = MOST_STATES,
 ) -> int:
-    """The largest m <= `most` such that after any m - 1 answers the item would still be asked about; at least 1.
+    """The largest m <= `most` such that after any m - 1 answers the session would still ask; at least 1.
 
-    Looks at up to `most_states` ways the m - 1 answers can fall; if there are more, m - 1 answers are not foreseen.
+    Checks up to `most_states` combinations of m - 1 answers; if there are more, m is not considered.
     """
     level = {_key(item): item}
     for ahead in range(1, most):

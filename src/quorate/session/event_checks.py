@@ -1,7 +1,7 @@
-"""An event of a journal -> nothing, or an error: the rules a live session checks before it writes such an event.
+"""Checks events of a journal by the rules that a live session applies before it writes them; raises on a violation.
 
-A checksum shows that a line was not damaged, not that a session wrote it. `check_before` looks at what the event says
-and `check_after` at the decision it led to; `check_decision` makes the decision again. Called by `resume`.
+A checksum shows that a line was not damaged, not that a session wrote it. `check_before` checks the event,
+`check_after` the decision it led to; `Recomputed` computes the decision again. Called by `resume`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from quorate.session.tuning import checked_knobs, policy_knobs
 from quorate.types import PriorParams, Reason
 from quorate.validate import SUM_TOLERANCE, broken, fraction, members, vote_limits, whole
 
-CLOSE_ENOUGH = 1e-9  # of a confidence computed again, perhaps by another version of a mathematical library
+CLOSE_ENOUGH = 1e-9  # tolerance for a recomputed confidence, perhaps from another version of a maths library
 RESTORE = "restore the journal from a copy."
 
 
@@ -49,8 +49,8 @@ def check_before(state: State, event: Event) -> bool:
         if state.people is not None:
             check_ballot(state.people, event)
         elif kind == "timeout":
-            raise broken("type", kind, "no such event: the session has no named people", RESTORE)
-        return _check_act(state, event)
+            raise broken("type", kind, "another event: the session has no named people", RESTORE)
+        return _check_ballot_or_close(state, event)
     elif kind in MEMBER_EVENTS:
         check_member(state.people, event)
     return False
@@ -59,7 +59,7 @@ def check_before(state: State, event: Event) -> bool:
 def _check_learn(state: State, event: Event) -> None:
     settings = state.settings
     if settings.method.learner is None:
-        raise broken("type", "learn", f"no such event: method {settings.method.name!r} does not learn", RESTORE)
+        raise broken("type", "learn", f"another event: method {settings.method.name!r} does not learn", RESTORE)
     whole(event["num_items"], where="num_items", least=0)
     params = PriorParams(event["theta"], event["phi"], event["tau"], event["bias"])
     shape = (settings.num_classifiers, len(settings.classes))
@@ -70,7 +70,7 @@ def _check_learn(state: State, event: Event) -> None:
 def _check_tune(state: State, event: Event) -> None:
     if not isinstance(event["knobs"], dict):
         raise broken("knobs", event["knobs"], "values by name", RESTORE)
-    if event["knobs"] or policy_knobs(state.method):  # the service's first event, where a policy has none, is empty
+    if event["knobs"] or policy_knobs(state.method):  # the service's first event is empty if the policy has none
         checked_knobs(state.method, event["knobs"])
 
 
@@ -94,7 +94,7 @@ def _check_open(state: State, event: Event) -> None:
 
 
 def _check_prediction(rows: object, num_classifiers: int, num_classes: int) -> None:
-    """Probabilities as `parse_prediction` leaves them: above 0, and summing to 1, for every classifier."""
+    """Check for probabilities as `parse_prediction` returns them: above 0, with sum 1, for every classifier."""
     rule = f"{num_classifiers} list(s) of {num_classes} probabilities above 0 that sum to 1"
     if not isinstance(rows, list) or len(rows) != num_classifiers:
         raise broken("prediction", rows, rule, RESTORE)
@@ -108,8 +108,8 @@ def _check_prediction(rows: object, num_classifiers: int, num_classes: int) -> N
             raise broken("prediction", rows, rule, RESTORE)
 
 
-def _check_act(state: State, event: Event) -> bool:
-    """A vote, an abstention, one taken back, or a close; True if the item is decided at it."""
+def _check_ballot_or_close(state: State, event: Event) -> bool:
+    """Check a vote, abstention, timeout, retraction or close; True if the item is decided at it."""
     kind, item_id, voter = event["type"], checked_id(event["item"], where="item"), event.get("voter")
     item = state.find(item_id)
     if item is None:
@@ -128,47 +128,50 @@ def _check_act(state: State, event: Event) -> bool:
         if voter is not None and state.has_acted(item_id, voter):
             raise broken("voter", voter, f"a voter without a ballot on item {item_id!r}", RESTORE)
         if event.get("late", False) is not closed:
-            raise broken("late", event.get("late", False), f"{closed}, as the item is", RESTORE)
+            rule = f"{closed}, because the item is {'closed' if closed else 'open'}"
+            raise broken("late", event.get("late", False), rule, RESTORE)
     if not closed:
         _check_decision_fields(state, event)
     elif not isinstance(event["decision"], dict) or event["decision"].get("ask") is not False:
-        raise broken("decision", event["decision"], "no question about a closed item", RESTORE)
+        raise broken("decision", event["decision"], "a decision that does not ask: the item is closed", RESTORE)
     return not closed
 
 
 def _check_decision_fields(state: State, event: Event) -> None:
-    """The decision's values, each by itself."""
+    """Check each value of the decision."""
     decision = event["decision"]
     if not isinstance(decision, dict):
-        raise broken("decision", decision, "a decision by field", RESTORE)
+        raise broken("decision", decision, "a decision: values by field name", RESTORE)
     class_number(decision["label"], state.settings.classes, where="decision.label")
     fraction(decision["confidence"], where="decision.confidence")
     reason = decision["reason"]
     if reason not in REASONS or decision["ask"] is not (reason == "ask"):
-        raise broken("decision.reason", reason, f"one of {', '.join(REASONS)}, and ask as it says", RESTORE)
+        raise broken("decision.reason", reason, f"one of {', '.join(REASONS)}, consistent with ask", RESTORE)
     for name, last in (("params", state.prior.seq), ("tune", state.tune_seq)):
-        # An export of the service may name an earlier one: its votes do not wait for a fit.
+        # An export of the service may name an earlier event, because its votes do not wait for a fit.
         whole(_integer(decision.get(name, 0), f"decision.{name}"), where=f"decision.{name}", least=0, most=last)
     if not decision["ask"] and "policy_state" in event:
         _check_policy_state(state, event["policy_state"])
 
 
 def _check_policy_state(state: State, given: PolicyState) -> None:
-    """Built as the method's first state is. A user's own policy may keep what it likes."""
+    """Check that the state has the form of the method's initial state; a user's own policy may have any state."""
     method = state.settings.method
     if method.name in METHODS:
         first = through_json(method.policy.init(len(state.settings.classes)), method)
-        if not _is_alike(given, first):
-            raise broken("policy_state", given, f"numbers at least 0, in the form of {first!r}", RESTORE)
+        if not _has_same_form(given, first):
+            raise broken("policy_state", given, f"numbers >= 0 in the form of {first!r}", RESTORE)
 
 
-def _is_alike(given: PolicyState, first: PolicyState) -> bool:
+def _has_same_form(given: PolicyState, first: PolicyState) -> bool:
     if isinstance(first, dict):
         return (
-            isinstance(given, dict) and list(given) == list(first) and _is_alike([*given.values()], [*first.values()])
+            isinstance(given, dict)
+            and list(given) == list(first)
+            and _has_same_form([*given.values()], [*first.values()])
         )
     if isinstance(first, list):
-        return isinstance(given, list) and len(given) == len(first) and all(map(_is_alike, given, first))
+        return isinstance(given, list) and len(given) == len(first) and all(map(_has_same_form, given, first))
     return type(given) is type(first) and (given is None or (math.isfinite(given) and given >= 0))
 
 
@@ -179,7 +182,7 @@ def _integer(value: object, name: str) -> int:
 
 
 def check_after(state: State, event: Event) -> None:
-    """Compare a decision that took effect with what the item's counts and limits leave open."""
+    """Check that an applied decision is possible with the item's counts and limits."""
     item = state.find(event["item"])
     if item is None or item.standing is None:
         return
@@ -199,18 +202,18 @@ def check_after(state: State, event: Event) -> None:
     is_over = code in (SETTLED, EXHAUSTED) and num_votes > 0 and state.method.predicting.posterior == "finite"
     if is_over and item.votes[standing.label] < item.votes.max():
         label = state.settings.classes[standing.label]
-        raise broken("decision.label", label, "a class with the most votes, as the pool is settled", RESTORE)
+        raise broken("decision.label", label, "a class with the most votes, because the pool is settled", RESTORE)
 
 
 class Recomputed:
-    """Makes decisions again, each under the learned parameters and the policy it names."""
+    """Computes decisions again, each with the learned parameters and the policy it names."""
 
     def __init__(self, state: State) -> None:
         self._priors: dict[int, Prior] = {state.prior.seq: state.prior}
         self._methods: dict[int, Method] = {state.tune_seq: state.method}
 
     def compare(self, state: State, event: Event, policy_state: PolicyState) -> None:
-        """Refuse a decision that differs; `policy_state` is the one from before the event."""
+        """Refuse a decision that differs; `policy_state` is the state before the event."""
         self._priors[state.prior.seq], self._methods[state.tune_seq] = state.prior, state.method
         item = state.find(event["item"]) if "item" in event else None
         stored = event.get("decision", {})
@@ -224,5 +227,5 @@ class Recomputed:
         label = state.settings.classes[again.label]
         is_same = (stored["label"], stored["reason"]) == (label, again.reason)
         if not is_same or abs(stored["confidence"] - again.confidence) > CLOSE_ENOUGH:
-            rule = f"{label!r}, {again.reason}, confidence {again.confidence}, as computed again from the events"
+            rule = f"{label!r}, {again.reason}, confidence {again.confidence}, as recomputed from the events"
             raise broken("decision", stored, rule, RESTORE)

@@ -1,7 +1,7 @@
-"""What users hand to a session -> what the session works with. Everything is checked here, before anything changes.
+"""Checks and converts the arguments of a session's calls, before anything changes.
 
-A prediction may be a vector of probabilities, a mapping by class name, a hard label, a single score, or nothing at
-all; several classifiers give a list of these.
+A prediction may be a vector of probabilities, a mapping by class name, a hard label, a single score, or None; with
+several classifiers, a list of these.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from quorate.errors import InvalidInput, InvalidPrediction, UnknownClass
 from quorate.types import FloatArray, PredictionValue
 from quorate.validate import bounded, broken, floored, fraction, probabilities
 
-HARD_LABEL_CONFIDENCE = 0.9  # a bare label is taken as 90 % sure; how far that is true is what tau learns
+HARD_LABEL_CONFIDENCE = 0.9  # probability given to a hard label; tau learns how far to trust it
 
 
 def parse_prediction(
@@ -23,11 +23,11 @@ def parse_prediction(
 ) -> FloatArray:
     """The prediction(s) of all classifiers as probabilities (M, K), floored and summing to 1.
 
-    None            no classifier: every class alike
-    "cat"           a hard label: 0.9 for it, the rest shared
-    {"cat": 0.8}    by class name; what is missing from 1 is shared by the classes not named; with every class named
-                    it is a vector, and as a vector must sum to 1
-    0.8             two classes only: the probability of the SECOND class, as classifiers give it
+    None            no classifier: the same probability for every class
+    "cat"           a hard label: 0.9 for it, the rest shared by the other classes
+    {"cat": 0.8}    by class name; the rest up to 1 is shared by the classes not named; with every class named the
+                    values must sum to 1
+    0.8             two classes only: the probability of the SECOND class, as in scikit-learn
     [0.8, 0.1, 0.1] probabilities in the order of `classes`
     With several classifiers: a list with one of these for each. `item` is named in errors.
     """
@@ -46,12 +46,12 @@ def parse_prediction(
 def _several(raw: object, classes: Sequence[str], num_classifiers: int) -> FloatArray:
     if raw is None:
         raw = [None] * num_classifiers
-    if not isinstance(raw, (list, tuple)):  # an array of any library; a list may hold names and mappings
+    if not isinstance(raw, (list, tuple)):  # an array of any library; a list may contain names and mappings
         array = np.asarray(raw)
         raw = list(array) if array.ndim else raw
     if not isinstance(raw, (list, tuple)) or len(raw) != num_classifiers:
         rule = f"a list of {num_classifiers} predictions, one per classifier"
-        raise broken("prediction", raw, rule, "pass one for each, None where there is none.", error=InvalidPrediction)
+        raise broken("prediction", raw, rule, "pass one for each, or None if missing.", error=InvalidPrediction)
     found = []
     for number, each in enumerate(raw):
         try:
@@ -81,7 +81,7 @@ def _one(raw: object, classes: Sequence[str]) -> FloatArray:
 
 def _score(raw: object, classes: Sequence[str]) -> FloatArray:
     if len(classes) != 2:
-        fix = f"say whose score it is, e.g. {{{classes[0]!r}: {raw!r}}}."
+        fix = f"name the class of the score, e.g. {{{classes[0]!r}: {raw!r}}}."
         rule = f"more than a single number for {len(classes)} classes"
         raise broken("prediction", raw, rule, fix, error=InvalidPrediction)
     score = _share(raw)
@@ -99,7 +99,7 @@ def _spread(named: Mapping[str, object], classes: Sequence[str]) -> FloatArray:
 
 
 def _share(value: object, *, place: str | None = None) -> float:
-    """A probability; of one below 0 the error says what it should be."""
+    """A probability, or an error."""
     if isinstance(value, (float, int, np.number)) and value < 0:
         rule, fix = "a probability, which is between 0 and 1", "apply softmax if these are scores."
         raise broken("prediction", value, rule, fix, place=place, error=InvalidPrediction)
@@ -111,7 +111,7 @@ def _share(value: object, *, place: str | None = None) -> float:
 
 
 def class_number(label: object, classes: Sequence[str], *, where: str = "label") -> int:
-    """The class's number; the name must be one of `classes`, letter for letter."""
+    """The class's number; the name must be exactly one of `classes`."""
     if isinstance(label, str) and label in classes:
         return classes.index(label)
     names = ", ".join([*classes[:12], *(["..."] if len(classes) > 12 else [])])
@@ -120,7 +120,7 @@ def class_number(label: object, classes: Sequence[str], *, where: str = "label")
 
 
 def checked_id(value: object, *, where: str) -> str:
-    """A non-empty string; ids are strings at the door, so that 7 and '7' cannot be two items."""
+    """A non-empty string; only strings are accepted as ids, so that 7 and '7' cannot be two items."""
     if not isinstance(value, str) or not value:
         raise broken(where, value, "a non-empty string", "use str(...) on numeric ids.")
     try:
@@ -131,5 +131,5 @@ def checked_id(value: object, *, where: str) -> str:
 
 
 def checked_time(value: float | None) -> float:
-    """Seconds since the epoch; the present if None."""
+    """Seconds since the epoch; now if None."""
     return clock.time() if value is None else bounded(value, where="time", least=-1e12, most=1e12)

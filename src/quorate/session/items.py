@@ -1,7 +1,7 @@
-"""One item's life as a frozen value: `advance(item, event)` gives the next one. Pure; knows no other item.
+"""The state of one item as a frozen value: `advance(item, event)` returns the next state. Pure; uses no other item.
 
-A service can fold an item's own events through `advance` without loading anything else. Arrays in here are never
-written to; they are not flagged read-only because numba would compile every kernel again for read-only arguments.
+A service can fold an item's own events through `advance` without loading anything else. The arrays are never written
+to; they are not flagged read-only, because numba would compile every kernel again for read-only arguments.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Numbers = TypeVar("Numbers", FloatArray, IntArray)
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """Parameters in the shape the kernels take: tau (M, K), bias (K,) zeros if there is none; `seq` who made them."""
+    """Parameters for the kernels: tau (M, K), bias (K,), zeros if there is none; `seq` of their "learn" event."""
 
     theta: float
     phi: float
@@ -32,7 +32,7 @@ class Prior:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The item's decision as it stands, and what it was computed from, so that it can be computed again."""
+    """The item's current decision, and what it was computed from, so that it can be recomputed."""
 
     ask: bool
     label: int
@@ -46,7 +46,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """One identified voter's act on an item: a class, or ABSTAINED; `late` if the item was closed already."""
+    """A named voter's class for an item, or ABSTAINED; `late` if the item was already closed."""
 
     label: int
     late: bool = False
@@ -54,10 +54,10 @@ class Ballot:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judgement:
-    """What a model of the people says of an item at its last decision.
+    """The result of a model of the people for an item at its last decision.
 
-    `probs` (K,) by the name of the posterior   `confidence_is` what the confidence is   `asks` whether somebody is
-    worth asking, where that depends on who is there; None: the policy's rule says
+    `probs` (K,) by name of the posterior   `confidence_is` probability or score   `asks` whether anybody is worth
+    asking, if that depends on who is available; None: the policy's rule decides
     """
 
     probs: Mapping[str, FloatArray]
@@ -67,7 +67,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemState:
-    """Everything known of an item in memory. `votes` counts late votes too; `standing` is None before a decision."""
+    """Everything known about an item. `votes` includes late votes; `standing` is None before the first decision."""
 
     number: int
     predictions: FloatArray  # (M, K)
@@ -87,22 +87,22 @@ class ItemState:
 
     @property
     def is_closed(self) -> bool:
-        """Has the item been answered?"""
+        """Whether the item is closed."""
         return self.standing is not None and not self.standing.ask
 
     @property
     def pool_left(self) -> int:
-        """N less the abstentions: the pool whose verdict counts."""
+        """N less the abstentions: the size of the pool that decides."""
         return max(self.pool_size - self.abstentions, int(self.votes.sum()))
 
     def view(self, alpha: FloatArray | None = None) -> Item:
-        """What the policy may see; `alpha` where it decides."""
+        """What the policy sees of the item; `alpha` only when it decides."""
         seen = _read_only(self.prediction), _read_only(self.predictions), _read_only(self.votes)
         return Item(*seen, self.pool_left, self.quota, alpha)
 
 
 def opened(event: Mapping[str, Any], number: int) -> ItemState:
-    """The item as its "open" event describes it."""
+    """The item described by its "open" event."""
     predictions, absent = np.array(event["prediction"]), event.get("absent", ())
     return ItemState(
         number=number,
@@ -121,7 +121,7 @@ def opened(event: Mapping[str, Any], number: int) -> ItemState:
 
 
 def advance(item: ItemState, event: Mapping[str, Any], label: int | None) -> ItemState:
-    """The item after a "vote", "abstain", "timeout", "retract" or "close" event; `label`: the class the vote names."""
+    """The item after a "vote", "abstain", "timeout", "retract" or "close" event; `label`: the class of the vote."""
     kind, voter = event["type"], event.get("voter")
     if kind == "vote" and label is not None:
         return _with_ballot(item, voter, label, item.abstentions)
@@ -141,7 +141,7 @@ def _with_ballot(item: ItemState, voter: str | None, label: int, abstentions: in
 
 
 def _without_ballot(item: ItemState, voter: str) -> ItemState:
-    """Take a ballot back. One that the decision counted calls for a new one, which then counts late ballots too."""
+    """Remove a ballot. If the decision used it, the item needs a new decision, which then includes late ballots."""
     ballot = item.ballots[voter]
     kept = {name: other for name, other in item.ballots.items() if name != voter}
     standing = item.standing if ballot.late else None

@@ -1,7 +1,7 @@
-"""Where a session's events are kept: the `Journal` protocol, and `MemoryJournal`, its smallest implementation.
+"""Where a session's events are stored: the `Journal` protocol, and `MemoryJournal`, its smallest implementation.
 
-The session hands over an event before the event takes effect, and folds over `events()` to come back after a crash.
-`JsonlJournal` (jsonl.py) keeps them in a file; a database can keep the same events behind the same five methods.
+The session appends an event before the event takes effect, and folds over `events()` to resume after a crash.
+`JsonlJournal` (jsonl.py) stores them in a file; a database can store them behind the same five methods.
 """
 
 from __future__ import annotations
@@ -20,26 +20,25 @@ Header = dict[str, Any]
 """A JSON-able mapping: the settings the session started with."""
 
 Progress = Callable[[int, int], None]
-"""Called now and then with how much is done and how much there is, in the journal's own unit (bytes, rows)."""
+"""Called from time to time with the amount done and the total, in the journal's own unit (bytes, rows)."""
 
 FIRST_SEQ = 1
-PROGRESS_EVERY = 1000  # events between two calls of a Progress: often enough to see, too seldom to cost
+PROGRESS_EVERY = 1000  # events between two calls of a Progress: frequent enough to see, too rare to cost time
 
 
 class Journal(Protocol):
-    """What a session needs of a store. A journal is a header and the events after it, numbered without a gap.
+    """What a session needs from a store. A journal is a header followed by events, numbered without gaps.
 
-    What comes back equals what went in, as JSON has it: floats exactly, tuples as lists. Whoever implements this
-    keeps one promise above all: an event is either kept for good when `append` returns, or `append` raises and the
-    event is nowhere.
+    What is read equals what was written, as JSON: floats exactly, tuples as lists. Every implementation must guarantee:
+    when `append` returns, the event is stored permanently; when `append` raises, the event is not stored.
     """
 
     def header(self) -> Header | None:
-        """What `start` was given; None while the journal is empty."""
+        """The header; None while the journal is empty."""
         ...
 
     def events(self, *, progress: Progress | None = None) -> Iterator[Event]:
-        """All events from the first, in order of `seq`. Raises JournalCorrupt rather than give a damaged one."""
+        """All events in order of `seq`. Raises JournalCorrupt at a damaged one."""
         ...
 
     def start(self, header: Mapping[str, Any]) -> None:
@@ -47,18 +46,18 @@ class Journal(Protocol):
         ...
 
     def append(self, event: Mapping[str, Any]) -> None:
-        """Keep one event, whose `seq` must be the next. Durable on return; JournalError means it had no effect."""
+        """Store one event, whose `seq` must be the next. Durable on return; JournalError means it was not stored."""
         ...
 
     def close(self) -> None:
-        """Let go of the store. Twice is fine."""
+        """Release the store. May be called twice."""
         ...
 
 
 class MemoryJournal:
-    """A journal in memory, for tests, trials and as the example to copy for another store.
+    """A journal in memory, for tests and trials, and a template for other stores.
 
-    It keeps JSON text, not the caller's objects, so it refuses and returns exactly what a file would. `close` keeps
+    It stores JSON text, not the caller's objects, so it refuses and returns exactly what a file would. `close` keeps
     the events: a session can be resumed from the same object.
 
     >>> journal = MemoryJournal()
@@ -74,7 +73,7 @@ class MemoryJournal:
         self._events: list[bytes] = []
 
     def header(self) -> Header | None:
-        """What `start` was given; None while the journal is empty."""
+        """The header; None while the journal is empty."""
         return None if self._header is None else dict(json.loads(self._header))
 
     def events(self, *, progress: Progress | None = None) -> Iterator[Event]:
@@ -86,14 +85,14 @@ class MemoryJournal:
                 progress(done, total)
 
     def start(self, header: Mapping[str, Any]) -> None:
-        """Keep the header; JournalError if there is one."""
+        """Store the header; JournalError if there is one."""
         if self._header is not None:
-            fix = "resume the session in it, or make a new MemoryJournal."
+            fix = "resume the session in it, or create a new MemoryJournal."
             raise broken("journal", self, "an empty journal", fix, error=JournalError)
         self._header = as_json(header, what="header")
 
     def append(self, event: Mapping[str, Any]) -> None:
-        """Keep one event."""
+        """Store one event."""
         if self._header is None:
             fix = "call start(header) before append(event)."
             raise broken("journal", self, "a journal that was started", fix, error=JournalError)
@@ -101,14 +100,14 @@ class MemoryJournal:
         self._events.append(as_json(event, what=f"event {event['seq']}"))
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Nothing to release."""
 
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
 def as_json(content: Mapping[str, Any], *, what: str) -> bytes:
-    """`content` as JSON without spaces or newlines, in UTF-8; JournalError if JSON cannot hold it.
+    """`content` as JSON without spaces or newlines, in UTF-8; JournalError if JSON cannot store it.
 
     >>> as_json({"label": "Käfer", "confidence": 0.1}, what="event 1").decode()
     '{"label":"Käfer","confidence":0.1}'
@@ -117,14 +116,14 @@ def as_json(content: Mapping[str, Any], *, what: str) -> bytes:
         return _encode(content if type(content) is dict else dict(content)).encode()
     except (TypeError, ValueError, RecursionError) as cause:
         fix = (
-            "Use strings of valid Unicode, finite numbers, booleans, None, and lists and dicts of these; turn NumPy "
-            "values into Python ones and NaN into None."
+            "Use strings of valid Unicode, finite numbers, booleans, None, and lists and dicts of these; convert NumPy "
+            "values to Python values and NaN to None."
         )
-        raise broken(what, content, f"what JSON can hold ({cause})", fix, error=JournalError) from cause
+        raise broken(what, content, f"values that JSON can store ({cause})", fix, error=JournalError) from cause
 
 
 def check_event(event: Mapping[str, Any], *, next_seq: int) -> None:
-    """Refuse an event that no journal may hold: without a type or a time, or out of order."""
+    """Refuse an event without a type or a time, or out of order."""
     seq = event.get("seq")
     if type(seq) is not int or seq != next_seq:
         fix = (

@@ -1,7 +1,7 @@
-"""A journal in a text file that is on disk, line by line, before the session goes on.
+"""A journal in a text file: each line is on disk before the session continues.
 
-Takes events from the session and appends them; gives them back after a crash, with a torn last line set aside. The
-text is described in lines.py. Made by whoever makes a session: `Session(..., journal=JsonlJournal("votes.jsonl"))`.
+Appends the session's events; returns them after a crash, with a torn last line moved to another file. The text format
+is described in lines.py. Usage: `Session(..., journal=JsonlJournal("votes.jsonl"))`.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ log = logging.getLogger("quorate.journal")
 
 _OPEN_FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _BLOCK = 1 << 16
-OWNER_ONLY = 0o600  # of files made here: who voted what is nobody else's business; an existing file keeps its mode
+OWNER_ONLY = 0o600  # mode of new files, because votes are private; an existing file keeps its mode
 
 
 @dataclass(frozen=True, slots=True)
 class TornLine:
-    """A line that a crash cut short; it was never acknowledged. `offset` and `num_bytes` say where it was."""
+    """A line that a crash cut short; it was never acknowledged. `offset` and `num_bytes` are its position and size."""
 
     offset: int
     num_bytes: int
@@ -41,20 +41,20 @@ class TornLine:
 
 
 class JsonlJournal:
-    """A journal in the file `path`: one JSON object a line, readable by any JSON tool.
+    """A journal in the file `path`: one JSON object per line, readable by any JSON tool.
 
-    Making one touches nothing. The first call that finds (or, for `start`, creates) the file locks it, and moves the
-    bytes of a torn last line to `<name>.torn-<offset>`, which `torn` and a log message report. The lock is let go by
-    `close`, when the object is dropped, and when the process dies. A forked child cannot write, and does not keep the
-    lock alive.
+    The constructor does not open the file. The first call that finds (or, for `start`, creates) it locks it, and moves
+    the bytes of a torn last line to `<name>.torn-<offset>`, which `torn` and a log message report. The lock is released
+    by `close`, when the object is deleted, and when the process ends. A forked child can neither write nor hold the
+    lock.
 
-    `fsync=False` leaves it to the system when lines reach the disk: safe against a crash of the process, not of the
-    machine. After an append that failed, the next may be tried; after a failed fsync nothing is written any more
-    (what the disk holds is then unknown): resume the session from the file.
+    With `fsync=False` the system decides when lines reach the disk: safe if the process crashes, not if the machine
+    does. After a failed append the next one may be tried; after a failed fsync nothing more is written, because the
+    content of the disk is then unknown: resume the session from the file.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, fsync: bool = True) -> None:
-        """Remember where the journal is; nothing is opened yet."""
+        """Set the path; the file is opened on first use."""
         self.path = Path(path).absolute()
         self.torn: TornLine | None = None
         self._fsync = fsync
@@ -67,7 +67,7 @@ class JsonlJournal:
         self._next_seq = 0  # 0: not known yet
 
     def header(self) -> Header | None:
-        """What `start` was given; None if there is no file, an empty one, or one whose header was never finished."""
+        """The header; None if the file does not exist, is empty, or has an incomplete header."""
         with self._mutex:
             return dict(self._header) if self._attach() and self._header is not None else None
 
@@ -85,13 +85,13 @@ class JsonlJournal:
         with self._mutex:
             self._attach(create=True)
             if self._header is not None:
-                raise self._broken("an empty journal, not one with a session", "resume it, or choose another path.")
+                raise self._broken("an empty journal; this one has a session", "resume it, or choose another path.")
             self._commit(line, what="the header")
             self._header, self._next_seq = read_header(self.path), FIRST_SEQ
             self._size += len(line)
 
     def append(self, event: Mapping[str, Any]) -> None:
-        """Write one event: durable on return, nowhere if this raises."""
+        """Write one event: durable on return, not stored if this raises."""
         with self._mutex:
             if self._unusable is not None or not self._next_seq:
                 self._prepare_to_append()
@@ -99,19 +99,19 @@ class JsonlJournal:
             what = f"event {self._next_seq}"
             line = encode_line(event, what=what)
             self._commit(line, what=what)
-            # An interrupt (Ctrl-C) from here on leaves a size or a seq that the next append refuses, never a lost
-            # or doubled event: so the size comes last.
+            # After an interrupt (Ctrl-C) from here on, the next append is refused because of the size or the seq; no
+            # event is lost or written twice. So the size is updated last.
             self._next_seq += 1
             self._size += len(line)
 
     def close(self) -> None:
-        """Let go of the file and its lock. The object cannot be used again; make another."""
+        """Close the file and release its lock. The object cannot be used again; create another."""
         with self._mutex:
-            self._give_up("it was closed")
+            self._mark_unusable("it was closed")
             self._detach()
 
     def _attach(self, *, create: bool = False) -> bool:
-        """Open, lock and repair the file on first use; False if there is none and none is to be created."""
+        """Open, lock and repair the file on first use; False if it does not exist and `create` is False."""
         self._refuse_if_unusable()
         if self._fd >= 0:
             return True
@@ -140,7 +140,7 @@ class JsonlJournal:
         lock(fd, self.path)
         self._identity = (info.st_dev, info.st_ino)
         self._header = read_header(self.path)
-        self.torn = _set_torn_line_aside(fd, self.path)
+        self.torn = _move_torn_line(fd, self.path)
         self._size = os.fstat(fd).st_size
         self._check_unchanged()  # it may have been replaced between opening and locking
 
@@ -152,24 +152,24 @@ class JsonlJournal:
         self._next_seq = self._next_seq or next_seq
 
     def _prepare_to_append(self) -> None:
-        """The session has read all events before its first append; for anyone else, find the next seq here."""
+        """Find the next seq, unless it is known because the caller has read all events, as a session does."""
         if not self._attach() or self._header is None:
             raise self._broken("a journal that was started", "call start(header) before append(event).")
         if not self._next_seq:
             deque(self.events(), maxlen=0)
 
     def _commit(self, line: bytes, *, what: str) -> None:
-        """Bring a whole line to disk, or leave the file as it was."""
+        """Write a whole line to disk, or leave the file unchanged."""
         self._check_unchanged()
         try:
             write_all(self._fd, line)
             if self._fsync:
                 self._sync(first=self._size == 0)
         except BaseException as cause:
-            self._take_back()
+            self._remove_failed_line()
             if isinstance(cause, OSError):
                 more = " Close it and resume the session from the file." if self._unusable else ""
-                raise failure(self.path, f"that {what} is written", cause, more=more) from cause
+                raise failure(self.path, f"{what} to be written", cause, more=more) from cause
             raise
 
     def _sync(self, *, first: bool) -> None:
@@ -178,37 +178,37 @@ class JsonlJournal:
             if first:
                 sync_directory(self.path.parent)
         except OSError as cause:
-            # The system may drop the pages it failed to write and call the next fsync a success.
-            self._give_up(f"an fsync failed ({cause.strerror or cause})")
+            # The system may drop the pages it failed to write and report the next fsync as a success.
+            self._mark_unusable(f"an fsync failed ({cause.strerror or cause})")
             raise
 
-    def _take_back(self) -> None:
-        """No part of a line that failed may stay; if it does, the next line must not be written behind it."""
+    def _remove_failed_line(self) -> None:
+        """Remove what was written of a failed line; if that is impossible, no further line may follow it."""
         try:
             os.ftruncate(self._fd, self._size)
         except OSError as cause:
-            self._give_up(f"a line that failed could not be taken back ({cause.strerror or cause})")
+            self._mark_unusable(f"a failed line could not be removed ({cause.strerror or cause})")
 
     def _check_unchanged(self) -> None:
-        """Cheap enough for every append: is it still our file under this name, and as long as we left it?"""
+        """Check that the path is still the same file, of the same size; fast enough for every append."""
         try:
             info = self.path.stat()
         except OSError as cause:
-            self._give_up(f"the file is gone ({cause.strerror or cause})")
+            self._mark_unusable(f"the file no longer exists ({cause.strerror or cause})")
         else:
             if (info.st_dev, info.st_ino) != self._identity:
-                self._give_up("another file was put in its place")
+                self._mark_unusable("the file was replaced by another one")
             elif info.st_size != self._size:
-                self._give_up(f"someone else changed the file: it has {info.st_size} bytes, we left {self._size}")
+                self._mark_unusable(f"another program changed the file: {info.st_size} bytes instead of {self._size}")
         self._refuse_if_unusable()
 
-    def _give_up(self, reason: str) -> None:
+    def _mark_unusable(self, reason: str) -> None:
         self._unusable = self._unusable or reason
 
     def _refuse_if_unusable(self) -> None:
         if self._unusable is not None:
             fix = "Nothing was written; close this one and resume the session from the file with a new JsonlJournal."
-            raise self._broken(f"a journal that can still be used, but {self._unusable}", fix)
+            raise self._broken(f"a usable journal, but {self._unusable}", fix)
 
     def _broken(self, rule: str, fix: str) -> JournalError:
         return broken("journal", str(self.path), rule, fix, error=JournalError)
@@ -223,20 +223,20 @@ class JsonlJournal:
 _attached: weakref.WeakSet[JsonlJournal] = weakref.WeakSet()
 
 
-def _let_go_in_child() -> None:
-    """A forked child shares the lock: it must neither write nor keep the file locked after its parent has died."""
+def _release_in_child() -> None:
+    """Detach in a forked child, which shares the lock: it must neither write nor keep the lock after its parent."""
     for journal in list(_attached):
         journal._mutex = threading.RLock()  # another thread of the parent may have held it
-        journal._give_up("it was opened before this process was forked")
+        journal._mark_unusable("it was opened before this process was forked")
         journal._detach()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_let_go_in_child)
+    os.register_at_fork(after_in_child=_release_in_child)
 
 
-def _set_torn_line_aside(fd: int, path: Path) -> TornLine | None:
-    """Move what follows the last newline to a file beside the journal: first the copy on disk, then the cut."""
+def _move_torn_line(fd: int, path: Path) -> TornLine | None:
+    """Move the bytes after the last newline to a file next to the journal: first sync the copy, then truncate."""
     offset, tail = _after_last_newline(path)
     if not tail:
         return None
@@ -247,14 +247,14 @@ def _set_torn_line_aside(fd: int, path: Path) -> TornLine | None:
     os.ftruncate(fd, offset)
     sync(fd)
     log.warning(
-        "journal %s: line %d was cut short by a crash and never acknowledged; its %d bytes are now in %s",
+        "journal %s: line %d was truncated by a crash and never acknowledged; its %d bytes are now in %s",
         path, number, len(tail), saved_as.name,
     )  # fmt: skip
     return TornLine(offset=offset, num_bytes=len(tail), saved_as=saved_as)
 
 
 def _after_last_newline(path: Path) -> tuple[int, bytes]:
-    """Where the last line without newline begins, and its bytes; read from the end."""
+    """The offset and the bytes of a last line without newline; read from the end."""
     with path.open("rb") as file:
         start = file.seek(0, os.SEEK_END)
         tail = b""
@@ -267,7 +267,7 @@ def _after_last_newline(path: Path) -> tuple[int, bytes]:
 
 
 def _save_beside(path: Path, tail: bytes, offset: int) -> Path:
-    """A copy of `tail` on disk under a name not taken yet (a crash can tear the same place twice)."""
+    """Write `tail` to a new file; names are numbered, because crashes can tear the same line twice."""
     names = (f"{path.name}.torn-{offset}" + (f".{attempt}" if attempt else "") for attempt in count())
     saved_as = next(place for place in map(path.with_name, names) if not place.exists())
     fd = os.open(saved_as, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), OWNER_ONLY)
@@ -284,7 +284,7 @@ def _save_beside(path: Path, tail: bytes, offset: int) -> Path:
 
 
 def as_journal(given: Journal | str | os.PathLike[str] | None) -> Journal | None:
-    """A journal as it is, the journal in the file of that path, or None."""
+    """A journal unchanged, the journal in the file of that path, or None."""
     if isinstance(given, (str, os.PathLike)):
         return JsonlJournal(Path(given))
     if given is None or all(callable(getattr(given, part, None)) for part in ("header", "events", "start", "append")):

@@ -1,7 +1,6 @@
-"""A map from strings to small fixed records that costs a few dozen bytes an entry, however long the strings.
+"""A map from strings to small fixed-size records that takes a few dozen bytes per entry, however long the strings.
 
-The session keeps one line of summary for every item and request it has ever seen; this is where they live, so
-that memory hardly grows with history. Called by the session's state; holds no maths and touches no disk.
+The session's state uses it for a summary of every item and request it has ever seen, so that memory grows slowly.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from quorate.validate import broken
 Record = tuple[Any, ...]
 
 _CHUNK_BITS = 12
-_CHUNK_ROWS = 1 << _CHUNK_BITS  # entries are kept in chunks that never move: growth copies no entry
+_CHUNK_ROWS = 1 << _CHUNK_BITS  # entries are stored in chunks, so that growth copies no entry
 _ROW_MASK = _CHUNK_ROWS - 1
 _FIRST_SLOTS = 64
 
@@ -28,13 +27,13 @@ _split = Struct("=QQ").unpack
 class CompactMap:
     """A hash table in NumPy arrays: a 128-bit digest of the key, and a record of `dtype`, for each entry.
 
-    Entries lie one after the other in chunks; a table of uint32 slots (open addressing, linear probing, at most 2/3
-    full) points at them. An entry costs 16 bytes + the record + 6 to 12 bytes of slots (4 to 6 more while the slots
-    double). The keys themselves are not kept: they cannot be listed, and two keys are one if their digests are equal,
-    which for a billion keys has a chance below 1e-20. With `words=1` the digest has 64 bits: 8 bytes less an entry, and
-    for five million keys a chance below 1e-6.
+    Entries are stored consecutively in chunks; a table of uint32 slots (open addressing, linear probing, at most 2/3
+    full) points at them. An entry takes 16 bytes + the record + 6 to 12 bytes of slots (4 to 6 more while the slots
+    double). Keys are not stored: they cannot be listed, and two keys with equal digests are treated as one, which for a
+    billion keys has a probability below 1e-20. With `words=1` the digest has 64 bits: 8 bytes less per entry, and a
+    probability below 1e-6 for five million keys.
 
-    A record is a tuple with one value a field; without `dtype` the map is a set: every record is `()`.
+    A record is a tuple with one value per field; without `dtype` the map is a set: every record is `()`.
 
     >>> seen = CompactMap([("label", "i2"), ("confidence", "f8")])
     >>> seen.set("item-17", (3, 0.975))
@@ -75,16 +74,16 @@ class CompactMap:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held by the arrays."""
+        """Bytes used by the arrays."""
         chunk = _CHUNK_ROWS * (8 * self._words + self._dtype.itemsize)
         return len(self._records) * chunk + self._slots.nbytes
 
     def __len__(self) -> int:
-        """How many keys were set."""
+        """The number of keys."""
         return self._length
 
     def __contains__(self, key: str) -> bool:
-        """Was `key` ever set?"""
+        """Whether `key` was set."""
         return self._find(*_digest(key)) >= 0
 
     def get(self, key: str) -> Record | None:
@@ -95,7 +94,7 @@ class CompactMap:
         return cast(Record, self._records[row >> _CHUNK_BITS].item(row & _ROW_MASK))
 
     def set(self, key: str, record: Record = ()) -> None:
-        """Write the record of `key`, new or not. A record that does not fit changes nothing."""
+        """Write the record of a new or existing `key`. A record that does not fit is refused."""
         self._check_record(key, record)
         low, high = _digest(key)
         row = self._find(low, high)
@@ -104,7 +103,7 @@ class CompactMap:
         self._records[row >> _CHUNK_BITS][row & _ROW_MASK] = self._scratch[0]
 
     def snapshot(self) -> NDArray[np.void]:
-        """All entries as one array with fields `digest` and `record`, sorted by digest: the same for equal maps."""
+        """All entries as one array with fields `digest` and `record`, sorted by digest: equal for equal maps."""
         entries = np.zeros(self._length, dtype=[("digest", np.uint64, (self._words,)), ("record", self._dtype)])
         for chunk, (digests, records) in enumerate(zip(self._digests, self._records, strict=True)):
             part = entries[chunk * _CHUNK_ROWS : (chunk + 1) * _CHUNK_ROWS]
@@ -113,7 +112,7 @@ class CompactMap:
         return entries[np.lexsort((entries["digest"][:, 0], entries["digest"][:, -1]))]
 
     def __eq__(self, other: object) -> bool:
-        """The same keys with the same records, bit for bit, in whatever order they came."""
+        """The same keys with the same records, bit for bit, in any order."""
         if not isinstance(other, CompactMap):
             return NotImplemented
         if (self._dtype, self._words, self._length) != (other._dtype, other._words, other._length):
@@ -123,11 +122,11 @@ class CompactMap:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        """What it holds, in short."""
+        """Number of entries, type and size."""
         return f"CompactMap({self._length} entries of {self._dtype}, {self.nbytes} bytes)"
 
     def _check_record(self, key: str, record: Record) -> None:
-        """Bring `record` into the scratch row first, so that one that does not fit leaves no half-written entry."""
+        """Write `record` to the scratch row first, so that a record that does not fit leaves no partial entry."""
         try:
             if not isinstance(record, tuple):
                 raise TypeError(f"a {type(record).__name__} is not a tuple")
@@ -137,11 +136,11 @@ class CompactMap:
             raise broken("record", record, rule, fix, place=f"key {key!r}") from cause
 
     def _find(self, low: int, high: int) -> int:
-        """The row of this digest; if it is not here, ~slot, where slot is the empty one it would take."""
+        """The row of this digest; if there is none, ~slot, where slot is the empty one it would take."""
         index, mask, digests, words = self._index, self._mask, self._digests, self._words
         slot = low & mask
         while row := index[slot]:
-            row -= 1  # a slot holds row + 1; 0 is empty
+            row -= 1  # a slot contains row + 1; 0 is empty
             chunk, place = digests[row >> _CHUNK_BITS], (row & _ROW_MASK) * words
             if chunk[place] == low and (words == 1 or chunk[place + 1] == high):
                 return row
@@ -149,7 +148,7 @@ class CompactMap:
         return ~slot
 
     def _add(self, low: int, high: int, *, slot: int) -> int:
-        """Append an entry for a digest that is not here yet and point the empty `slot` at it."""
+        """Append an entry for a new digest and point the empty `slot` at it."""
         row = self._length
         if row >= self._limit:
             self._double()
@@ -168,12 +167,12 @@ class CompactMap:
 
     def _use_slots(self, slots: NDArray[np.uint32]) -> None:
         self._slots = slots
-        self._index = slots.data  # reading one int of it is 3x faster than of an array
+        self._index = slots.data  # reading one int from it is 3x faster than from an array
         self._mask = len(slots) - 1
         self._limit = 2 * len(slots) // 3
 
     def _double(self) -> None:
-        """Twice the slots. Only the slots are rebuilt, chunk by chunk, so the peak is hardly above what stays."""
+        """Double the slots. Only the slots are rebuilt, chunk by chunk, so the peak of memory is small."""
         slots = np.zeros(2 * len(self._slots), dtype=np.uint32)
         for chunk, digests in enumerate(self._digests):
             first = chunk * _CHUNK_ROWS
@@ -183,12 +182,12 @@ class CompactMap:
 
 
 def _place(slots: NDArray[np.uint32], low: NDArray[np.uint64], pointers: NDArray[np.uint32]) -> None:
-    """Linear probing for many entries at once: whoever finds its slot empty takes it, the others step on together."""
+    """Linear probing for many entries at once: entries that find an empty slot take it, the others move on together."""
     mask = np.uint64(len(slots) - 1)
     wanted = low & mask
     while len(pointers):
         empty = slots[wanted] == 0
-        slots[wanted[empty]] = pointers[empty]  # of several on one slot the last one written stays
+        slots[wanted[empty]] = pointers[empty]  # if several share a slot, the last one stays
         left = slots[wanted] != pointers
         wanted, pointers = (wanted[left] + np.uint64(1)) & mask, pointers[left]
 

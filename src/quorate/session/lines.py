@@ -1,8 +1,8 @@
 """The text of a journal file: how an event becomes a line, and how lines are checked and read back.
 
-One JSON object a line, UTF-8, ended by a newline. The last field of each, `crc`, is 8 hex digits of the CRC-32 of
+One JSON object per line, UTF-8, ended by a newline. The last field of each, `crc`, is 8 hex digits of the CRC-32 of
 the line's bytes without that field (`,"crc":"01234567"`) and without the newline. Line 1 is the header, line n + 1 is
-event n. Used by jsonl.py to write, and by tools through `read_journal`.
+event n. Used by jsonl.py, and by tools through `read_journal`.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from quorate.session.journal import FIRST_SEQ, PROGRESS_EVERY, Event, Header, Pr
 from quorate.validate import broken
 from quorate.version import __version__
 
-FORMAT, FORMAT_WITH_PEOPLE = 1, 2  # 2: the header names people; versions that know none refuse it
-MAGIC = b'{"quorate_journal":'  # so begins the header, in this and every later format
+FORMAT, FORMAT_WITH_PEOPLE = 1, 2  # 2: the header names people; versions without named people refuse it
+MAGIC = b'{"quorate_journal":'  # start of the header, in this and every later format
 _FRAME = ("quorate_journal", "version", "crc")
 _CRC_START, _CRC_END = b',"crc":"', b'"}'
 _CRC_LENGTH = len(_CRC_START) + 8 + len(_CRC_END)
 
 
 def _refuse_constant(name: str) -> float:
-    raise ValueError(f"it holds {name}, which is not a number of JSON")
+    raise ValueError(f"it contains {name}, which is not a JSON number")
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
@@ -38,30 +38,30 @@ def header_line(header: Mapping[str, Any]) -> bytes:
     """The first line: format, package version, then the session's settings."""
     taken = [name for name in _FRAME if name in header]
     if taken:
-        raise _taken("header", taken[0])
+        raise _reserved("header", taken[0])
     number = FORMAT_WITH_PEOPLE if "people" in header else FORMAT
     return encode_line({"quorate_journal": number, "version": __version__, **header}, what="header")
 
 
 def encode_line(content: Mapping[str, Any], *, what: str) -> bytes:
-    """One line, checksum and newline included.
+    """One line, with checksum and newline.
 
     >>> encode_line({"seq": 1, "type": "vote", "time": 0.5}, what="event 1")
     b'{"seq":1,"type":"vote","time":0.5,"crc":"563f6e54"}\\n'
     """
     if "crc" in content:
-        raise _taken(what, "crc")
+        raise _reserved(what, "crc")
     body = as_json(content, what=what)
     return b'%b,"crc":"%08x"}\n' % (body[:-1], crc32(body))
 
 
-def _taken(what: str, name: str) -> JournalError:
-    rule = "fields of its own: the journal itself writes this one"
+def _reserved(what: str, name: str) -> JournalError:
+    rule = "another field name: this one is reserved for the journal"
     return broken(what, name, rule, "rename the field.", error=JournalError)
 
 
 def decode_line(line: bytes) -> dict[str, Any]:
-    """The content of a line without its newline, or ValueError saying what is wrong with it."""
+    """The content of a line without its newline, or ValueError with what is wrong."""
     body, mark = line[:-_CRC_LENGTH] + b"}", line[-_CRC_LENGTH:]
     if not (mark.startswith(_CRC_START) and mark.endswith(_CRC_END)):
         raise ValueError("it does not end in a checksum")
@@ -78,7 +78,7 @@ def decode_line(line: bytes) -> dict[str, Any]:
 
 
 def read_header(path: Path) -> Header | None:
-    """What the session gave `start`; None if the file is empty or its header was never finished."""
+    """The header; None if the file is empty or its header is incomplete."""
     try:
         with path.open("rb") as file:
             line = file.read(len(MAGIC))
@@ -88,7 +88,7 @@ def read_header(path: Path) -> Header | None:
         raise failure(path, "a file that can be read", cause) from cause
     if not line.startswith(MAGIC) and not MAGIC.startswith(line):
         rule = f"a quorate journal, which begins with {MAGIC.decode()}, not with {line!r}"
-        raise _unreadable(path, rule, "Pass another path; this file is left as it is.")
+        raise _unreadable(path, rule, "Pass another path; this file was not changed.")
     if not line.endswith(b"\n"):
         refuse_damaged_newline(path, line, number=1, offset=0)
         return None
@@ -109,15 +109,15 @@ def _checked_header(path: Path, line: bytes) -> Header:
 
 
 def scan_events(path: Path, *, end: int | None = None, progress: Progress | None = None) -> Iterator[Event]:
-    """Every committed event of the first `end` bytes (None: as many as there are now), each checked.
+    """Every committed event of the first `end` bytes (None: of the current size), each checked.
 
-    Stops before a torn last line; raises JournalCorrupt at any other line that is not the event it should be.
+    Stops before a torn last line; raises JournalCorrupt at any other line that is not the expected event.
     """
     total = _size(path) if end is None else end
     offset = 0
     for number, line in enumerate(_lines(path), start=1):
         if offset + len(line) > total:
-            break  # written after we began
+            break  # written after reading began
         if not line.endswith(b"\n"):
             refuse_damaged_newline(path, line, number=number, offset=offset)
             break
@@ -127,7 +127,7 @@ def scan_events(path: Path, *, end: int | None = None, progress: Progress | None
         if progress is not None and (number % PROGRESS_EVERY == 0 or offset == total):
             progress(offset, total)
     if end is not None and offset != end:
-        rule = f"a file that stays as it is while it is read: of {end} bytes {offset} are left"
+        rule = f"a file that does not change while it is read; it shrank from {end} to {offset} bytes"
         raise _unreadable(path, rule, "read it again.")
 
 
@@ -153,12 +153,12 @@ def _checked_event(path: Path, line: bytes, number: int, offset: int) -> Event:
         raise _corrupt(path, number, offset, str(cause)) from cause
     expected = number - 2 + FIRST_SEQ
     if type(event.get("seq")) is not int or event["seq"] != expected:
-        raise _corrupt(path, number, offset, f"its seq is {event.get('seq')!r} where {expected} should follow")
+        raise _corrupt(path, number, offset, f"its seq is {event.get('seq')!r} instead of {expected}")
     return event
 
 
 def refuse_damaged_newline(path: Path, tail: bytes, *, number: int, offset: int) -> None:
-    """A torn line is the beginning of one; a whole line with another byte for its newline was committed once."""
+    """Refuse a complete last line with another byte in place of its newline: it was committed, not torn."""
     try:
         decode_line(tail[:-1])
     except ValueError:
@@ -170,8 +170,8 @@ def _corrupt(path: Path, number: int, offset: int, wrong: str) -> JournalCorrupt
     return JournalCorrupt(
         field="journal",
         value=str(path),
-        rule=f"a line as quorate wrote it, but {wrong}",
-        fix="Restore the file from a copy; or, to give up this line and all after it, keep the first "
+        rule=f"a line written by quorate, but {wrong}",
+        fix="Restore the file from a copy; or, to drop this line and all after it, keep the first "
         f"{offset} bytes: head -c {offset} {path.name} > repaired",
         place=f"line {number}, byte {offset}",
         line=number,
@@ -183,12 +183,12 @@ def _unreadable(path: Path, rule: str, fix: str) -> JournalError:
 
 
 def read_journal(path: str | os.PathLike[str], *, progress: Progress | None = None) -> tuple[Header, Iterator[Event]]:
-    """The header and the events of a journal file, for tools that only look: takes no lock, changes nothing.
+    """The header and the events of a journal file, for tools that only read: takes no lock, changes nothing.
 
-    A torn last line, or one that a running session is just writing, is left out.
+    A torn last line, or one that a running session is writing, is left out.
     """
     place = Path(path).absolute()
     header = read_header(place)
     if header is None:
-        raise _unreadable(place, "a journal in which a session was started, not an empty one", "check the path.")
+        raise _unreadable(place, "a journal with a session; this one is empty", "check the path.")
     return header, scan_events(place, progress=progress)

@@ -1,8 +1,8 @@
-"""The named people of a session: what it is started with, and what is known of each person so far.
+"""The named people of a session: its settings about people, and what is known about each person so far.
 
 `PeopleSettings` is the part of a session's settings about people, `SessionPeople` the part of its state. Sessions
-without named people have neither. `people_fold` changes `SessionPeople`, `people_rules` and `people_advice` only look
-at it.
+without named people have neither. `people_fold` changes `SessionPeople`, `people_rules` and `people_advice` only read
+it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SECONDS_A_DAY = 86_400
 
 @dataclass(frozen=True, slots=True)
 class PeopleSettings:
-    """What a session with people is started with. With `experts` they are all there are, unless somebody joins later.
+    """Settings of a session with people. If `experts` are named, others cannot vote until they join.
 
     `gold`: items whose true class is known, by name of the class.
     """
@@ -52,7 +52,7 @@ class PeopleSettings:
     gold: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def header(self) -> dict[str, Any]:
-        """As the journal's first line holds them."""
+        """The settings as stored in the journal's header."""
         return {
             "target": self.target,
             "experts": [asdict(each) for each in self.experts],
@@ -63,9 +63,9 @@ class PeopleSettings:
 
 @dataclass(frozen=True, slots=True)
 class SessionMember:
-    """One person: cost and daily limit as the rules leave them, presence, votes of the day `day` and of all days.
+    """One person: cost and daily limit after the rules, presence, votes on the day `day` and in total.
 
-    `agreements` of `judged` votes on closed items named the answer.
+    Of `judged` votes on closed items, `agreements` equal the answer.
     """
 
     expert: Expert
@@ -79,7 +79,7 @@ class SessionMember:
 
 @dataclass(slots=True)
 class SessionPeople:
-    """Everything known of the people after the events so far."""
+    """Everything known about the people after the events so far."""
 
     settings: PeopleSettings
     classes: tuple[str, ...]
@@ -94,7 +94,7 @@ class SessionPeople:
 
     @property
     def is_complete(self) -> bool:
-        """True if nobody votes who is not a member: the people were named at the start."""
+        """True if only members may vote: the people were named at the start."""
         return bool(self.settings.experts)
 
     def rules(self, kind: type[Rule]) -> list[Any]:
@@ -102,12 +102,12 @@ class SessionPeople:
         return [rule for rule in self.settings.rules if isinstance(rule, kind)]
 
     def member(self, name: str) -> SessionMember:
-        """The member of that name; a newcomer where people are learned as they appear."""
+        """The member of that name; a new member if people are learned as they appear."""
         found = self.members.get(name)
         return new_member(self.settings, Expert(name)) if found is None else found
 
     def reliability(self, names: Iterable[str]) -> FloatArray:
-        """How often each agreed with the answers, shrunk towards everybody's share."""
+        """The share of answers each agreed with, shrunk towards the share of all."""
         who = [self.member(name) for name in names]
         agreements, judged = (
             np.array([float(each.agreements) for each in who]),
@@ -117,7 +117,7 @@ class SessionPeople:
 
 
 def new_member(settings: PeopleSettings, expert: Expert) -> SessionMember:
-    """A person who joins, with the cost and the limit that rules give; a rule on the name beats one on the rank."""
+    """A new member, with cost and limit from the rules; a rule on the name takes precedence over one on the rank."""
     cost, limit = expert.cost, expert.daily_limit
     for by_rank in (True, False):
         who = expert.rank if by_rank else expert.name
@@ -150,7 +150,7 @@ def people_settings(
     rules: object = None,
     gold: object = None,
 ) -> PeopleSettings | None:
-    """The settings about people as a caller or a journal's header gives them; None if there is nothing about people."""
+    """The settings about people from a caller or a journal's header; None if there are none."""
     if target is None and experts is None and rules is None and gold is None and not method.needs_people:
         return None
     seeks = checked_target(target, method)
@@ -178,7 +178,7 @@ def _experts(given: object) -> tuple[Expert, ...]:
 
 
 def expert_from(given: object) -> Expert:
-    """An expert as a caller gives one (a name will do) or as a journal holds it."""
+    """An expert from a caller (an Expert or a name) or from a journal."""
     if isinstance(given, Expert):
         return given
     if isinstance(given, str):
@@ -206,7 +206,7 @@ def _gold(given: object, classes: tuple[str, ...], target: Target) -> Mapping[st
     if not _is_mapping(given):
         raise broken("gold", given, "true classes by item, e.g. {'photo-1': 'cat'}", "pass a mapping.")
     if target != "truth":
-        rule = "none: known answers calibrate the confidence of target 'truth'"
+        rule = "no gold items, which only calibrate the confidence of target 'truth'"
         raise broken("gold", f"{len(given)} items", rule, "leave `gold` out, or use the method 'crowd'.")
     for item_id, label in given.items():
         checked_id(item_id, where="gold")
@@ -219,7 +219,7 @@ def _is_mapping(given: object) -> TypeGuard[Mapping[str, str]]:
 
 
 def _check_names(settings: PeopleSettings) -> None:
-    """Rules about people or ranks that the experts do not have are mistakes; where people come later they may."""
+    """Refuse rules about people or ranks that no expert has, unless people are learned as they appear."""
     if not settings.experts:
         return
     names, ranks = {each.name for each in settings.experts}, {each.rank for each in settings.experts}
@@ -234,16 +234,16 @@ def _check_names(settings: PeopleSettings) -> None:
             missing = []
         for each in missing:
             raise broken(
-                "rules", str(rule), f"about `experts`, none of whom is {each!r}", "check the name or the rank."
+                "rules", str(rule), f"a rule about `experts`; none of them is {each!r}", "check the name or the rank."
             )
 
 
 def pair_key(one: str, other: str) -> str:
-    """Key of two people in `SessionPeople.pairs`; the same for either order."""
+    """Key of two people in `SessionPeople.pairs`; the same in both orders."""
     first, second = sorted((one, other))
     return f"{len(first)}:{first}:{second}"
 
 
 def keeps_pairs(people: SessionPeople) -> bool:
-    """True if a rule asks who has been together with whom."""
+    """True if a rule depends on which people have voted together."""
     return bool(people.rules(PairsOnce))

@@ -1,10 +1,10 @@
 """Whom to ask next about an item: `NextExpert`, chosen among those who may be asked now. Pure.
 
     panel       whom the exact plan asks first (`experts.panel_plan`)
-crowd       the largest expected rise of the top belief per cost; where no single vote can change the answer, the most
+crowd       the largest expected rise of the top belief per cost; if no single vote can change the answer, the most
             information per cost
-otherwise   the largest V * reliability per cost, V what a vote can be worth (`decision.value`): at equal cost, who
-            agreed most often with the answers so far
+otherwise   the largest V * reliability per cost, V the optimistic value of a vote (`decision.value`): at equal cost,
+            the person who agreed most often with the answers so far
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from quorate.session.state import State
 from quorate.types import FloatArray
 from quorate.validate import broken
 
-ROUND_OFF = 1e-12  # gains below it are none
+ROUND_OFF = 1e-12  # smaller gains count as 0
 
 
 @dataclass(frozen=True, slots=True)
 class NextExpert:
-    """Whom to ask next, and why; false where nobody should be asked.
+    """Whom to ask next, and why; false if nobody should be asked.
 
     `expert` who, or None   `gain` expected rise of the probability of a right answer by this vote   `gain_per_cost` the
     same per unit of cost   `reason` one sentence
@@ -99,7 +99,7 @@ def _why_nobody(people: SessionPeople, item: ItemState, names: Sequence[str], ra
     who = "Nobody" if rank is None else f"No {rank}"
     later = [name for name in names if may_ever(people, item, name, rank=rank)]
     if not later:
-        return f"{who} who may be asked about this item is left among {len(names)}."
+        return f"{who} of {len(names)} may still be asked about this item."
     away = sum(people.member(name).status == "away" for name in later)
     return f"{who} can be asked now: {away} away, {len(later) - away} at their daily limit."
 
@@ -114,7 +114,7 @@ def _by_crowd(people: SessionPeople, item: ItemState, free: Sequence[str]) -> Ne
         why = f"is expected to raise the belief in the best class by {gains[best, 0]:.2g} for a cost of {costs[best]:g}"
     else:
         best = int(information.argmax())
-        why = f"tells most about the class for a cost of {costs[best]:g}; one vote alone cannot change the answer"
+        why = f"gives the most information for a cost of {costs[best]:g}; one vote alone cannot change the answer"
     expert, gain = people.member(free[best]).expert, float(gains[best, 0])
     reason = f"A vote of {expert.name} {why}, the best of {len(free)} who can be asked."
     return NextExpert(expert, gain, gain / expert.cost, reason)
@@ -123,7 +123,7 @@ def _by_crowd(people: SessionPeople, item: ItemState, free: Sequence[str]) -> Ne
 def _by_plan(
     state: State, people: SessionPeople, panel: OnlinePanel, item: ItemState, free: Sequence[str], *, must: bool
 ) -> NextExpert:
-    """Whom the exact plan asks first; `must`: somebody is needed even where no vote is worth its cost."""
+    """Whom the exact plan asks first; `must`: somebody is needed even if no vote is worth its cost."""
     advice = panel_advice(people, panel, state.method, item, free, counted=True)
     if advice.expert >= 0:
         expert = people.member(panel.name_of(advice.expert)).expert

@@ -1,6 +1,6 @@
-"""The calls of a session about named people: who is there, whom to ask next, who did not answer in time.
+"""The calls of a session about named people: presence, whom to ask next, timeouts.
 
-`Session` inherits them. They change a session as all calls do: checked, written to the journal, applied.
+`Session` inherits them. Like all calls they are checked, written to the journal, then applied.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Timeout:
-    """What follows when somebody did not answer: the item's decision, and whom to ask instead."""
+    """The result of a timeout: the item's decision, and whom to ask instead."""
 
     decision: Decision
     replacement: NextExpert
@@ -34,10 +34,10 @@ class Timeout:
 
 @dataclass(frozen=True, slots=True)
 class KnownPerson:
-    """What a session knows of one person.
+    """What a session knows about one person.
 
-    `expert` with the cost and the limit in force   `status` here, away or left   `num_votes` cast   `reliability` share
-    of votes that named the answer, shrunk towards everybody's; from `num_judged` votes on closed items
+    `expert` with the current cost and limit   `status` here, away or left   `num_votes` cast   `reliability` share of
+    votes that equal the answer, shrunk towards the share of all; from `num_judged` votes on closed items
     """
 
     expert: Expert
@@ -48,7 +48,7 @@ class KnownPerson:
 
 
 class PeopleCalls:
-    """Calls about people. Without named people each is an error that says how to start the session."""
+    """Calls about people. In a session without named people each raises an error."""
 
     if TYPE_CHECKING:
         _lock: threading.RLock
@@ -66,15 +66,15 @@ class PeopleCalls:
     ) -> NextExpert:
         """Whom to ask next about an open item, and why; false if nobody should be asked.
 
-        `available`: names of those who can be asked now (None: every member who is here). Daily limits are those of
-        the day of `time` (now unless given). Nothing is stored.
+        `available`: names of those who can be asked now (None: every member who is here). Daily limits apply to the day
+        of `time` (default: now). Nothing is stored.
         """
         with self._lock:
             people, item = with_people(self._state.people, "next_expert"), self._state.held(item_id)
             return next_expert(self._state, people, item, available, checked_time(time))
 
     def join(self, expert: Expert | str, *, time: float | None = None, request_id: str | None = None) -> None:
-        """Somebody new, or somebody who had left, can be asked from now on."""
+        """A new person, or one who had left, can be asked from now on."""
         with self._lock:
             self._member_event("join", {"expert": asdict(expert_from(expert))}, time, request_id)
 
@@ -89,12 +89,12 @@ class PeopleCalls:
             return waiting
 
     def away(self, name: str, *, time: float | None = None, request_id: str | None = None) -> None:
-        """Somebody is not asked until back; items may wait for this person."""
+        """A person is not asked until `back`; items may wait for this person."""
         with self._lock:
             self._member_event("away", {"voter": name}, time, request_id)
 
     def back(self, name: str, *, time: float | None = None, request_id: str | None = None) -> None:
-        """Somebody who was away can be asked again."""
+        """A person who was away can be asked again."""
         with self._lock:
             self._member_event("back", {"voter": name}, time, request_id)
 
@@ -107,9 +107,9 @@ class PeopleCalls:
         time: float | None = None,
         request_id: str | None = None,
     ) -> Timeout:
-        """Somebody who was asked did not answer: counts as an abstention; says whom to ask instead.
+        """A person who was asked did not answer: counts as an abstention; returns whom to ask instead.
 
-        `available` as in `next_expert`. `retract` the timeout if the answer comes after all.
+        `available` as in `next_expert`. Call `retract` if the answer arrives later.
         """
         with self._lock:
             with_people(self._state.people, "timeout")
@@ -121,7 +121,7 @@ class PeopleCalls:
             return Timeout(decision, self.next_expert(item_id, available, time=event["time"]))
 
     def people(self) -> tuple[KnownPerson, ...]:
-        """Everybody known, in the order in which they came."""
+        """Everybody known, in the order of joining."""
         with self._lock:
             people = with_people(self._state.people, "people")
             shares = people.reliability(people.members)

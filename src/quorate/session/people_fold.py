@@ -1,8 +1,8 @@
-"""What an event does to `SessionPeople`: presence, daily counts, agreement, and the model of the crowd.
+"""Applies events to `SessionPeople`: presence, daily counts, agreement, and the models of crowd and panel.
 
-Called by `state.apply`, live and on resume. What is learned of people is not in the events: it is a fold of
-kernels over them, the same in every replay. The random choice of items to revise is drawn by the item's number.
-`judged` only looks: the session calls it before an event is written, `apply` when it takes effect.
+Called by `state.apply`, live and on resume. What is learned about people is not in the events: it is computed from
+them, with the same result in every replay. The random choice of items to revise is seeded by the item's number.
+`judged` changes nothing: the session calls it before an event is written, `apply` when it takes effect.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def apply_member(people: SessionPeople, event: Event) -> None:
 def judged(
     people: SessionPeople, method: Method, before: ItemState | None, after: ItemState, event: Event
 ) -> ItemState:
-    """The item with what the model of the people says of it now; a closed item keeps what it was decided with."""
+    """The item with the current judgement of the people's model; a closed item keeps that of its decision."""
     if after.is_closed:
         return after
     if people.panel is not None:
@@ -69,7 +69,7 @@ def judged(
 def _judged_anew(
     people: SessionPeople, crowd: OnlineCrowd, item_id: str | None, item: ItemState
 ) -> dict[str, FloatArray]:
-    """Beliefs from the prior and every vote: by the votes that count towards the stop, and by all."""
+    """Beliefs from the prior and every vote: from the votes that count towards stopping, and from all."""
     votes, log_f, dropped = votes_of(item), log_prediction(item), uncounted(people, item)
     every = crowd.judge(log_f, votes, without=item_id)
     if not dropped:
@@ -91,13 +91,13 @@ def _with_last_vote(
 
 
 def _planned(people: SessionPeople, panel: OnlinePanel, method: Method, item: ItemState) -> Judgement:
-    """Who wins the panel, and whether anybody is worth asking: of those who may be asked now or when they are back."""
+    """Who wins the panel, and whether anybody who may be asked, now or later, is worth asking."""
     free = [name for name in people.members if may_ever(people, item, name)]
     advice = panel_advice(people, panel, method, item, free, counted=True)
     every = advice
     if uncounted(people, item):
         every = panel_advice(people, panel, method, item, free, counted=False)
-    asks = advice.expert >= 0 or not free  # if nobody is left, the rules say so
+    asks = advice.expert >= 0 or not free  # if nobody is left, `people_rules` decides
     return Judgement({"panel": advice.probs, "panel_all": every.probs}, asks=asks)
 
 
@@ -110,14 +110,14 @@ def panel_advice(
     *,
     counted: bool,
 ) -> PanelAdvice:
-    """The plan of the panel; `counted`: by the votes that count towards the stop."""
+    """The plan of the panel; `counted`: from the votes that count towards stopping."""
     costs = {name: member.expert.cost for name, member in people.members.items()}
     cast = panel_votes(people, panel, item, uncounted(people, item) if counted else ())
     return panel.advise(item.log_predictions, cast, available, costs, method.policy.min_gain)  # type: ignore[attr-defined]
 
 
 def panel_votes(people: SessionPeople, panel: OnlinePanel, item: ItemState, left_out: Collection[str] = ()) -> IntArray:
-    """(N,) the item's votes by member; who abstained or has left without a vote is not in its pool."""
+    """(N,) the item's votes by member; members who abstained or left without a vote are not in its pool."""
     votes = [vote for vote in votes_of(item) if vote[0] not in left_out]
     gone = [name for name, ballot in item.ballots.items() if ballot.label == ABSTAINED or name in left_out]
     gone += [name for name, member in people.members.items() if member.status == "left" and name not in item.ballots]
@@ -135,7 +135,7 @@ def log_prediction(item: ItemState) -> FloatArray:
 
 
 def count_vote(people: SessionPeople, event: Event, before: ItemState | None) -> None:
-    """A vote was cast, whatever becomes of it: people learned as they appear are members now."""
+    """Count a vote for its voter; if people are learned as they appear, the voter becomes a member."""
     name, day = event["voter"], day_of(event["time"])
     member = people.member(name)
     today = member.today + 1 if member.day == day else 1
@@ -148,7 +148,7 @@ def count_vote(people: SessionPeople, event: Event, before: ItemState | None) ->
 
 
 def learn(people: SessionPeople, event: Event, before: ItemState | None, after: ItemState, seed: int) -> None:
-    """What a closed item says of the people; what it said before is taken back first."""
+    """Learn about the people from a closed item; what was learned from it before is undone first."""
     was_closed, is_closed = before is not None and before.is_closed, after.is_closed
     if before is not None and was_closed:
         _count_agreement(people, before, -1)
@@ -183,13 +183,13 @@ def _learn_gold(people: SessionPeople, item_id: str, item: ItemState, event: Eve
 
 
 def gold_of(people: SessionPeople, item_id: str, item: ItemState) -> tuple[FloatArray, int]:
-    """What was believed of an item of known class, and that class."""
+    """The belief about an item of known class, and that class."""
     assert item.judgement is not None
     return item.judgement.probs["crowd_all"], people.classes.index(people.settings.gold[item_id])
 
 
 def temperature_after(people: SessionPeople, item_id: str, item: ItemState) -> float | None:
-    """The temperature once this item of known class has closed; None while there are too few of them."""
+    """The temperature after this item of known class has closed; None while there are too few such items."""
     known = {**people.gold, item_id: gold_of(people, item_id, item)}
     if len(known) < FEWEST_GOLD:
         return None
@@ -199,7 +199,7 @@ def temperature_after(people: SessionPeople, item_id: str, item: ItemState) -> f
 
 
 def _count_agreement(people: SessionPeople, item: ItemState, sign: int) -> None:
-    """Add or take back which votes on a closed item named its answer."""
+    """Add (1) or undo (-1) the agreement of votes on a closed item with its answer."""
     assert item.standing is not None
     for name, label in votes_of(item):
         member, agrees = people.members[name], int(label == item.standing.label)

@@ -1,6 +1,6 @@
-"""Who may be asked about an item, what the rules make of its decision, and which calls and events are refused.
+"""Who may be asked about an item, how rules about people change its decision, and which calls and events are refused.
 
-Pure: reads `SessionPeople` only. Calls are checked before they are written, events again when a journal is resumed.
+Pure: only reads `SessionPeople`. Calls are checked before they are written, events again when a journal is resumed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from quorate.session.people import SECONDS_A_DAY, SessionMember, SessionPeople, 
 from quorate.types import Reason
 from quorate.validate import bounded, broken
 
-NO_PEOPLE = "start it with `experts`, `rules` or a method that knows people."
+NO_PEOPLE = "start it with `experts`, `rules` or a method for named people."
 
 
 def verdict(
@@ -36,10 +36,10 @@ def verdict(
     *,
     closing: bool = False,
 ) -> Verdict:
-    """`decide`, and what the rules about people make of it. Without people it is `decide`.
+    """`decide`, followed by the rules about people. Without people it is `decide`.
 
-    The answer counts every vote; whether to stop is decided by the votes that count towards it. A stop that needs a
-    confirmation goes on asking while somebody may give it; asking stops when nobody is left who may be asked.
+    The answer uses every vote; stopping depends only on the votes that count towards it. If a confirmation is required,
+    asking continues while somebody may give it. Asking stops when nobody is left who may be asked.
     """
     found = decide(method, learned, policy_state, item, closing=closing)
     if people is None:
@@ -64,7 +64,7 @@ def _with_rules(people: SessionPeople, item: ItemState, label: int, reason: Reas
 
 
 def rank_needed(people: SessionPeople, item: ItemState, label: int) -> str | None:
-    """The rank that has to confirm before the item closes with this class; None if no rule asks for it any more."""
+    """The rank that must confirm before the item closes with this class; None if no confirmation is missing."""
     for rule in people.rules(MustConfirm):
         if rule.label is not None and people.classes[label] != rule.label:
             continue
@@ -79,7 +79,7 @@ def rank_needed(people: SessionPeople, item: ItemState, label: int) -> str | Non
 
 
 def counted_item(people: SessionPeople, item: ItemState) -> ItemState:
-    """The item with the votes that count towards the stop; the others as if they had abstained."""
+    """The item with only the votes that count towards stopping; the others are treated as abstentions."""
     dropped = uncounted(people, item)
     if not dropped:
         return item
@@ -91,7 +91,7 @@ def counted_item(people: SessionPeople, item: ItemState) -> ItemState:
 
 
 def uncounted(people: SessionPeople, item: ItemState) -> set[str]:
-    """Voters whose votes do not count towards the stop: of each limited rank all but the first so many."""
+    """Voters whose votes do not count towards stopping: those of a limited rank beyond its limit."""
     dropped: set[str] = set()
     for rule in people.rules(CountAtMost):
         of_rank = [
@@ -104,17 +104,17 @@ def uncounted(people: SessionPeople, item: ItemState) -> set[str]:
 
 
 def anybody_left(people: SessionPeople, item: ItemState, *, rank: str | None = None) -> bool:
-    """May anybody (of that rank) be asked about the item, now or when they are back? Newcomers always may."""
+    """Whether anybody (of that rank) may be asked about the item, now or later. New people always may."""
     if not people.is_complete:
         return True
     return any(may_ever(people, item, name, rank=rank) for name in people.members)
 
 
 def may_ever(people: SessionPeople, item: ItemState, name: str, *, rank: str | None = None) -> bool:
-    """May this person be asked about the item, if not now then later?
+    """Whether this person may be asked about the item, now or later.
 
-    Not one who has left or has answered, nor one whom a rule keeps apart from somebody on the item, nor one whose vote
-    would not count towards the stop. `rank`: somebody of this rank is needed, whose vote counts as a confirmation.
+    False for those who have left or answered, whom a rule keeps apart from a voter of the item, or whose vote would not
+    count towards stopping. `rank`: a person of this rank is needed, whose vote counts as a confirmation.
     """
     member = people.member(name)
     if member.status == "left" or name in item.ballots:
@@ -125,7 +125,7 @@ def may_ever(people: SessionPeople, item: ItemState, name: str, *, rank: str | N
 
 
 def may_now(people: SessionPeople, item: ItemState, name: str, time: float, *, rank: str | None = None) -> bool:
-    """May this person be asked about the item at this time?"""
+    """Whether this person may be asked about the item at this time."""
     member = people.member(name)
     if member.status != "here" or _used_up(member, time):
         return False
@@ -173,7 +173,7 @@ def _rank(people: SessionPeople, name: str) -> str | None:
 def with_people(people: SessionPeople | None, call: str) -> SessionPeople:
     """The people of the session; an error if it has none."""
     if people is None:
-        raise broken("experts", None, f"given when the session starts: {call} is about named people", NO_PEOPLE)
+        raise broken("experts", None, f"a session with named people, which {call} needs", NO_PEOPLE)
     return people
 
 
@@ -192,11 +192,11 @@ def check_member(people: SessionPeople | None, event: Event) -> None:
         raise broken("voter", name, "a member", "call join(name) first.")
     wanted = "away" if kind == "back" else "here"
     if kind != "leave" and member.status != wanted:
-        raise broken("voter", name, f"somebody who is {wanted}, not {member.status}", "check who is there.")
+        raise broken("voter", name, f"somebody who is {wanted}, not {member.status}", "check the person's status.")
 
 
 def checked_absent(people: SessionPeople | None, names: Iterable[str]) -> list[str]:
-    """Names of those who will not vote on an item that opens, each once; members where all members are named."""
+    """Names of those who will not vote on a new item, each once; if members were named, only members."""
     if isinstance(names, str):
         raise broken("absent", names, "a list of names", "pass [name].")
     missing = list(dict.fromkeys(checked_id(name, where="absent") for name in names))
@@ -207,12 +207,12 @@ def checked_absent(people: SessionPeople | None, names: Iterable[str]) -> list[s
 
 
 def check_ballot(people: SessionPeople, event: Event) -> None:
-    """Refuse a vote, an abstention or a timeout without a name, or of somebody who is not a member."""
+    """Refuse a vote, abstention or timeout without a name, or by somebody who is not a member."""
     kind = event["type"]
     if kind in ("vote", "abstain", "timeout"):
         name = event.get("voter")
         if name is None:
-            raise broken("voter", None, "the name of the person: this session knows people", "pass voter=name.")
+            raise broken("voter", None, "a name: this session has named people", "pass voter=name.")
         if people.is_complete and name not in people.members:
             raise broken("voter", name, "the name of somebody who has joined", "call join(name) first.")
     if event.get("temperature") is not None:
@@ -222,7 +222,7 @@ def check_ballot(people: SessionPeople, event: Event) -> None:
 def reasons_with_people(
     people: SessionPeople, item: ItemState, event: Event, possible: tuple[Reason, ...]
 ) -> tuple[Reason, ...]:
-    """The reasons that a decision may give where the rules about people are heard too."""
+    """The possible reasons of a decision when rules about people apply too."""
     assert item.standing is not None
     if event["type"] == "close":
         return (*possible, "nobody_left")

@@ -1,4 +1,4 @@
-"""The calls of a session that only read: decisions, ballots, what would be asked, what is in force.
+"""The read-only calls of a session: decisions, ballots, what would be asked, the current parameters.
 
 `Session` inherits them. Nothing is written to the journal and nothing changes.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class ReadCalls:
-    """Calls that change nothing."""
+    """The read-only calls."""
 
     if TYPE_CHECKING:
         _lock: threading.RLock
@@ -37,9 +37,9 @@ class ReadCalls:
         _answer_fit: AnswerFit
 
     def predict(self, prediction: PredictionValue, pool_size: int | None = None) -> Decision:
-        """The answer with no experts at all (the query-free phase): no item is opened, nothing is stored.
+        """The answer without any expert (the query-free phase): no item is opened, nothing is stored.
 
-        Not worse than the classifier's own: `quorate` answers by more careful parameters (`learning.answers`).
+        `quorate` uses more careful parameters for it (`learning.answers`), so as not to be worse than the classifier.
         """
         with self._lock:
             settings = self._state.settings
@@ -53,7 +53,7 @@ class ReadCalls:
             return self._decision(decide(self._state.method, prior, self._state.policy_state, item, closing=True), 0)
 
     def decision(self, item_id: str) -> Decision:
-        """The decision as the item's last event left it, whatever was learned since.
+        """The decision at the item's last event, regardless of what was learned since.
 
         `probs` is None for an item closed so long ago that only a summary is kept.
         """
@@ -76,7 +76,7 @@ class ReadCalls:
             return self._decision(found, standing.num_votes)
 
     def ballots(self, item_id: str) -> dict[str, str | None]:
-        """Who has acted on an open or recent item: voter -> class named, None for an abstention. Named voters only."""
+        """Ballots on an open or recent item: voter -> class, None for an abstention. Named voters only."""
         with self._lock:
             classes = self._state.settings.classes
             ballots = self._state.held(item_id).ballots
@@ -88,11 +88,11 @@ class ReadCalls:
             return list(self._state.open)
 
     def askable_at_once(self, item_id: str, most: int = 8, *, most_states: int = MOST_STATES) -> int:
-        """How many experts can be asked about an open item at once: the very ones who would be asked one by one.
+        """How many experts can be asked about an open item at once without asking more than one by one.
 
-        The largest m <= `most` such that whatever m - 1 of them answer, the session, as it is now, still asks; 1 where
-        more than `most_states` outcomes would have to be looked at; 0 if the item is not open. Parameters learned
-        or tuned while the questions are out are not foreseen.
+        The largest m <= `most` such that the session, with its current parameters, still asks after any m - 1 answers;
+        1 if more than `most_states` outcomes would have to be checked; 0 if the item is not open. Parameters that
+        change before the answers arrive are not taken into account.
 
         >>> from quorate import Session
         >>> session = Session("ask-all", classes=["cat", "dog"], pool_size=3)
@@ -106,12 +106,12 @@ class ReadCalls:
                 return 0
             most = whole(most, where="most")
             if state.people is not None and (item.judgement is not None or state.people.settings.rules):
-                return 1  # who answers matters
+                return 1  # the decision depends on who answers
             return safe_ahead(state.method, state.prior, state.policy_state, item, most=most, most_states=most_states)
 
     @property
     def knobs(self) -> dict[str, Any]:
-        """The policy's parameters in force: as the session was started, or as `tune` left them."""
+        """The policy's current parameters: those at the start of the session, or those set by `tune`."""
         with self._lock:
             return policy_knobs(self._state.method)
 
@@ -123,11 +123,11 @@ class ReadCalls:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The settings, as the journal's header has them."""
+        """The settings, as in the journal's header."""
         return self._state.settings.header()
 
     def counts(self) -> dict[str, int]:
-        """Items opened, open and closed, and votes held: a glance at the session."""
+        """The numbers of opened, open and closed items, and of votes."""
         with self._lock:
             state = self._state
             still_open = len(state.open)
@@ -135,17 +135,17 @@ class ReadCalls:
             return {"opened": state.num_opened, "open": still_open, "closed": closed, "votes": state.num_votes}
 
     def item(self, item_id: str) -> ItemState:
-        """An open or recent item in full: its votes, ballots, abstentions, limits and standing decision. Read only."""
+        """The state of an open or recent item: votes, ballots, abstentions, limits, current decision."""
         with self._lock:
             return self._state.held(item_id)
 
     @property
     def method(self) -> Method:
-        """The method in force, with the parameters of its policy as `tune` left them."""
+        """The current method, with the parameters set by `tune`."""
         return self._state.method
 
     def would_ask(self, item: ItemState) -> bool:
-        """Would the session, as it is now, ask one more expert about an item in this state? Nothing is stored."""
+        """Whether the session would now ask one more expert about an item in this state. Nothing is stored."""
         with self._lock:
             return self._decide(item).ask
 

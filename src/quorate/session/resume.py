@@ -1,4 +1,4 @@
-"""Coming back from a journal: the settings out of its header, its events through `apply`, progress for a long one."""
+"""Resumes a session from a journal: settings from its header, its events checked and applied, progress on stderr."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from quorate.validate import broken
 
 
 def settings_from(header: Header | None, given: Method | None, expected: dict[str, Any]) -> Settings:
-    """The settings a journal was started with; an error if what the caller expects differs."""
+    """The settings in a journal's header; an error if they differ from what the caller expects."""
     if header is None:
         fix = "start with Session(..., journal=journal)."
-        raise broken("journal", None, "a journal with a session to resume, not an empty one", fix, error=JournalError)
+        raise broken("journal", None, "a journal with a session; this one is empty", fix, error=JournalError)
     try:
         name = header["method"]["name"]
         knobs = stored_knobs(name, header["method"]["knobs"])
@@ -34,7 +34,7 @@ def settings_from(header: Header | None, given: Method | None, expected: dict[st
     if given is not None:
         _compare("method", given.describe(), {"name": name, "knobs": knobs})
     elif not is_ours:
-        rule = f"the policy the journal was written with, {name!r}, which is not one of ours"
+        rule = f"the policy that wrote the journal, {name!r}, which is not built in"
         fix = "pass it: Session.resume(journal, method=quorate.method(YourPolicy()))."
         raise broken("method", None, rule, fix, error=JournalMismatch)
     for key, value in expected.items():
@@ -53,26 +53,26 @@ def settings_from(header: Header | None, given: Method | None, expected: dict[st
         raise _corrupt("the session's header", 1, cause) from cause
 
 
-def _compare(what: str, asked: object, stored: object) -> None:
-    if asked != stored:
-        fix = f"leave `{what}` out to go on as before, or start a new journal."
-        raise broken(what, asked, f"{stored!r}, with which the journal was written", fix, error=JournalMismatch)
+def _compare(what: str, expected: object, stored: object) -> None:
+    if expected != stored:
+        fix = f"leave `{what}` out to continue as before, or start a new journal."
+        raise broken(what, expected, f"{stored!r}, as in the journal", fix, error=JournalMismatch)
 
 
 def replay(state: State, event: Event) -> None:
-    """Apply one event without checking it; one that cannot be applied is an error that names it."""
+    """Apply one event without checking it; raises JournalCorrupt with its number if it cannot be applied."""
     try:
         apply(state, event)
     except JournalError:
         raise
-    except Exception as cause:  # what a changed event leads to, in a user's own policy too, cannot be foreseen
+    except Exception as cause:  # a changed event may raise anything, also in a user's own policy
         raise _corrupt(f"event {event.get('seq')!r}, {event.get('type')!r}", None, cause) from cause
 
 
 class JournalReplay:
-    """Takes the events of a journal one by one: each is checked as a live call is, then applied.
+    """Applies the events of a journal one by one, each after the checks of a live call.
 
-    `verify`: the decision in each event is computed again and compared.
+    `verify`: also recompute and compare the decision in each event.
     """
 
     def __init__(self, state: State, *, verify: bool = False) -> None:
@@ -100,7 +100,7 @@ def _corrupt(what: str, line: int | None, cause: Exception) -> JournalCorrupt:
     return JournalCorrupt(
         field=known.field or "event",
         value=known.value if known.field else what,
-        rule=known.rule or f"what a session writes ({known})",
+        rule=known.rule or f"an event that a session writes ({known})",
         fix="The journal was changed by something other than quorate; restore it from a copy.",
         place=what if line is None else f"line {line} of the journal, {what}",
         line=line,
@@ -108,7 +108,7 @@ def _corrupt(what: str, line: int | None, cause: Exception) -> JournalCorrupt:
 
 
 class StderrProgress:
-    """A line on stderr that says how far a resume has come, once it has taken two seconds."""
+    """Prints the progress of a resume to stderr if it takes longer than two seconds."""
 
     def __init__(self) -> None:
         self._start = time.monotonic()

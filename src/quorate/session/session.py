@@ -1,7 +1,7 @@
-"""The online session: check, journal, apply, answer. A thin shell without maths; the one object users hold.
+"""The online session: check, journal, apply, answer. A thin shell without maths; the object users work with.
 
 Every call is checked before anything changes, written to the journal before it takes effect, and then applied by the
-same code that resumes a journal. Safe to share between threads: calls are serialised by a lock.
+same code that resumes a journal. Thread-safe: calls are serialised by a lock.
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ log = logging.getLogger("quorate.session")
 
 
 class Session(ReadCalls, PeopleCalls):
-    """Decides for a stream of items, with votes in any order, and learns how far the classifier can be trusted.
+    """Decides a stream of items, with votes in any order, and learns how far the classifier can be trusted.
 
-    `pool_size` experts could be asked about an item; the truth is their plurality. `window` items with votes are
-    learned from (None: all), every `refit_every` closed items (None: only when you call `learn`). `num_classifiers`
-    predictions come with each item. `min_votes`, `max_votes` bound what is asked per item. With a `journal` nothing
-    that was acknowledged is lost: `Session.resume(journal)`.
+    `pool_size` experts can be asked about an item; the truth is their plurality. Parameters are learned from the last
+    `window` items with votes (None: all), after every `refit_every` closed items (None: only when you call `learn`).
+    Each item has `num_classifiers` predictions. `min_votes`, `max_votes` limit the votes per item. With a `journal`
+    nothing that was acknowledged is lost: `Session.resume(journal)`.
 
-    Where people are known by name: `experts` can be asked (`[]`: learned as they appear), `rules` are sentences they
-    work by, `target` is "plurality" (default: what the whole pool would vote) or "truth" (the class behind the votes,
-    by the method `crowd`), `gold` the true classes of some items, which calibrate the confidence under "truth".
-    `method` may then be left out, and so may `pool_size` if it is the number of `experts`.
+    If people are known by name: `experts` can be asked (`[]`: learned as they appear), `rules` are sentences about
+    them, `target` is "plurality" (default: what the whole pool would vote) or "truth" (the class behind the votes, by
+    the method `crowd`), `gold` the true classes of some items, which calibrate the confidence under "truth".
+    `method` may then be omitted, and so may `pool_size` if it is the number of `experts`.
 
     >>> session = Session("quorate", classes=["cat", "dog", "bird"], pool_size=6, seed=7)
     >>> decision = session.open("photo-1", [0.7, 0.2, 0.1])
@@ -117,18 +117,18 @@ class Session(ReadCalls, PeopleCalls):
         verify: bool = False,
         **expected: object,
     ) -> Session:
-        """The session as its journal has it, ready to go on.
+        """The session stored in a journal, ready to continue.
 
-        `method` is needed only for a user's own policy; when given, it must be the one the journal was written with.
-        Further settings (`classes=`, `pool_size=`, ...) are compared likewise: an error says what differs.
-        `progress(done, total)` is called now and then; without it, a resume of over two seconds reports on stderr.
-        Every event is checked as the call that wrote it was; one that breaks a rule is a `JournalCorrupt` with its
-        `line`. `verify=True` also makes every decision again, which takes about as long as the session itself took.
+        `method` is needed only for a user's own policy; if given, it must be the one in the journal. Further settings
+        (`classes=`, `pool_size=`, ...) are compared too: an error says what differs.
+        `progress(done, total)` is called from time to time; without it, a resume of over two seconds reports on stderr.
+        Every event is checked like the call that wrote it; one that breaks a rule raises `JournalCorrupt` with its
+        `line`. `verify=True` also recomputes every decision, which takes about as long as the session itself took.
         """
         given = None if method is None else as_method(method)
         store = as_journal(journal)
         if store is None:
-            raise broken("journal", None, "a journal, or its path", "pass the one to resume.")
+            raise broken("journal", None, "a journal or its path", "pass the journal to resume.")
         settings = resuming.settings_from(store.header(), given, expected)
         session = cls.__new__(cls)
         session._use(settings, store)
@@ -149,11 +149,11 @@ class Session(ReadCalls, PeopleCalls):
         time: float | None = None,
         request_id: str | None = None,
     ) -> Decision:
-        """A new item with what the classifier says of it: ask an expert, or answer at once?
+        """Open a new item with the classifier's prediction; the decision says whether to ask an expert.
 
         `prediction`: probabilities in the order of `classes`, a mapping by class name, a hard label, a single score
         (two classes) or None for no classifier; a list of these for several classifiers.
-        `absent`: names of those who will not vote on this item, as if they had abstained before the first decision.
+        `absent`: names of people who will not vote on this item; they count as abstentions from the start.
         """
         with self._lock:
             settings = self._state.settings
@@ -176,7 +176,7 @@ class Session(ReadCalls, PeopleCalls):
                 return self.decision(item_id)
             if self._state.find(item_id) is not None or item_id in self._state.old:
                 rule = "an item that was not opened before"
-                raise broken("item_id", item_id, rule, "give every item an id of its own.", error=ItemExists)
+                raise broken("item_id", item_id, rule, "give every item its own id.", error=ItemExists)
             event |= {"tie_draw": float(rng.stream(settings.seed, "tie", number).random()), "quota": None}
             item = opened(event, number)
             draws = rng.stream(settings.seed, "quota", number)
@@ -192,9 +192,9 @@ class Session(ReadCalls, PeopleCalls):
         time: float | None = None,
         request_id: str | None = None,
     ) -> Decision:
-        """One expert's vote. After the item closed it is kept, and learned from while the item is in the window.
+        """Record one expert's vote. A vote on a closed item is stored, and used for learning while it is in the window.
 
-        A `voter` may act once on an item; without a name, votes cannot be distinguished or retracted.
+        A `voter` may vote or abstain once per item; votes without a name cannot be told apart or retracted.
         """
         with self._lock:
             event = self._event("vote", item_id, time, request_id, voter=voter)
@@ -204,14 +204,14 @@ class Session(ReadCalls, PeopleCalls):
     def abstain(
         self, item_id: str, voter: str | None = None, *, time: float | None = None, request_id: str | None = None
     ) -> Decision:
-        """One expert who will not vote on this item: its pool is one smaller."""
+        """Record that one expert will not vote on this item: its pool becomes one smaller."""
         with self._lock:
             return self._ballot(self._event("abstain", item_id, time, request_id, voter=voter))
 
     def retract(
         self, item_id: str, voter: str, *, time: float | None = None, request_id: str | None = None
     ) -> Decision:
-        """Undo this voter's vote or abstention. If the item's decision counted it, the item is decided anew."""
+        """Undo this voter's vote or abstention. If the item's decision used it, the item is decided again."""
         with self._lock:
             event = self._event("retract", item_id, time, request_id, voter=checked_id(voter, where="voter"))
             if is_repeat(self._state, event):
@@ -223,7 +223,7 @@ class Session(ReadCalls, PeopleCalls):
             return self._commit(event, advance(item, event, None))
 
     def close(self, item_id: str, *, time: float | None = None, request_id: str | None = None) -> Decision:
-        """Nobody is available: answer now with what there is."""
+        """Close the item with the votes so far, because nobody is available."""
         with self._lock:
             event = self._event("close", item_id, time, request_id)
             if is_repeat(self._state, event):
@@ -233,10 +233,10 @@ class Session(ReadCalls, PeopleCalls):
                 return self._commit(event, self._state.open[item_id])
             if request_id is None:
                 return self.decision(item_id)
-            return self._commit(event, self._state.find(item_id))  # changes nothing but that the request is known
+            return self._commit(event, self._state.find(item_id))  # only records the request
 
     def learn(self) -> FitReport | None:
-        """Fit the parameters to the window now; None if the method does not learn or nothing is new."""
+        """Fit the parameters to the window now; None if the method does not learn or there are no new votes."""
         with self._lock:
             state, learner = self._state, self._state.settings.method.learner
             if learner is None or state.votes_since_fit == 0:
@@ -247,10 +247,10 @@ class Session(ReadCalls, PeopleCalls):
             return report
 
     def tune(self, *, time: float | None = None, request_id: str | None = None, **knobs: object) -> dict[str, Any]:
-        """From now on the policy asks by other parameters, e.g. `tune(min_gain=0.01)`; returns those in force.
+        """Change parameters of the policy, e.g. `tune(min_gain=0.01)`; returns all current parameters.
 
-        Decisions already given stand; an open item is judged anew with its next event. A value already in force
-        writes no event.
+        Earlier decisions stay; an open item is decided with the new values at its next event. If nothing changes, no
+        event is written.
         """
         with self._lock:
             state = self._state
@@ -262,7 +262,7 @@ class Session(ReadCalls, PeopleCalls):
                 self._record(event)
             return policy_knobs(self._state.method)
 
-    # -- how an event is made -----------------------------------------------------------------------------------
+    # -- how an event is created --------------------------------------------------------------------------------
 
     def _event(
         self, kind: str, item_id: str, time: float | None, request_id: str | None, *, voter: str | None = None
@@ -285,7 +285,7 @@ class Session(ReadCalls, PeopleCalls):
         item = self._state.find(item_id)
         if voter is not None and self._state.has_acted(item_id, voter):
             rule = f"somebody who has not yet voted or abstained on item {item_id!r}"
-            raise broken("voter", voter, rule, "retract that first to change it.", error=DuplicateVote)
+            raise broken("voter", voter, rule, "retract the earlier one first to change it.", error=DuplicateVote)
         if item is None or item.is_closed:
             event["late"] = True
         if item is None:
@@ -293,7 +293,7 @@ class Session(ReadCalls, PeopleCalls):
         return self._commit(event, advance(item, event, label_number(self._state, event)))
 
     def _commit(self, event: Event, after: ItemState | None) -> Decision:
-        """Decide, write the event with its decision, let it take effect, learn if it is time."""
+        """Decide, write the event with its decision, apply it, and learn if a fit is due."""
         if after is None or after.is_closed:
             event["decision"] = {"ask": False}
             self._record(event)
@@ -305,8 +305,8 @@ class Session(ReadCalls, PeopleCalls):
         decision = self._decision(found, int(after.votes.sum()))
         event["decision"] = decision_record(self._state, decision)
         if people is not None and not decision.ask and item_id in people.settings.gold:
-            event["temperature"] = temperature_after(people, item_id, after)  # fitted parameters travel in the event
-        if not (decision.ask or after.seen_by_policy):  # the policy's new state travels in the event
+            event["temperature"] = temperature_after(people, item_id, after)  # fitted values are stored in the event
+        if not (decision.ask or after.seen_by_policy):  # the policy's new state is stored in the event
             event["policy_state"] = updated_state(self._state.method, self._state.policy_state, after)
         self._record(event)
         if not decision.ask:
@@ -314,7 +314,7 @@ class Session(ReadCalls, PeopleCalls):
         return decision
 
     def _record(self, event: Event) -> None:
-        """Journal first, effect second: what is not written did not happen."""
+        """Write the event to the journal, then apply it."""
         if self._journal is not None:
             self._journal.append(event)
         apply(self._state, event)
@@ -325,5 +325,5 @@ class Session(ReadCalls, PeopleCalls):
             return
         try:
             self.learn()
-        except JournalError as problem:  # the vote itself is safe; learning is tried again with the next closed item
-            log.warning("learned parameters could not be journalled, so they are not used yet: %s", problem)
+        except JournalError as problem:  # the vote itself is stored; the next closed item tries to learn again
+            log.warning("learned parameters could not be written to the journal and are not used yet: %s", problem)

@@ -1,7 +1,7 @@
-"""One item's own events -> a session that knows this item alone, and the events it writes. For stores of many items.
+"""A session for a single item, built from the item's own events; for stores of many items.
 
-A service keeps the events of all items in a database and has several workers; each loads one item, lets the same
-`Session` as everywhere take the next call, and stores what that wrote. `recompute` decides every event of an item anew.
+A service keeps the events of all items in a database and has several workers. Each loads one item, passes the next call
+to an ordinary `Session`, and stores the events it wrote. `recompute` decides every event of an item again.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from quorate.types import Decision, PriorParams
 
 @dataclass(frozen=True, slots=True)
 class ParamsVersion:
-    """What decisions are made under: the parameters of one "learn" event and the policy of one "tune" event.
+    """The basis of decisions: the parameters of one "learn" event and the policy of one "tune" event.
 
     `prior.seq` and `tune_seq` are the numbers of these events, 0 before the first; decisions name them. `params` are
-    those `prior` was made of, for whoever has them at hand: they need not be computed then.
+    the parameters behind `prior`, if the caller has them; otherwise they are computed.
     """
 
     prior: Prior
@@ -35,11 +35,11 @@ class ParamsVersion:
 
 
 ParamsVersionOf = Callable[[int, int], ParamsVersion]
-"""The version by the numbers of its "learn" and its "tune" event, as a decision names them."""
+"""Returns the version for the numbers of a "learn" and a "tune" event, as named in a decision."""
 
 
 def is_decided(event: Event) -> bool:
-    """Whether the item was decided at this event: not at a vote after its end, whose answer stands."""
+    """Whether the item was decided at this event; late votes on a closed item do not change its decision."""
     return "params" in event.get("decision", {})
 
 
@@ -50,28 +50,28 @@ def version_named(event: Event) -> tuple[int, int]:
 
 
 class Outbox:
-    """A journal that only collects what is written; the caller stores it."""
+    """A journal that only collects events; the caller stores them."""
 
     def __init__(self) -> None:
         self.written: list[Event] = []
 
     def header(self) -> Header | None:
-        """Nothing: the settings are the caller's."""
+        """None: the caller has the settings."""
         return None
 
     def events(self, *, progress: Progress | None = None) -> Iterator[Event]:
-        """What was written here."""
+        """The collected events."""
         yield from self.written
 
     def start(self, header: Mapping[str, Any]) -> None:
-        """Nothing to keep."""
+        """Nothing to store."""
 
     def append(self, event: Mapping[str, Any]) -> None:
         """Collect one event."""
         self.written.append(dict(event))
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Nothing to release."""
 
 
 def item_session(
@@ -83,11 +83,11 @@ def item_session(
     version_of: ParamsVersionOf,
     seq: int | None = None,
 ) -> tuple[Session, Outbox]:
-    """The session after the item's `events` (none: before it opens), with `now` in force, and where it writes.
+    """The session after the item's `events` (none: before it opens) with version `now`, and the outbox it writes to.
 
-    `number` is the item's place in the project: tie draws and quotas are drawn by it. `settings.refit_every` must be
-    None: learning looks at many items and is the caller's. `seq`: the number of the item's last event, where the caller
-    keeps events that are not in `events`; the next one is numbered after it.
+    `number` is the item's position in the project: tie draws and quotas depend on it. `settings.refit_every` must be
+    None: learning uses many items and is left to the caller. `seq`: the number of the item's last event, if the caller
+    stores events that are not in `events`; numbering continues after it.
     """
     outbox = Outbox()
     session = Session.__new__(Session)
@@ -96,20 +96,20 @@ def item_session(
     state.num_opened = number
     for event in events:
         if is_decided(event):
-            _enter(session, version_of(*version_named(event)))
+            _use_version(session, version_of(*version_named(event)))
         replay(state, event)
     if seq is not None:
         state.seq = seq
-    _enter(session, now)
+    _use_version(session, now)
     return session, outbox
 
 
 def recompute(
     settings: Settings, events: Iterable[Event], *, number: int, version_of: ParamsVersionOf
 ) -> Iterator[Decision | None]:
-    """For each of an item's events, the decision as computed again from the events before it; None where none is due.
+    """For each of an item's events, the decision recomputed from the events before it; None if there is no decision.
 
-    An item's trail is in order if each agrees with the decision in its event.
+    An item's events are consistent if each decision equals the one stored in its event.
     """
     past: list[Event] = []
     for event in events:
@@ -132,6 +132,6 @@ def _decided(session: Session, event: Event) -> Decision:
     return session._decision(verdict, int(after.votes.sum()))
 
 
-def _enter(session: Session, version: ParamsVersion) -> None:
+def _use_version(session: Session, version: ParamsVersion) -> None:
     state = session._state
     state.prior, state.method, state.tune_seq = version.prior, version.method, version.tune_seq

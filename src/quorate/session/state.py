@@ -1,6 +1,6 @@
-"""All a session knows, and `apply(state, event)`, the only thing that changes it.
+"""The state of a session, and `apply(state, event)`, the only function that changes it.
 
-`state = fold(apply, events)`: a live session and one resumed from its journal go through the same code. Random draws,
+`state = fold(apply, events)`: a live session and one resumed from its journal run the same code. Random draws,
 decisions and fitted parameters are in the events, so replay needs neither a random generator nor the optimiser.
 """
 
@@ -34,7 +34,7 @@ OLD_ITEM = [("confidence", "f8"), ("num_votes", "i4"), ("label", "i4"), ("reason
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a session is started with and never changes."""
+    """The settings of a session; they never change."""
 
     method: Method
     classes: tuple[str, ...]
@@ -48,7 +48,7 @@ class Settings:
     people: PeopleSettings | None = None
 
     def header(self) -> dict[str, Any]:
-        """The settings as the journal's first line holds them."""
+        """The settings as stored in the journal's header."""
         people = {} if self.people is None else {"people": self.people.header()}
         return people | {
             "method": self.method.describe(),
@@ -76,7 +76,7 @@ def checked_settings(
     max_votes: object,
     people: Mapping[str, object] | None = None,
 ) -> Settings:
-    """The settings as a caller gives them or a journal's header holds them, each checked."""
+    """The settings from a caller or a journal's header, each checked."""
     names = class_names(classes)
     settings = Settings(
         method=method,
@@ -96,9 +96,9 @@ def checked_settings(
 
 @dataclass(slots=True)
 class State:
-    """The state after the events so far. Open items and the last closed ones in full, older ones in a compact ledger.
+    """The state after the events so far: open and recently closed items in full, older ones in a compact ledger.
 
-    `method` is that of the settings, its policy's parameters as the last "tune" event (number `tune_seq`) left them.
+    `method` is that of the settings, with the policy's parameters from the last "tune" event (number `tune_seq`).
     """
 
     settings: Settings
@@ -121,32 +121,32 @@ class State:
     requests: CompactMap = field(default_factory=lambda: CompactMap([("content", "u4")], words=1))
 
     def find(self, item_id: str) -> ItemState | None:
-        """The item, open or recently closed, if it is still held in full."""
+        """The item, if it is open or recently closed; else None."""
         return self.open.get(item_id) or self.recent.get(item_id)
 
     def check_known(self, item_id: str) -> None:
-        """Raise UnknownItem unless the item was opened, however long ago."""
+        """Raise UnknownItem unless the item was ever opened."""
         if self.find(item_id) is None and item_id not in self.old:
             fix = "call open(item_id, prediction) first."
             raise broken("item_id", item_id, "an item that was opened", fix, error=UnknownItem)
 
     def held(self, item_id: str) -> ItemState:
-        """The item in full, or an error that says why it is not to be had."""
+        """The item, or an error if it is unknown or only a summary of it is kept."""
         self.check_known(item_id)
         item = self.find(item_id)
         if item is None:
-            rule = f"an open item, or one closed within the last {self.settings.window}: of others a summary is kept"
+            rule = f"an open item or one of the last {self.settings.window} closed; of others only a summary is kept"
             raise broken("item_id", item_id, rule, "read its ballots from the journal.", error=UnknownItem)
         return item
 
     def has_acted(self, item_id: str, voter: str) -> bool:
-        """Whether the voter has voted or abstained on the item, however long ago."""
+        """Whether the voter has ever voted or abstained on the item."""
         item = self.find(item_id)
         return voter_key(item_id, voter) in self.old_voters if item is None else voter in item.ballots
 
 
 def initial(settings: Settings, params: PriorParams | None = None) -> State:
-    """Before the first event: parameters at the mode of their prior, or as given."""
+    """The state before the first event: parameters at the mode of their prior, unless given."""
     num_classes = len(settings.classes)
     if params is None:
         params = settings.method.initial_params(num_classes, settings.num_classifiers)
@@ -166,34 +166,34 @@ def initial(settings: Settings, params: PriorParams | None = None) -> State:
 
 
 def answer_prior(state: State, fit: AnswerFit) -> Prior:
-    """The prior for answers without votes: the same for the same events, live or resumed."""
+    """The prior for answers without votes; the same events give the same prior, live or resumed."""
     learned_from = state.prior.seq, state.votes_since_fit  # any change of the window changes one of them
     params = fit.params(learned_from, state.params, state.window.log_predictions, state.window.votes)
     return prior_of(params, state.prior.seq)
 
 
 def learn_event(state: State, params: PriorParams) -> Event:
-    """What was fitted, as the journal holds it; the caller adds the time."""
+    """The "learn" event for fitted parameters; the caller adds the time."""
     event: Event = {"seq": state.seq + 1, "time": 0.0, "type": "learn", "theta": params.theta, "phi": params.phi}
     bias = None if params.bias is None else params.bias.tolist()
     return event | {"tau": params.tau.tolist(), "bias": bias, "num_items": len(state.window)}
 
 
 def decision_record(state: State, decision: Decision) -> dict[str, Any]:
-    """A decision as an event holds it: with the numbers of the "learn" and the "tune" event it was made under."""
+    """A decision as stored in an event, with the numbers of the "learn" and "tune" events it is based on."""
     record = {name: getattr(decision, name) for name in ("ask", "label", "confidence", "num_votes", "reason")}
     record["params"] = state.prior.seq
     return record | ({"tune": state.tune_seq} if state.tune_seq else {})
 
 
 def request_content(event: Mapping[str, Any]) -> int:
-    """32 bits of what a request asked for, to tell a repeated request from a reused id."""
-    asked = json.dumps([event.get(key) for key in REQUESTED] + event.get("absent", []))
-    return int.from_bytes(blake2b(asked.encode(), digest_size=4).digest(), "little")
+    """A 32-bit checksum of a request, to tell a repeated request from a reused id."""
+    content = json.dumps([event.get(key) for key in REQUESTED] + event.get("absent", []))
+    return int.from_bytes(blake2b(content.encode(), digest_size=4).digest(), "little")
 
 
 def is_repeat(state: State, event: Mapping[str, Any]) -> bool:
-    """True if this very request took effect before."""
+    """True if this request was already applied; an error if its id was used for another request."""
     request = event.get("request")
     known = None if request is None else state.requests.get(request)
     if known is None:
@@ -210,7 +210,7 @@ def voter_key(item_id: str, voter: str) -> str:
 
 
 def apply(state: State, event: Event) -> None:
-    """Let the event take effect. Expects what the session checked before it journalled the event."""
+    """Apply an event, which must have been checked."""
     kind = event["type"]
     if kind == "learn":
         _learn(state, event)
@@ -222,14 +222,14 @@ def apply(state: State, event: Event) -> None:
         apply_member(state.people, event)
     else:
         fix, place = "Was it written by a newer version?", f"event {event.get('seq')!r}"
-        raise broken("type", kind, "a type of event this version knows", fix, place=place, error=JournalCorrupt)
+        raise broken("type", kind, "an event type known to this version", fix, place=place, error=JournalCorrupt)
     state.seq = event["seq"]
     if event.get("request") is not None:
         state.requests.set(event["request"], (request_content(event),))
 
 
 def label_number(state: State, event: Mapping[str, Any]) -> int | None:
-    """The class a vote event names."""
+    """The number of the class in a vote event; None in other events."""
     return state.settings.classes.index(event["label"]) if event["type"] == "vote" else None
 
 
@@ -259,7 +259,7 @@ def _item_event(state: State, event: Event) -> None:
         before = state.find(item_id)
         if state.people is not None and event["type"] == "vote":
             count_vote(state.people, event, before)
-        if before is None:  # only the ledger knows it any more: the journal keeps the vote, nothing learns from it
+        if before is None:  # only a summary is kept: the vote is in the journal, but nothing is learned from it
             if event.get("voter") is not None:
                 state.old_voters.set(voter_key(item_id, event["voter"]))
             state.num_votes += label is not None
@@ -276,7 +276,7 @@ def _item_event(state: State, event: Event) -> None:
 
 
 def _count(state: State, event: Event, before: ItemState, label: int | None) -> None:
-    """Tell the window of a vote or of one taken back."""
+    """Add a vote to the window, or remove a retracted one."""
     item_id, change = event["item"], 1
     if event["type"] == "retract":
         ballot = before.ballots[event["voter"]]
@@ -291,7 +291,7 @@ def _count(state: State, event: Event, before: ItemState, label: int | None) -> 
 
 
 def _decided(state: State, before: ItemState | None, item: ItemState, event: Event) -> ItemState:
-    """The item with the event's decision, and what follows if that closed it."""
+    """The item with the event's decision; updates the state if the decision closes it."""
     decision = event["decision"]
     standing = Standing(
         ask=decision["ask"],
@@ -313,7 +313,7 @@ def _decided(state: State, before: ItemState | None, item: ItemState, event: Eve
 
 
 def _place(state: State, item_id: str, item: ItemState) -> None:
-    """Put the item where it belongs now: among the open, or among the recently closed."""
+    """Store the item among the open or the recently closed ones."""
     if not item.is_closed:
         state.recent.pop(item_id, None)
         state.open[item_id] = item
@@ -321,13 +321,13 @@ def _place(state: State, item_id: str, item: ItemState) -> None:
     state.open.pop(item_id, None)
     state.recent[item_id] = item
     if state.settings.window is not None and len(state.recent) > 2 * state.settings.window:
-        _shelve_one(state)
+        _summarise_oldest(state)
 
 
-def _shelve_one(state: State) -> None:
-    """Keep only a summary of the oldest closed item that learning no longer looks at, and of who voted on it."""
+def _summarise_oldest(state: State) -> None:
+    """Reduce the oldest closed item that is no longer in the window to a summary, and its voters too."""
     item_id = next(iter(state.recent))
-    while item_id in state.window:  # at most `window` of them, so this ends; each goes to the back only once a round
+    while item_id in state.window:  # at most `window` items, so this ends; each moves to the back at most once a round
         state.recent.move_to_end(item_id)
         item_id = next(iter(state.recent))
     item = state.recent.pop(item_id)

@@ -1,4 +1,4 @@
-"""A method and new values of its policy's parameters -> the same method, asking by them. Pure.
+"""Changes parameters of a method's policy: a method and new values -> a new method. Pure.
 
 Called by `Session.tune` before the event is written, and by `state.apply` when it takes effect or is replayed.
 """
@@ -19,7 +19,7 @@ from quorate.validate import broken
 
 
 def policy_knobs(method: Method) -> dict[str, Any]:
-    """The parameters of the method's policy with the values in force: what `tune` may change.
+    """The parameters of the method's policy with their current values: those that `tune` may change.
 
     >>> from quorate.methods import method
     >>> policy_knobs(method("quorate", min_gain=0.02)), policy_knobs(method("until-settled"))
@@ -32,7 +32,7 @@ def policy_knobs(method: Method) -> dict[str, Any]:
 
 
 def checked_knobs(method: Method, knobs: Mapping[str, Any]) -> dict[str, Any]:
-    """The new values as an event holds them, once the policy has taken them; nothing to tune is an error."""
+    """The new values for an event, checked by the policy; an error if there are none."""
     if not knobs:
         has = ", ".join(policy_knobs(method)) or "none"
         rule = f"at least one parameter of the policy, which has: {has}"
@@ -42,7 +42,7 @@ def checked_knobs(method: Method, knobs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def in_force(method: Method, knobs: Mapping[str, Any]) -> bool:
-    """True if the method's policy has these values already."""
+    """True if the method's policy already has these values."""
     now = policy_knobs(method)
     return all(now[name] == value for name, value in knobs.items())
 
@@ -66,20 +66,20 @@ def tuned(method: Method, knobs: Mapping[str, Any]) -> Method:
 
 
 def _untunable(method: Method, name: str, value: object, known: Mapping[str, object]) -> UnknownMethod:
-    """Why this parameter cannot be tuned, and which can."""
-    whose = "the learner's or the belief's" if name in method.knobs else f"none of method {method.name!r}"
+    """The error for a parameter that cannot be tuned."""
+    why_not = "belongs to the learner or the belief" if name in method.knobs else f"is not one of {method.name!r}"
     has = ", ".join(known) or "none"
-    rule = f"a parameter of the policy ({has}), as only these can be tuned while a session runs; this is {whose}"
-    return broken(name, value, rule, "start a new session for the rest.", error=UnknownMethod)
+    rule = f"a parameter of the policy ({has}), because only these can be tuned during a session; {name} {why_not}"
+    return broken(name, value, rule, "start a new session to change others.", error=UnknownMethod)
 
 
 def _plain(name: str, value: object) -> object:
-    """The value as a journal gives it back."""
+    """The value after a round trip through JSON."""
     plain = value.item() if isinstance(value, np.generic) else value
     try:
         same = json.loads(json.dumps(plain, allow_nan=False)) == plain
     except (TypeError, ValueError):
         same = False
     if not same:
-        raise broken(name, value, "a finite number or text that JSON can hold", "pass a number.")
+        raise broken(name, value, "a finite number or text that JSON can store", "pass a number.")
     return plain

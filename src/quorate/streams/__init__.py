@@ -1,4 +1,4 @@
-"""Whole recorded streams in one compiled call, for sweeps; agrees with the session event by event."""
+"""Recorded streams, run in one compiled call, with the same decisions as a live session."""
 
 from quorate.streams.prepare import Stream, prepare
 from quorate.streams.simulate import Simulation, simulate

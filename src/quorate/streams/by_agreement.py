@@ -1,7 +1,7 @@
-"""A stream whose voters are known by name, most reliable voter first: `order="agreement"` for any method.
+"""Runs a stream with named voters, most reliable voter first: `order="agreement"` for any method.
 
-A voter's reliability is how often the votes so far agreed with the answers (`experts.reliability`). The method itself
-does not know who voted: only the order of the votes changes, item by item, and the compiled loop does the rest.
+A voter's reliability is the share of votes so far that agreed with the answers (`experts.reliability`). The method
+does not know who voted: only the order of the votes changes, item by item, before the compiled loop runs.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from quorate.validate import broken
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OrderedRun:
-    """What a method did when the most reliable were asked first. T items.
+    """The result of a method that asks the most reliable people first, for T items.
 
-    `votes`, `voters` (T, N) in the order in which they were asked   `costs` (T,) how many of them were
-    `labels` (T,) answers   `expected_errors` (T,) of these, over how ties of the pool could be broken
+    `votes`, `voters` (T, N) in asking order   `costs` (T,) number of votes asked
+    `labels` (T,) answers   `expected_errors` (T,) their errors, averaged over how ties of the pool are broken
     """
 
     votes: np.ndarray
@@ -40,13 +40,13 @@ class OrderedRun:
 def run_by_agreement(
     stream: Stream, method: Method, options: StreamOptions | None = None, *, seed: int, audited: bool = False
 ) -> OrderedRun:
-    """Run the stream, which must know its voters. Voters who are equally reliable keep the stream's order.
+    """Run the stream, whose voters must be known. Equally reliable voters keep the stream's order.
 
-    `audited`: the whole pool of every closed item becomes known, and reliability is agreement with its verdict; else
-    only the votes that were asked for count, and agree or not with the method's own answer.
+    `audited`: the whole pool of every closed item becomes known, and reliability is agreement with its verdict;
+    otherwise it is the agreement of the votes that were asked for with the method's own answer.
     """
     if stream.voters is None:
-        rule = "a stream that knows who cast each vote"
+        rule = "a stream with the voter of each vote"
         raise broken("stream", None, rule, "build it from a data set with `voters`.")
     ordered = replace(stream, votes=stream.votes.copy(), voters=stream.voters.copy())
     assert ordered.voters is not None

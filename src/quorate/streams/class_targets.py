@@ -1,8 +1,8 @@
-"""A target for single classes -> weights of their errors, adjusted as items close. Pure: frozen states, no I/O.
+"""Controls the error on single classes: weights of their errors, adjusted as items close. Pure: frozen states, no I/O.
 
-A class's target is the share of the items whose pool says that class which end with another answer. `costs` is what
-asking and answering should count errors by now (`decision.error_costs`); `closed(...)` gives the state after one more
-item. Called by `streams.replay`, beside the control of the overall target error.
+A class's target is the largest share of its items (by the verdict of their pools) that may get another answer. `costs`
+are the current error costs for asking and answering (`decision.error_costs`); `closed(...)` returns the state after one
+more item. Called by `streams.replay`, in addition to the control of the overall target error.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from quorate.types import FloatArray
 from quorate.validate import broken, fraction
 
 MOST_WEIGHT = math.log(1e4)
-PULL = 10.0  # the classes worth a target are rare: they must be steered by a handful of items
+PULL = 10.0  # classes with a target are rare, so the control must react to a few items
 RATE = 0.02
-PRIOR = 1.0  # of errors, as in TargetErrorControl
+PRIOR = 1.0  # prior number of errors, as in TargetErrorControl
 
 
 def class_numbers(targets: Mapping[str, float], classes: Sequence[str]) -> dict[int, float]:
@@ -47,9 +47,9 @@ def class_numbers(targets: Mapping[str, float], classes: Sequence[str]) -> dict[
 
 @dataclass(frozen=True, slots=True)
 class EventCounts:
-    """Of one kind of item: `known` events of settled and audited items, `unseen` those expected on the others.
+    """Counts of an event: `known` on settled and audited items, `unseen` expected on the others.
 
-    `audited`, `expected`: weighted events that audits found, and that the belief expected there.
+    `audited`, `expected`: weighted events that audits found, and that the belief expected on the audited items.
     """
 
     known: float = 0.0
@@ -59,21 +59,21 @@ class EventCounts:
 
     @property
     def factor(self) -> float:
-        """Events found in audits by events expected there."""
+        """Events found in audits divided by events expected there."""
         return (self.audited + PRIOR) / (self.expected + PRIOR)
 
     @property
     def mean(self) -> float:
-        """Events so far, estimated."""
+        """The estimated number of events so far."""
         return self.known + self.factor * self.unseen
 
     def at_most(self, sureness: float) -> float:
-        """Events so far that are not exceeded with this probability."""
+        """An upper bound of the events so far that holds with probability `sureness`."""
         mean = self.factor * self.unseen
         return self.known + errors_at_most(mean, self.unseen / (self.expected + PRIOR), sureness)
 
     def seen(self, prob: float, share: float | None, *, settled: bool, weight: float) -> EventCounts:
-        """After an item of which the belief expects the event with `prob`; `share`: what its pool says, if known."""
+        """The counts after an item with event probability `prob`; `share`: its outcome by the pool, if known."""
         if share is None:
             return replace(self, unseen=self.unseen + prob)
         after = replace(self, known=self.known + share)
@@ -84,9 +84,9 @@ class EventCounts:
 
 @dataclass(frozen=True, slots=True)
 class ClassTarget:
-    """One class and its target: what was missed and found of it, and the weight of its errors, w = exp(log weight).
+    """One class and its target: its items missed and found, and the weight of its errors, w = exp(log weight).
 
-    With M the misses not exceeded with probability `sureness` and F the items found, after each item
+    With M the upper bound of the misses at probability `sureness` and F the items found, after each item
         log w = v + (M - e (M + F)) / (PULL e),   v += eta_t (missed - e) / e  over the items of the class
     """
 
@@ -104,23 +104,23 @@ class ClassTarget:
 
     @property
     def upper(self) -> float:
-        """The share that is not exceeded with probability `sureness`, as the audits have it."""
+        """The upper bound of that share at probability `sureness`, from the audits."""
         return _share(self.missed.at_most(self.sureness), self.found.mean)
 
     @property
     def num_items(self) -> float:
-        """Items of the class so far, estimated."""
+        """The estimated number of items of the class so far."""
         return self.missed.mean + self.found.mean
 
     @property
     def log_weight(self) -> float:
-        """log w, at least 0: an error on the class never counts less than another."""
+        """log w, at least 0: an error on the class never counts less than other errors."""
         most = self.missed.at_most(self.sureness)
         ahead = most - self.target * (most + self.found.mean)
         return min(max(self.level + ahead / (PULL * self.target), 0.0), MOST_WEIGHT)
 
     def closed(self, prob: float, *, answered: bool, share: float | None, settled: bool, weight: float) -> ClassTarget:
-        """After one more item: `prob` that it is of the class, `answered`: is the class its answer?"""
+        """The state after one more item: `prob` that it is of the class, `answered` whether the class is its answer."""
         if answered:
             after = replace(self, found=self.found.seen(prob, share, settled=settled, weight=weight))
         else:
@@ -133,7 +133,7 @@ class ClassTarget:
 
 @dataclass(frozen=True, slots=True)
 class ClassTargetControl:
-    """The targets of several classes, each steered by its own weight.
+    """The targets of several classes, each controlled by its own weight.
 
     >>> control = ClassTargetControl.start({1: 0.05}, num_classes=2)
     >>> missed = control.closed(np.array([0.9, 0.1]), 0, truth=np.array([0.0, 1.0]), settled=False, weight=1.0)
@@ -146,29 +146,29 @@ class ClassTargetControl:
 
     @classmethod
     def start(cls, targets: Mapping[int, float], *, num_classes: int, sureness: float = SURENESS) -> ClassTargetControl:
-        """An error on the class counts 1 / e at first: misses of a short stream come before any are seen."""
+        """The initial state: an error on the class counts 1 / e, to avoid misses before the first one is seen."""
         first = (ClassTarget(number, e, sureness, level=-math.log(e)) for number, e in targets.items())
         return cls(num_classes, tuple(first))
 
     @property
     def costs(self) -> FloatArray:
-        """(K, K) what errors count now, rows the truth."""
+        """The current error costs (K, K), rows the truth."""
         weights = np.ones(self.num_classes)
         for each in self.classes:
             weights[each.number] = math.exp(each.log_weight)
         return np.asarray(weights[:, None] * (1.0 - np.eye(self.num_classes)))
 
     def doubt(self, probs: FloatArray, label: int) -> float:
-        """1 - confidence, or how much the item counts as a possible miss: audits look where it is high."""
+        """1 - confidence, or the weighted probability of a miss if that is higher; it sets the audit rate."""
         missed = (math.exp(each.log_weight) * probs[each.number] for each in self.classes if each.number != label)
         return float(min(max(1.0 - probs[label], *missed, 0.0), 1.0))
 
     def closed(
         self, probs: FloatArray, label: int, *, truth: FloatArray | None, settled: bool, weight: float
     ) -> ClassTargetControl:
-        """After an item answered `label`; `truth` (K,) what its pool says, ties shared, None where not known.
+        """The state after an item answered `label`; `truth` (K,) its pool's verdict, ties shared, None if unknown.
 
-        `weight` of its audit in the estimates: sqrt of the least rate by its own.
+        `weight` of its audit in the estimates: sqrt(lowest audit rate / its own rate).
         """
         after = (
             each.closed(

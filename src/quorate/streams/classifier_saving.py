@@ -1,8 +1,8 @@
-"""A stream and a method -> what the classifier saves: votes per item at equal error with it and without it.
+"""Measures what the classifier saves: votes per item at equal error, with the classifier and without it.
 
-The method is run over a sample of the items at a few values of its parameter, with the predictions and with all classes
-alike. Both curves are read where the run itself stands: at its votes per item the classifier's curve has an error, and
-the other curve says how many votes that error takes without it. Called by `run` and `plan`.
+Runs the method over a sample of the items at several parameter values, with the predictions and with uniform ones. At
+the run's votes per item, the curve with the classifier has a certain error; the curve without it gives the votes needed
+for that error. Called by `run` and `plan`.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ KNOBS: dict[str, tuple[float, ...]] = {
     "min_gain": (1.0, 0.2, 0.1, 0.05, 0.02, 0.01, 0.004, 0.0),
     "threshold": (0.0, 0.6, 0.75, 0.87, 0.94, 0.98, 0.995, 1.0),
 }
-MOST_ITEMS, FEWEST_ITEMS = 1000, 50  # run through; scored, below which nothing is claimed
-MOST_CELLS = 20_000  # items times classes that are run through
+MOST_ITEMS, FEWEST_ITEMS = 1000, 50  # size of the sample; fewest scored items for a claim
+MOST_CELLS = 20_000  # limit on items times classes of the sample
 DRAWS, LEVEL = 200, 0.9
-LEAST = 0.01  # votes per item: a saving below is about nothing
+LEAST = 0.01  # votes per item: a smaller saving counts as none
 
 
 @dataclass(frozen=True, slots=True)
 class Saving:
     """At `votes` per item the error is `error`; without the classifier the same error takes `without` votes per item.
 
-    `saves` the difference, between `low` and `high` in `LEVEL` of the resampled sets of items
+    `saves` is the difference; `low` and `high` its interval at `LEVEL`, from resampled items
     """
 
     votes: float
@@ -51,16 +51,16 @@ class Saving:
 
     @property
     def is_clear(self) -> bool:
-        """The interval lies above about nothing."""
+        """Whether the whole interval is above `LEAST`."""
         return self.low > LEAST
 
 
 @dataclass(frozen=True, slots=True)
 class ClassifierReport:
-    """What is known of the classifiers: `here` at the votes of the run, `early` at half the votes until settled.
+    """What the classifiers save: `here` at the votes of the run, `early` at half the votes of asking until settled.
 
-    Both None where it was not measured: no classifier, a method without a parameter that needs one, too few items, or
-    a first run, `too_soon`: interpreted, the replays would take a minute.
+    Both are None if not measured: no classifier, a method without a suitable parameter, too few items, or `too_soon`:
+    kernels are not compiled yet, and the replays would take a minute.
     """
 
     models: tuple[str, ...]
@@ -72,7 +72,7 @@ class ClassifierReport:
     too_soon: bool = False
 
     def describe(self) -> dict[str, Any]:
-        """As plain values, for summary.json and plan.json."""
+        """JSON values, for summary.json and plan.json."""
         found: dict[str, Any] = {"models": list(self.models), "items": self.num_items, "level": LEVEL}
         for name, saving in (("here", self.here), ("early", self.early)):
             found[name] = None if saving is None else _plain(saving)
@@ -83,11 +83,11 @@ class ClassifierReport:
 
     @property
     def warns(self) -> bool:
-        """Nothing is saved here beyond noise, or columns look swapped."""
+        """Whether there is no clear saving, or columns look swapped."""
         return bool(self.swaps) or (self.here is not None and not self.here.is_clear)
 
     def sentence(self) -> str:
-        """One line: what the classifier saves, and a warning where that is about nothing."""
+        """One line: what the classifier saves, or a warning if it saves nothing measurable."""
         return " ".join(filter(None, [_saved(self), swap_warning(self.swaps)]))
 
 
@@ -98,14 +98,14 @@ def _plain(saving: Saving) -> dict[str, Any]:
 
 def _saved(report: ClassifierReport) -> str:
     if not report.models:
-        return "No classifier was given: all figures are those of votes alone."
+        return "No classifier was given: all figures are based on votes alone."
     several = len(report.models) > 1
     noun, it, verb = ("The classifiers", "them", "save") if several else ("The classifier", "it", "saves")
     bring = "bring" if several else "brings"
     s = report.here
     if s is None:
         if report.too_soon:
-            return f"What {noun.lower()} {verb} is measured once quorate is compiled for this machine: run this again."
+            return f"What {noun.lower()} {verb} was not measured, because quorate was still compiling: run this again."
         if report.num_items >= FEWEST_ITEMS:
             return f"The saving is not measured for method {report.method}."
         return f"What {noun.lower()} {verb} is not known: {report.num_items} scored items are too few to measure it."
@@ -140,9 +140,9 @@ def classifier_report(
     error_costs: FloatArray | None = None,
     seed: int = 0,
 ) -> ClassifierReport:
-    """What the classifiers of a stream save a method that asks `votes` per item.
+    """What the classifiers of a stream save for a method that asks `votes` per item.
 
-    `models` their names, none if there is no classifier   `truth` (T, K), `is_scored` (T,) as in `Pools`
+    `models` their names, empty without a classifier   `truth` (T, K), `is_scored` (T,) as in `Pools`
     """
     if not models:
         return ClassifierReport((), method.name, 0, None, None, ())
@@ -180,7 +180,7 @@ def _rows_of(given: Stream, rows: IntArray) -> Stream:
 
 
 def _without_classifier(given: Stream) -> Stream:
-    """The same items and votes, all classes alike to one classifier: what a run without predictions sees."""
+    """The same items and votes with one uniform prediction: the stream of a run without predictions."""
     num_items, _, num_classes = given.predictions.shape
     alike = np.full((num_items, 1, num_classes), 1.0 / num_classes)
     mean = np.ascontiguousarray(alike[:, 0])
@@ -207,7 +207,7 @@ def _curve(
 
 
 def _draws(num_items: int, scored: NDArray[np.bool_], seed: int) -> FloatArray:
-    """(1 + B, n) how often each item counts: once, then in each resampled set."""
+    """(1 + B, n) weights of the items: all 1, then their counts in each resampled set."""
     drawn = random_stream(seed, "classifier-saving").multinomial(num_items, np.full(num_items, 1 / num_items), DRAWS)
     drawn = drawn[drawn[:, scored].sum(axis=1) > 0]
     return np.concatenate([np.ones((1, num_items)), drawn])
@@ -230,7 +230,7 @@ def _saving(curves: Sequence[FloatArray], weights: FloatArray, scored: NDArray[n
 def _equal_error(
     with_votes: FloatArray, with_errors: FloatArray, votes_alone: FloatArray, errors_alone: FloatArray, *, votes: float
 ) -> tuple[float, float, float]:
-    """Votes per item, the error there with the classifier, and the votes that take as low an error without it."""
+    """Votes per item, the error with the classifier there, and the votes for the same error without it."""
     x, y = _hull(with_votes, with_errors)
     here = float(np.clip(votes, x[0], x[-1]))
     error = float(np.interp(here, x, y))
@@ -239,7 +239,7 @@ def _equal_error(
 
 
 def _hull(votes: FloatArray, errors: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The curve that mixtures of settings reach: falling and convex."""
+    """The curve of mixtures of settings: decreasing and convex."""
     order = np.lexsort((errors, votes))
     points: list[tuple[float, float]] = []
     for k in order:

@@ -1,8 +1,8 @@
-"""What a controller is, and the one of a budget: it sets the policy's parameter as items close. Pure: no I/O.
+"""The protocol of controllers, and the budget controller: it sets the policy's parameter as items close. Pure: no I/O.
 
-`state.knobs` is what the policy should ask by now (`session.tune(**state.knobs)`); `state.closed(...)` gives the state
-after one more closed item. Called by `streams.replay`, and by anyone who controls a live session. A target error has
-its own controller in `streams.target_error`.
+`state.knobs` are the current parameters for the policy (`session.tune(**state.knobs)`); `state.closed(...)` returns the
+state after one more closed item. Called by `streams.replay`, by the service and by users who control a live session.
+The controller for a target error is in `streams.target_error`.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from quorate.validate import bounded, broken, fraction, whole
 
 Rule = Literal["min_gain", "threshold"]
 Speed = Literal["normal", "slow"]
-SHALLOWEST, DEEPEST = 0.05, 60.0  # of -log lambda: e^-0.05 never asks, e^-60 asks until settled
-FIRST = 0.01  # lambda to start with when nothing is known
+SHALLOWEST, DEEPEST = 0.05, 60.0  # limits of -log lambda: e^-0.05 never asks, e^-60 asks until settled
+FIRST = 0.01  # initial lambda if neither `start` nor `pool_size` is given
 SLOWER = 5.0
-MOST_STEP = 0.5  # by the integral, at one item
+MOST_STEP = 0.5  # largest change of the integral term at one item
 
 
 class Control(Protocol):
-    """What a replay needs of a controller: the plan it has, the parameter in force, and what a closed item changes."""
+    """What a replay needs from a controller: its plan, the current parameter, and an update for each closed item."""
 
     @property
     def asked_for(self) -> float:
-        """Votes per item, or errors per item."""
+        """The plan: votes per item, or errors per item."""
         ...
 
     @property
     def reached(self) -> float:
-        """The same so far, as the controller knows it."""
+        """The value so far, as known to the controller."""
         ...
 
     @property
     def ahead(self) -> float:
-        """By how many votes or errors the sum so far is above `asked_for` times the items closed."""
+        """Votes or errors so far beyond `asked_for` times the items closed."""
         ...
 
     @property
@@ -48,11 +48,11 @@ class Control(Protocol):
 
     @property
     def is_unreachable(self) -> bool:
-        """Is what is known for sure so far more than was asked for, whatever is asked from now on?"""
+        """Whether the plan can no longer be kept, whatever is asked from now on."""
         ...
 
     def audit_rate_of(self, confidence: float) -> float:
-        """The probability with which an unsettled item closed at this confidence goes to the full panel."""
+        """The audit probability of an unsettled item closed at this confidence."""
         ...
 
     def closed(self, *, num_votes: int, confidence: float, settled: bool, audited_error: float | None = None) -> Self:
@@ -70,20 +70,20 @@ def rule_knob(method: Method) -> Rule:
     for name in get_args(Rule):
         if name in policy_knobs(method):
             return name  # type: ignore[no-any-return]
-    rule = "a method with the parameter min_gain or threshold, which a controller sets"
+    rule = "a method with a parameter that a controller can set: min_gain or threshold"
     raise broken("method", method.name, rule, "pass e.g. `method='quorate'`.")
 
 
 def check_rule(control: Control, method: Method) -> None:
-    """The controller changes the parameter this method has."""
-    wanted, (turned, *_) = rule_knob(method), control.knobs
-    if turned != wanted:
-        rule = f"a controller of `{wanted}`, by which method {method.name!r} asks"
-        raise broken("control", turned, rule, f"pass `rule={wanted!r}` to the controller.")
+    """Check that the controller changes a parameter of this method."""
+    parameter, (controlled, *_) = rule_knob(method), control.knobs
+    if controlled != parameter:
+        rule = f"a controller of `{parameter}`, the parameter of method {method.name!r}"
+        raise broken("control", controlled, rule, f"pass `rule={parameter!r}` to the controller.")
 
 
 def at_deepest(rule: str, knob: float) -> bool:
-    """Has a control moved this parameter as far as it goes towards asking?
+    """Whether a controller has moved this parameter to its limit towards more votes.
 
     >>> at_deepest("min_gain", BudgetControl(2.0, start=0.0).knob), at_deepest("threshold", 1.0)
     (True, True)
@@ -92,13 +92,13 @@ def at_deepest(rule: str, knob: float) -> bool:
 
 
 def at_shallowest(rule: str, knob: float) -> bool:
-    """Has a control moved this parameter as far as it goes towards asking nobody?"""
+    """Whether a controller has moved this parameter to its limit towards no votes."""
     return (knob if rule == "min_gain" else 1.0 - knob) >= math.exp(-SHALLOWEST) * (1 - 1e-9)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knob:
-    """lambda and what it means to the policy: lambda itself is `min_gain`, 1 - lambda is a `threshold`."""
+    """lambda and the policy's parameter: `min_gain` = lambda, or `threshold` = 1 - lambda."""
 
     rule: Rule = "min_gain"
 
@@ -109,21 +109,21 @@ class Knob:
 
     def _check(self) -> None:
         if self.rule not in get_args(Rule):
-            raise broken("rule", self.rule, "'min_gain' or 'threshold'", "pass the one that the method has.")
+            raise broken("rule", self.rule, "'min_gain' or 'threshold'", "pass the method's parameter.")
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetControl(Knob):
-    r"""Hold the votes per item at `budget` B by turning lambda (`min_gain`, or 1 - `threshold`).
+    r"""Hold the votes per item at `budget` B by adjusting lambda (`min_gain`, or 1 - `threshold`).
 
-    Votes per item grow about as d = -log lambda does, whatever the pool, so log d is what is controlled. After item t
+    Votes per item are roughly proportional to d = -log lambda for every pool size, so log d is controlled. After item t
     (from 0) cost n votes:   w_I -= eta_t (n - B) / max(B, 1),   eta_t = max(rate, 2 / (t + 10))
                              log d = w_I - (spent - B t) / (pull B)
-    The first term finds the parameter, quickly at first, then at `rate`; the second pulls back what was spent too much
-    or too little. d stays within [0.05, 60] and w_I stops there, so a budget that cannot be spent does not wind it up.
-    `speed="slow"` divides both gains by 5: the budget is then held over many thousands of items only, and a shift in
-    the stream costs less error, since votes may follow the difficulty for longer. `pool_size` chooses the start,
-    d = 6 log(N + 1) B / (0.65 N); `start` is the first lambda itself; without either it is 0.01.
+    The first term finds the parameter, quickly at first, then at `rate`; the second compensates for overspending and
+    underspending. d stays within [0.05, 60] and w_I stops there, so a budget that cannot be spent does not wind it up.
+    `speed="slow"` divides both gains by 5: the budget is then held only over many thousands of items, and a shift in
+    the stream causes fewer errors, because votes can follow the difficulty for longer. `pool_size` sets the start,
+    d = 6 log(N + 1) B / (0.65 N); `start` is the initial lambda; without either it is 0.01.
 
     >>> control = BudgetControl(2.0, pool_size=6)
     >>> for votes in (6, 6, 0, 6, 6):
@@ -143,7 +143,7 @@ class BudgetControl(Knob):
     num_items: int = 0
 
     def __post_init__(self) -> None:
-        """Check what the user gave; choose the start."""
+        """Check the parameters; choose the start."""
         if self.log_depth is not None:
             return
         self._check()
@@ -157,7 +157,7 @@ class BudgetControl(Knob):
         object.__setattr__(self, "log_depth", math.log(min(max(self._first(), SHALLOWEST), DEEPEST)))
 
     def _first(self) -> float:
-        """d = -log lambda to start with; s = B / (0.65 N) is about the budget's share of asking until settled."""
+        """The initial d = -log lambda; s = B / (0.65 N) is about the budget relative to asking until settled."""
         if self.start is not None:
             return -math.log(max(fraction(self.start, where="start"), math.exp(-DEEPEST)))
         if self.pool_size is None:
@@ -182,12 +182,12 @@ class BudgetControl(Knob):
 
     @property
     def knob(self) -> float:
-        """What the policy's parameter should be now."""
+        """The current value of the policy's parameter."""
         return self.knobs[self.rule]
 
     @property
     def knobs(self) -> dict[str, float]:
-        """The knob by name, for `session.tune(**control.knobs)`."""
+        """The parameter by name, for `session.tune(**control.knobs)`."""
         pull = self.pull * (SLOWER if self.speed == "slow" else 1.0)
         log_depth = min(max(self._log_depth() - self.ahead / (pull * self.budget), -DEEPEST), DEEPEST)
         return self._named(math.exp(log_depth))
@@ -197,17 +197,17 @@ class BudgetControl(Knob):
 
     @property
     def is_unreachable(self) -> bool:
-        """A budget overspent can still be paid back."""
+        """False: an overspent budget can still be balanced later."""
         return False
 
     def audit_rate_of(self, confidence: float) -> float:
-        """A budget needs no audits."""
+        """0: a budget needs no audits."""
         return 0.0
 
     def closed(
         self, *, num_votes: int, confidence: float, settled: bool, audited_error: float | None = None
     ) -> BudgetControl:
-        """The state after an item that cost `num_votes`, audit votes included; the rest does not matter here."""
+        """The state after an item that cost `num_votes`, including audit votes; the other arguments are not used."""
         rate = max(self.rate / (SLOWER if self.speed == "slow" else 1.0), 2.0 / (self.num_items + 10.0))
         step = rate * (num_votes - self.budget) / max(self.budget, 1.0)
         log_depth = self._log_depth() - min(max(step, -MOST_STEP), MOST_STEP)

@@ -1,4 +1,7 @@
-"""Error-cost curves of several methods on one stream -> who errs how often at equal cost, and votes at equal error."""
+"""Compares error-cost curves of several methods on one stream: errors at equal cost, and votes at equal error.
+
+Called by `demo` and `simulate`.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,14 @@ from quorate.streams.scenarios import Scenario
 from quorate.streams.sweep import Curve, CurveReading, Point, paired
 
 OURS = "quorate"
-SHARES = (0.25, 0.5, 0.7)  # budgets, as shares of what asking until settled costs
+SHARES = (0.25, 0.5, 0.7)  # budgets, as shares of the cost of asking until settled
 REFERENCES = ("ask-all", "until-settled")
-CLEAR = 2.0  # standard errors beyond which a difference is called one
+CLEAR = 2.0  # standard errors for a clear difference
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Matched:
-    """All methods at one budget, best first; methods without a parameter stand apart as references."""
+    """All methods with a parameter at one budget, best first; those without are references."""
 
     budget: float
     readings: tuple[CurveReading, ...]
@@ -35,7 +38,7 @@ class Matched:
 
     @property
     def best_simple(self) -> CurveReading:
-        """The best of the rules that count votes."""
+        """The best of the rules that only count votes."""
         return next(reading for reading in self.readings if is_simple(reading.low.method))
 
 
@@ -58,7 +61,7 @@ class Comparison:
 
     @property
     def middle(self) -> Matched:
-        """The budget of the tables and of the headline: half of what asking until settled costs."""
+        """The budget of the tables and of the headline: half the cost of asking until settled."""
         return self.matched[SHARES.index(0.5)]
 
     @property
@@ -77,12 +80,12 @@ class Comparison:
         return next(curve for curve in self.curves if curve.name == name)
 
     def saved(self, votes_per_item: float) -> tuple[float, float]:
-        """Share of votes saved against asking everyone, and against asking until settled."""
+        """Share of votes saved compared with asking everyone, and with asking until settled."""
         return 1 - votes_per_item / self.ask_all, 1 - votes_per_item / self.until_settled
 
 
 def budgets_of(curves: Sequence[Curve]) -> tuple[float, ...]:
-    """Votes per item at which methods are compared: shares of what asking until settled costs."""
+    """Votes per item at which methods are compared: shares of the cost of asking until settled."""
     settled = next(curve for curve in curves if curve.name == "until-settled").points[0]
     return tuple(share * settled.votes_per_item for share in SHARES)
 
@@ -103,17 +106,17 @@ def compare(setting: Scenario, seeds: Sequence[int], curves: Sequence[Curve]) ->
 
 
 def match(curves: Sequence[Curve], budget: float) -> Matched:
-    """All methods that have a parameter at `budget` votes per item, best first; ours first among equals."""
+    """All methods that have a parameter at `budget` votes per item, best first; quorate first among equals."""
     readings = [curve.at(budget) for curve in curves if curve.name not in REFERENCES]
     return Matched(budget, tuple(sorted(readings, key=lambda reading: (reading.error_rate, reading.name != OURS))))
 
 
 @dataclass(frozen=True, slots=True)
 class EqualError:
-    """Votes per item at which others reach quorate's error, read between the points of their curves.
+    """Votes per item at which others reach quorate's error, interpolated on their curves.
 
-    `simple` the rule that counts votes and gets there with the fewest, None if none gets there; `low`, `high` where
-    its curve is two standard errors (of the difference, item by item) above and below; `high` None: never that low.
+    `simple` the vote-counting rule that needs the fewest, None if none reaches it; `low`, `high` where its curve is two
+    standard errors (of the difference, item by item) above and below; `high` None: it never gets that low.
     """
 
     error_rate: float
@@ -127,18 +130,18 @@ class EqualError:
 
     @property
     def fewer(self) -> float | None:
-        """Share of the simple rule's votes that quorate does without; negative if it asks more."""
+        """Share of the simple rule's votes that quorate saves; negative if it asks more."""
         return None if self.votes is None else 1 - self.ours / self.votes if self.votes else 0.0
 
     @property
     def is_clear(self) -> bool:
-        """True if quorate's cost lies outside of the range of the rule's."""
+        """True if quorate's cost is outside the range of the rule's cost."""
         below = self.low is not None and self.ours < self.low
         return below or (self.high is not None and self.ours > self.high)
 
 
 def equal_error(comparison: Comparison) -> EqualError:
-    """Who needs how many votes for the error quorate has at the middle budget."""
+    """The votes that each method needs for quorate's error at the middle budget."""
     ours = comparison.middle.ours
     best = best_simple_curve(comparison.curves, ours.error_rate)
     votes = low = high = None
@@ -158,7 +161,7 @@ def equal_error(comparison: Comparison) -> EqualError:
 
 
 def best_simple_curve(curves: tuple[Curve, ...], error_rate: float) -> Curve | None:
-    """The rule that counts votes and reaches `error_rate` with the fewest; None if none does."""
+    """The vote-counting rule that reaches `error_rate` with the fewest votes; None if none does."""
     able = [
         (cost, curve)
         for curve in curves

@@ -1,6 +1,6 @@
-"""What each kind of error costs, as a user writes it -> a table (K, K), rows the truth, columns the answer.
+"""Reads error costs into a table (K, K), rows the truth, columns the answer.
 
-Takes a CSV, a frame, an array or a mapping; classes are matched by name, never by place. Called by `workflows.run`.
+Takes a CSV, a frame, an array or a mapping; classes are matched by name, never by position. Called by `workflows.run`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from quorate.tables.votes.names import meant, name_text
 from quorate.types import FloatArray, TableLike
 from quorate.validate import as_floats, broken
 
-FIX = "write a table with the truth in the first column and an answer at the head of each further one."
+FIX = "write a table with the truth in the first column and one further column for each answer."
 Cells = Iterable[tuple[str, str, object]]
 ErrorCosts = TableLike | FloatArray | Mapping[str, Mapping[str, float]]
 
 
 def read_error_costs(source: ErrorCosts, classes: Sequence[str]) -> FloatArray:
-    """The costs (K, K) in the order of `classes`; what is not said costs 1, a right answer nothing.
+    """The costs (K, K) in the order of `classes`; the default is 1 for an error, 0 for a right answer.
 
     `source`: a path or frame whose first column names the truth and whose other columns are answers; a mapping
     `{truth: {answer: cost}}`; or an array (K, K). Costs are in units of an ordinary error.
@@ -38,7 +38,7 @@ def read_error_costs(source: ErrorCosts, classes: Sequence[str]) -> FloatArray:
         costs = as_floats(source, where="error_costs")
         if costs.shape != (len(names), len(names)):
             rule = f"shape ({len(names)}, {len(names)}), truth by answer, in the order of the classes {shown(names)}"
-            raise broken("error_costs", costs.shape, rule, "pass such an array, or a table with names.")
+            raise broken("error_costs", costs.shape, rule, "pass an array of this shape, or a table with names.")
     else:
         costs = 1.0 - np.eye(len(names))
         for truth, answer, cost in _cells(source):
@@ -47,7 +47,7 @@ def read_error_costs(source: ErrorCosts, classes: Sequence[str]) -> FloatArray:
 
 
 def _cells(source: ErrorCosts) -> Cells:
-    """Truth, answer and cost of each cell that says something."""
+    """Truth, answer and cost of each non-empty cell."""
     if isinstance(source, Mapping):
         for truth, row in source.items():
             if not isinstance(row, Mapping):

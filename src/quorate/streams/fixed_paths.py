@@ -1,7 +1,7 @@
-"""A prior that is never learned believes the same after the same votes, whatever the threshold: walk each item once.
+"""Runs of methods without learning for all thresholds at once: without learning, beliefs depend only on the votes.
 
-Takes a stream, gives the belief after every vote until the pool is settled; `FixedPaths.at(threshold)` then reads off
-a whole run. Agrees with `simulate` to the last bit (tested). Called by the experiments' sweeps.
+Takes a stream, returns the belief after every vote until the pool is settled; `FixedPaths.at(threshold)` is the run for
+one threshold, equal to `simulate` to the last bit (tested). Called by the sweeps of the experiments.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from quorate.types import FloatArray, IntArray
 class FixedPaths:
     """Each item after 0, 1, ... votes, and the number of votes after which its pool is settled, `last` (T,).
 
-    `highest` (T, N + 1) largest probability, which the rule looks at   `labels` (T, N + 1) class answered
-    `confidence` (T, N + 1) its probability: the highest, or within a round-off of it where classes are tied
+    `highest` (T, N + 1) largest probability, which the rule uses   `labels` (T, N + 1) class answered
+    `confidence` (T, N + 1) its probability: the highest, or equal to it up to round-off if classes are tied
     """
 
     highest: FloatArray
@@ -45,7 +45,7 @@ class FixedPaths:
 
 
 def fixed_paths(stream: Stream, posterior: int) -> FixedPaths:
-    """Walk every item of the stream under theta = phi = 1 and a trust of 1 shared by the classifiers, tau = 1 / M.
+    """The paths of all items of the stream with theta = phi = 1 and tau = 1 / M for each of M classifiers.
 
     `posterior` is a code of `decision.belief`. O(T N) posteriors for all thresholds together.
 

@@ -1,7 +1,7 @@
-"""Recorded votes -> the stream a method is replayed on: items and votes in order, each item with its pool and verdict.
+"""Recorded votes -> the stream for a replay: items and votes in order, each item with its pool and verdict.
 
-Says what N is where items have different numbers of votes, and which items can be scored. Takes a `Joined`; called by
-`workflows.run`.
+Determines the pool size if items have different numbers of votes, and which items can be scored. Takes a `Joined`;
+called by `workflows.run`.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ MOST_CELLS = 2_000_000_000  # of the padded table of votes, two bytes each
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pools:
-    """A stream, and what is known of each item's pool, in stream order.
+    """A stream, and what is known about each item's pool, in stream order.
 
     `surplus` (T,) votes recorded beyond the pool, never asked
-    `is_partly_voted` (T,) fewer votes at hand than the pool has   `is_settled` (T,) they decide the pool all the same
-    `is_scored` (T,) the item enters the error   `truth` (T, K) share of the verdict by class: 1, or 1/t each in a tie
-    of t; all 0 where the item counts as wrong whatever is answered (partly voted, "worst-case") or is not scored
+    `is_partly_voted` (T,) fewer votes recorded than the pool has   `is_settled` (T,) they still decide the pool
+    `is_scored` (T,) the item counts in the error   `truth` (T, K) share of the verdict by class: 1, or 1/t each in a
+    tie of t; all 0 if the item counts as wrong for every answer (partly voted, "worst-case") or is not scored
     """
 
     stream: Stream
@@ -48,22 +48,22 @@ class Pools:
 
     @property
     def params_pool_size(self) -> int:
-        """N for those who decide on without votes: the pool given, or the largest recorded."""
+        """The pool size for later decisions with the learned parameters: the one given, or the largest recorded."""
         return self.pool_size or int(self.stream.pool_sizes.max())
 
 
 def uneven_pools(smallest: int, largest: int, *, takes: str) -> str:
-    """What `run` and `plan` say where pools are the votes recorded and differ in size; `takes`: what --pool-size does.
+    """The note of `run` and `plan` on pools of different size; `takes`: what --pool-size does.
 
-    A pool that is small because asking stopped tells the method, through N, that the votes agreed: no live run knows.
+    If a pool is small because asking stopped early, its size reveals that the votes agreed, which no live run knows.
 
     >>> uneven_pools(2, 6, takes="replays")[:66]
     'The pool of an item is the votes recorded for it, 2 to 6. If more '
     """
     return (
-        f"The pool of an item is the votes recorded for it, {smallest} to {largest}. If more could have been asked, "
-        "the verdict is theirs, not these votes'; and where asking stopped early because votes agreed, the size of the "
-        "pool itself tells the answer, so that savings are overstated and errors understated. `--pool-size N` "
+        f"The pool of an item is the votes recorded for it, {smallest} to {largest}. If more people could have been "
+        "asked, their verdict may differ from that of these votes. If asking stopped early because votes agreed, the "
+        "pool size reveals the answer, so savings are overstated and errors understated. `--pool-size N` "
         f"{takes} pools of N."
     )
 
@@ -83,10 +83,10 @@ def build_pools(
     """The stream of the recorded votes.
 
     `pool_size` None or "recorded": the pool of an item is the votes recorded for it. A number N: every pool has N
-    members; of an item with more votes the first N in order are its pool, one with fewer is partly voted.
-    `draws_quotas`: draw the numbers that methods with quotas need. `shuffles_votes`: those of each item, by seed, also
-    where the items keep their order. `keeps_voters`: for methods that know people by name. `true_classes` (T,): of each
-    item, -1 where it is not known; `by_truth` then scores by it.
+    members; the pool of an item with more votes is the first N in order, an item with fewer is partly voted.
+    `draws_quotas`: draw the numbers that methods with quotas need. `shuffles_votes`: shuffle the votes of each item by
+    seed, even if the items keep their order. `keeps_voters`: for methods with named people. `true_classes` (T,): the
+    class of each item, -1 where unknown, for `by_truth`.
     """
     size = _checked_size(pool_size)
     _one_of(order, get_args(Order), "order")
@@ -133,7 +133,7 @@ def build_pools(
 
 
 def by_truth(pools: Pools) -> Pools:
-    """The same, scored by the true classes where they are known, instead of by the verdict of the pool."""
+    """The same pools, scored by the true classes where known, instead of by the verdict of the pool."""
     classes = pools.stream.truth
     known = np.zeros(len(pools.is_scored), dtype=bool) if classes is None else classes >= 0
     shares = np.zeros_like(pools.truth)
@@ -156,17 +156,17 @@ def _one_of(value: str, allowed: tuple[str, ...], where: str) -> None:
 
 
 def _asking_order(joined: Joined, seed: int | None) -> IntArray | slice:
-    """Positions of the votes, item by item, in the order they would be asked: by `seed`, or (None) as recorded."""
+    """Positions of the votes, item by item, in asking order: shuffled by `seed`, or (None) as recorded."""
     if seed is None:
         return slice(None)
     return np.lexsort((stream(seed, "experts").random(joined.num_votes), joined.item))
 
 
 def _table(joined: Joined, recorded: IntArray, values: NDArray[Number]) -> NDArray[Number]:
-    """(T, most) a value for each vote, item by item, cut at its pool, -1 after the last."""
+    """(T, most) a value for each vote, item by item, truncated at the pool size, -1 after the last."""
     most = int(recorded.max())
     if most > MOST_VOTES or most * joined.num_items > MOST_CELLS:
-        rule = f"at most {MOST_VOTES} votes an item and {MOST_CELLS} cells (items times the most votes) in one run"
+        rule = f"at most {MOST_VOTES} votes per item and {MOST_CELLS} cells (items times the most votes) in one run"
         size = f"{joined.num_items} items with up to {most} votes"
         raise broken("votes", size, rule, "split the items, or pass `pool_size`.")
     place = np.arange(joined.num_votes) - joined.starts[joined.item]
@@ -177,13 +177,13 @@ def _table(joined: Joined, recorded: IntArray, values: NDArray[Number]) -> NDArr
 
 
 def _counts(votes: NDArray[np.int16], recorded: IntArray, num_classes: int) -> IntArray:
-    """(T, K) votes at hand by class."""
+    """(T, K) recorded votes by class."""
     rows = np.repeat(np.arange(len(votes)), recorded)
     cells = rows * num_classes + votes[np.arange(votes.shape[1]) < recorded[:, None]]
     return np.bincount(cells, minlength=len(votes) * num_classes).reshape(len(votes), num_classes)
 
 
 def _settled(counts: IntArray, missing: IntArray) -> NDArray[np.bool_]:
-    """Can the missing votes not change the verdict? As `posterior.settled.is_settled`, for many items."""
+    """`posterior.settled.is_settled` for many items: True if the missing votes cannot change the verdict."""
     top = np.partition(counts, -2, axis=1)[:, -2:]  # second, first
     return np.asarray((missing <= 0) | (top[:, 0] + missing < top[:, 1]))

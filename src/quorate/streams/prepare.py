@@ -1,6 +1,6 @@
-"""A data set -> one stream: items in an order, each with its pool of votes in the order they would be asked.
+"""A data set -> one stream: ordered items, each with its pool of votes in asking order.
 
-Everything random is drawn here, by named streams of the seed, so all methods meet the same items, experts and ties.
+All random numbers are drawn here, from named streams of the seed, so all methods see the same items, experts and ties.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from quorate.validate import PREDICTION_FLOOR, as_floats, broken, members, proba
 class Stream:
     """Items in asking order. `votes` (T, N) -1 padded; `pool_sizes` (T,); `predictions` (T, M, K).
 
-    `recorded` (T,) votes there are of each item: fewer than its pool where some were never recorded.
+    `recorded` (T,) number of votes of each item: fewer than its pool if some were not recorded.
     `counts` (T, K) of the whole pool; `consensus` (T,) its plurality, ties broken once; `tie_draws`, `quota_draws` (T,)
     the uniform numbers that break ties of predictions and draw quotas; `items` (T,) rows of the data set.
-    `voters` (T, N) number of the person behind each vote, -1 where unknown; None: nobody is known by name. `truth` (T,)
-    the true class, -1 where unknown; None: nowhere.
+    `voters` (T, N) number of the person behind each vote, -1 where unknown; None: all votes are anonymous. `truth` (T,)
+    the true class, -1 where unknown; None: always unknown.
     """
 
     items: IntArray
@@ -47,7 +47,7 @@ class Stream:
 def prepare(
     dataset: VoteDataset, pool_size: int | None, model: int | str, seed: int, order: str = "shuffled"
 ) -> Stream:
-    """One stream. `pool_size` votes of each item are drawn by seed (an item with fewer keeps what it has).
+    """One stream. `pool_size` votes of each item are drawn by seed (all votes of an item with fewer).
 
     `model`: number or name of one classifier, or "all". `order`: "shuffled" within each block, or "given".
     """
@@ -86,9 +86,9 @@ def assemble(
     voters: np.ndarray | None = None,
     truth: IntArray | None = None,
 ) -> Stream:
-    """A stream of these, with what follows from the predictions and the seed; trusts its input.
+    """A stream from its parts, with the values derived from predictions and seed. Input is trusted.
 
-    `blocks` None: one for all. Without `draws_quotas`, for methods that need none, these draws are 0.
+    `blocks` None: a single block. Without `draws_quotas`, for methods without quotas, these draws are 0.
     """
     num_items = len(items)
     return Stream(
@@ -112,9 +112,9 @@ def assemble(
 def recorded_stream(
     votes: ArrayLike, predictions: ArrayLike, *, pool_sizes: ArrayLike | None = None, seed: int
 ) -> Stream:
-    """A stream of votes (T, N), class numbers and -1 after the last, with predictions (T, K) or (T, M, K), as given.
+    """A stream of votes (T, N), class numbers and -1 after the last, with predictions (T, K) or (T, M, K), unshuffled.
 
-    `pool_sizes` how many could be asked, one number or (T,); None: those who voted. `seed` of the draws.
+    `pool_sizes` how many can be asked, one number or (T,); None: those who voted. `seed` of the draws.
 
     >>> items = recorded_stream([[0, 1, -1], [1, 1, 1]], [[0.5, 0.5], [0.2, 0.8]], pool_sizes=3, seed=1)
     >>> items.recorded, items.pool_sizes, items.counts.tolist(), items.predictions.shape
@@ -149,7 +149,7 @@ def recorded_stream(
 
 
 def _as_given(predictions: ArrayLike) -> FloatArray:
-    """Checked predictions; vectors that are on the simplex and floored already keep every bit.
+    """Checked predictions; vectors that are already on the simplex and floored are not changed in any bit.
 
     >>> given = [[0.1, 0.2, 0.7], [0.0, 0.5, 0.5]]
     >>> (_as_given(given) == given).tolist()
@@ -190,7 +190,7 @@ def _order(dataset: VoteDataset, seed: int, order: str) -> IntArray:
 def _pools(
     dataset: VoteDataset, pool_size: int | None, seed: int, items: IntArray
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """The drawn pools, each item's votes in random order (blanks last), cut at the pool size; and who cast them."""
+    """The drawn pools and their voters: each item's votes in random order (missing last), up to the pool size."""
     width = dataset.votes.shape[1] if pool_size is None else members(pool_size)
     keys = stream(seed, "experts").random(dataset.votes.shape)
     keys[dataset.votes < 0] = 2.0
@@ -201,6 +201,6 @@ def _pools(
 
 
 def _consensus(counts: IntArray, seed: int) -> IntArray:
-    """Plurality of each pool; a tie goes to one of the tied classes, once, by seed."""
+    """Plurality of each pool; ties are broken once, by seed."""
     keys = stream(seed, "consensus").random(counts.shape)
     return np.asarray((counts + keys * 0.5).argmax(axis=1))

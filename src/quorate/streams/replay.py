@@ -1,8 +1,8 @@
-"""Recorded votes under a method, a controller and random audits, as if live: a vote is seen when it is asked for.
+"""Replays recorded votes with a method, a controller and random audits; a vote is seen only when it is asked for.
 
-Without a controller and audits the stream runs in a few calls; with them it runs item by item, and between two items
-the audit is drawn and the controller sets the parameter of the policy. A test compares every run with a slow replay, to
-the last bit. Called by `quorate run` and by the benchmarks.
+Without controller and audits the stream runs in a few calls; with them it runs item by item, and between two items the
+audit is drawn and the controller sets the policy's parameter. A test compares every run with a slow replay, to the
+last bit. Called by `quorate run` and by the benchmarks.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ PROGRESS_EVERY = 200  # items
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ControlReport:
-    """How close a controller came. `gap` (T,) after every item: reached / asked for - 1, by what was known then.
+    """How close a controller came. `gap` (T,) after every item: reached / asked for - 1, as known then.
 
-    `overshoot`: the most by which spending (or estimated errors) was ever ahead of the plan, as a share of the whole
-    plan, asked_for * T; 0 if never. `unreachable_from`: the item, counted from 1, from which on the control knew to the
-    end that the plan could not be kept; None if it could.
+    `overshoot`: the largest excess of spending (or estimated errors) over the plan, as a share of the whole plan,
+    asked_for * T; 0 if there was none. `unreachable_from`: the item, counted from 1, from which on the plan could not
+    be kept; None if it could.
     """
 
     asked_for: float
@@ -58,7 +58,7 @@ class ControlReport:
 class ReplayResult:
     """What happened on each item (T,), in the order of the stream.
 
-    `stream` has each item's votes in the order they were asked for
+    `stream` has each item's votes in asking order
     `labels` class numbers answered   `confidence`, `probs` (T, K), `reasons` of the answer
     `num_votes` votes asked before it   `audit_votes` those that completed the panel afterwards   `knob` the parameter
     of the policy in force, NaN for a policy without `min_gain` or `threshold`
@@ -92,17 +92,17 @@ class ReplayResult:
 
     @property
     def num_incomplete(self) -> int:
-        """Audits for which the record has too few votes to settle the panel."""
+        """Audits whose recorded votes are too few to settle the panel."""
         return int((self.is_audited & np.isnan(self.audited_error)).sum())
 
     @property
     def reached(self) -> FloatArray | None:
-        """(T,) votes or errors per item after every item, as the controller knew them; None without one."""
+        """(T,) votes or errors per item after every item, as known to the controller; None without one."""
         return None if self.control is None else self.control.asked_for * (1.0 + self.control.gap)
 
     @property
     def mean_cost(self) -> float:
-        """Votes per item, audit votes included."""
+        """Votes per item, including audit votes."""
         return float((self.num_votes + self.audit_votes).mean())
 
 
@@ -125,11 +125,11 @@ def replay(
 ) -> ReplayResult:
     """Run `method` over the items of a stream; before each item opens, `control` sets the parameter of the policy.
 
-    `class_control` sets what errors on single classes count, in asking and in answering; `error_costs` (K, K) says so
-    once for all. An item whose record ends before the method stops is answered then (reason "closed"). `audit_rate` is
-    the least probability of an audit of an unsettled item; a controller may want more. An audit asks on, in recorded
-    order, until the pool is settled; its votes cost, are learned from as late votes are, and change no answer. `ids`
-    name the items for the draw of audits; without them their numbers do. `voter_costs` of each person, by number.
+    `class_control` sets error costs of single classes, for asking and answering; `error_costs` (K, K) are fixed costs.
+    An item whose recorded votes end before the method stops is answered then (reason "closed"). `audit_rate` is the
+    lowest audit probability of an unsettled item; a controller may raise it. An audit asks further votes, in recorded
+    order, until the pool is settled; they are paid for and learned from like late votes, and change no answer. `ids`
+    name the items for the draw of audits (default: their numbers). `voter_costs` of each person, by number.
 
     >>> from quorate.streams.control import BudgetControl
     >>> from quorate.streams.prepare import recorded_stream
@@ -150,7 +150,7 @@ def replay(
     if control is not None:
         check_rule(control, chosen)
     if chosen.target == "truth" and (least_rate or control is not None or class_control is not None):
-        rule = f"no budget, target or audits beside it: these go by the plurality, {chosen.name!r} by the truth"
+        rule = f"no budget, target or audits with {chosen.name!r}: they refer to the plurality, the method to the truth"
         raise broken("method", chosen.name, rule, "leave them out, or pass `method='quorate'`.")
     costs = error_costs if class_control is None else class_control.costs
     run = start_run(stream, chosen, options, seed=draw, error_costs=costs, keep_probs=True)
@@ -189,7 +189,7 @@ class _Loop:
         self.is_unreachable = np.zeros(count, dtype=bool)
 
     def advance(self, first: int, last: int) -> None:
-        """Run items first .. last - 1: several only where nothing happens between them."""
+        """Run items first .. last - 1: several only if nothing happens between them."""
         if self.control is not None:
             knobs = self.control.knobs
             self.run.tune(knobs)
@@ -201,7 +201,7 @@ class _Loop:
             self._close(first)
 
     def _close(self, t: int) -> None:
-        """Audit a closed item or not, and update the controllers."""
+        """Draw and run the audit of a closed item, and update the controllers."""
         out, settled = self.run.outputs, self.run.is_certain(t)
         label, confidence, probs = int(out.labels[t]), float(out.confidence[t]), out.probs[t]
         if settled:
@@ -229,14 +229,14 @@ class _Loop:
         return max(wanted, self.audit_rate)
 
     def _audit(self, t: int, label: int, confidence: float, probs: FloatArray) -> float | None:
-        """Draw whether the item is audited; complete its panel if so. The answer's error, 1 if votes lack, or None."""
+        """Audit the item with its audit rate; the answer's error, 1 if votes are missing, None if not audited."""
         if self.class_control is not None:
             confidence = 1.0 - self.class_control.doubt(probs, label)
         rate = self._audit_rate(confidence)
         if rate == 0.0:
             return None
         self.rates[t] = rate
-        # not the stream of `quorate.audit.draw`: what is replayed may be audited later, with the same seed
+        # A random stream other than that of `quorate.audit.draw`, which may audit the same items with the same seed.
         self.is_audited[t] = uniform(self.seed, "replay-audit", self.ids[t]) < rate
         if not self.is_audited[t]:
             return None
@@ -247,13 +247,13 @@ class _Loop:
         self.audit_votes[t] = panel.sum() - asked
         self.run.add_votes(t, panel - votes)
         if not settled:
-            return 1.0  # a panel that is not completed counts as an error, as in an audit to sign
+            return 1.0  # an incomplete panel counts as an error, as in `quorate.audit`
         self.truth[t] = plurality_shares(panel)
         self.audited_error[t] = 1.0 - self.truth[t, label]
         return float(self.audited_error[t])
 
     def result(self) -> ReplayResult:
-        """All of it, frozen."""
+        """The result of the whole run."""
         run, out = self.run, self.run.outputs
         is_certain = np.isin(run.reasons, CERTAIN)
         self.truth[is_certain] = out.probs[is_certain]
@@ -284,6 +284,6 @@ def _report(final: Control, ahead: FloatArray, is_unreachable: NDArray[np.bool_]
     plan = final.asked_for * np.arange(1, len(ahead) + 1)
     overshoot = max(float(ahead.max()) / float(plan[-1]), 0.0) if len(ahead) else 0.0
     reachable = np.flatnonzero(~is_unreachable)
-    known = int(reachable[-1]) + 2 if reachable.size else 1  # the item after the last at which all seemed well
+    known = int(reachable[-1]) + 2 if reachable.size else 1  # the item after the last at which the plan was reachable
     since = known if known <= len(ahead) else None
     return ControlReport(final.asked_for, final.reached, ahead / plan, overshoot, since, final)

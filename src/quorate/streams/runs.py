@@ -1,7 +1,7 @@
-"""What runs a stream, as many items at a time as it is told: `StreamRun`, and `CompiledRun`, the compiled loop.
+"""Runs a stream, any number of items at a time: `StreamRun`, the common part, and `CompiledRun`, the compiled loop.
 
-All runs fill the same `Outputs`, so that callers need not know which it is. Between two calls a controller may change
-the parameter of the policy or the error costs, and audits may add votes. `start` chooses the run of a method.
+All runs fill the same `Outputs`. Between two calls a controller may change the policy's parameter or the error costs,
+and audits may add votes. `start` chooses the run for a method.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ from quorate.validate import broken, positive, vote_limits, whole
 
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
-    """How a stream is run, beside its method.
+    """The options of a run, besides its method.
 
-    `window` items with votes are learned from (None: all), after every `refit_every` closed items. `min_votes` and
-    `max_votes` bound the votes of an item. From item `query_free_after` on no expert is asked and nothing is learned;
-    a method that shrinks its answers then answers as `Session.predict` does. `voter_costs`: what a vote of each person
-    costs, by number, for methods that know people; None: 1.
+    Parameters are learned from the last `window` items with votes (None: all), after every `refit_every` closed items.
+    `min_votes` and `max_votes` limit the votes of an item. From item `query_free_after` on no expert is asked and
+    nothing is learned; a method that shrinks its answers then answers like `Session.predict`. `voter_costs`: the cost
+    of a vote of each person, by number, for methods with named people; None: 1.
     """
 
     window: int | None = WINDOW
@@ -56,7 +56,7 @@ class StreamOptions:
     voter_costs: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        """Check every value; keep plain numbers."""
+        """Check every value; convert to Python numbers."""
         limits = {"window": 1, "refit_every": 1, "min_votes": 0, "max_votes": 0, "query_free_after": 0}
         for name, least in limits.items():
             value = getattr(self, name)
@@ -68,7 +68,7 @@ class StreamOptions:
 
 
 class StreamRun:
-    """The part that all runs have: the stream, what was decided, what was learned.
+    """The common part of all runs: the stream, the decisions, the learned parameters.
 
     `paid` (T,) what the votes of each item cost, those of audits included: one each, unless people differ in cost.
     """
@@ -84,8 +84,8 @@ class StreamRun:
         if costs is not None and stream.voters is not None:
             if stream.voters.max() >= len(costs):
                 rule = f"a cost for each of {int(stream.voters.max()) + 1} people"
-                raise broken("voter_costs", len(costs), rule, "name them all.")
-            self._prices = np.append(costs, 1.0)  # -1, nobody known, finds the last
+                raise broken("voter_costs", len(costs), rule, "pass one for each person.")
+            self._prices = np.append(costs, 1.0)  # the last is for voter -1, who is unknown
         most_fits = num_items // options.refit_every + 1 if method.learner else 0
         self.outputs = Outputs(
             costs=np.zeros(num_items, dtype=np.int64),
@@ -98,7 +98,7 @@ class StreamRun:
         )
 
     def price_of(self, t: int, first: int, last: int) -> float:
-        """What the votes first .. last - 1 of item t cost, in the order of the stream."""
+        """The cost of the votes first .. last - 1 of item t, in stream order."""
         if self._prices is None or self.stream.voters is None:
             return float(last - first)
         return float(self._prices[self.stream.voters[t, first:last]].sum())
@@ -110,7 +110,7 @@ class StreamRun:
 
     @property
     def fits(self) -> FloatArray:
-        """(F, P) the parameters after each fit, as learning packs them."""
+        """(F, P) the packed parameters after each fit."""
         return self.outputs.trace[: self.num_fits]
 
     @property
@@ -120,7 +120,7 @@ class StreamRun:
 
     @property
     def params(self) -> PriorParams:
-        """The parameters now: those of the last fit, or where learning starts."""
+        """The current parameters: those of the last fit, or the start of learning."""
         return unpack(self.fits[-1], self.start.tau.shape) if self.num_fits else self.start
 
     @property
@@ -130,12 +130,12 @@ class StreamRun:
         return (*asked, *["closed"] * (len(self.outputs.stops) - len(asked)))
 
     def is_certain(self, t: int) -> bool:
-        """Is the verdict of item t's pool known? Then its `probs` are that verdict, ties shared."""
+        """Whether the verdict of item t's pool is known; then its `probs` are that verdict, ties shared."""
         return bool(self.outputs.stops[t] in (SETTLED, EXHAUSTED))
 
 
 class CompiledRun(StreamRun):
-    """A stream under one of our own methods, by the compiled loop."""
+    """A run of a built-in method by the compiled loop."""
 
     def __init__(
         self,
@@ -204,7 +204,7 @@ class CompiledRun(StreamRun):
         asked = min(max(first, self.stop_asking), last)
         run_stream(self.inputs, self.compiled, self.state, self.outputs, first, asked)
         if asked < last:
-            answering = self.state._replace(packed=pack(self.answer_params))  # nothing is learned while it is in use
+            answering = self.state._replace(packed=pack(self.answer_params))  # nothing is learned in this phase
             run_stream(self.inputs, self.compiled, answering, self.outputs, asked, last)
         if self._prices is None:
             self.paid[first:last] = self.outputs.costs[first:last]
@@ -213,22 +213,22 @@ class CompiledRun(StreamRun):
 
     @property
     def answer_params(self) -> PriorParams:
-        """The parameters for answers without votes, as things are now."""
+        """The current parameters for answers without votes."""
         counts = self.state.counts
         filled = min(int(counts[ENTERED]), self.compiled.window)
         window = self.state.window_predictions[:filled], self.state.window_votes[:filled]
         return self._answer_fit.params((int(counts[FITS]), int(counts[VOTES])), self.params, *window)
 
     def tune(self, knobs: Mapping[str, Any]) -> None:
-        """Change `min_gain` or `threshold` for the items to come: the first parameter of each rule that has one."""
+        """Change `min_gain` or `threshold`, the first parameter of a rule, for the next items."""
         (self.state.rule[0],) = knobs.values()
 
     def use_error_costs(self, costs: FloatArray) -> None:
-        """Change what errors cost for the items to come; the run must have been started with costs."""
+        """Change the error costs for the next items; the run must have been started with costs."""
         self.inputs.error_costs[:] = costs
 
     def add_votes(self, t: int, votes: IntArray) -> None:
-        """Learn from votes (K,) given after item t, the last one run, was closed: those of an audit."""
+        """Learn from audit votes (K,) on item t, the last one run, after it was closed."""
         asked = int(self.outputs.costs[t])
         self.paid[t] += self.price_of(t, asked, asked + int(votes.sum()))
         if not (self.compiled.learns and votes.any()):

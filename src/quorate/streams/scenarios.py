@@ -1,6 +1,6 @@
-"""The demo's four streams: a typical one, and three chosen because they are hard on a method like ours.
+"""The four streams of the demo: a typical one, and three that are hard for a method like ours.
 
-Plain values, read by `demo`; the dials are those of `quorate.datasets.synthetic`.
+Plain values, used by `demo`; the parameters are those of `quorate.datasets.synthetic`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TYPICAL = {"num_classes": 10, "accuracy": 0.75, "calibration": 1.5, "unevenness"
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """One stream: a short key for files, a title and two sentences for people, and the dials."""
+    """One stream: a short key for files, a title and a description for readers, and the parameters."""
 
     key: str
     title: str
@@ -44,8 +44,8 @@ SETTINGS = (
     Scenario(
         "shift",
         "The classifier breaks half-way",
-        "As above, but from the middle of the stream on the classifier is right on one item in four only, and as sure "
-        "of itself as before.",
+        "As above, but from the middle of the stream on the classifier is right on only one item in four, and as "
+        "confident as before.",
         1000,
         10,
         TYPICAL | {"shift_accuracy": 0.25},
@@ -53,8 +53,8 @@ SETTINGS = (
     Scenario(
         "useless",
         "A useless, overconfident classifier",
-        "The classifier is right on 12 % of the items, hardly better than guessing among 10 classes, yet half sure "
-        "on average. There is nothing to gain from it; the question is how much harm it does.",
+        "The classifier is right on 12 % of the items, hardly better than guessing among 10 classes, with a mean "
+        "confidence of one half. There is nothing to gain from it; the question is how much harm it does.",
         1000,
         10,
         TYPICAL | {"accuracy": 0.12, "calibration": 15.0, "unevenness": 0.0},
@@ -62,7 +62,7 @@ SETTINGS = (
     Scenario(
         "small-pool",
         "A pool of three",
-        "Only three experts: after two equal votes all is settled, so there is little to save and many pools end tied.",
+        "Only three experts: two equal votes settle an item, so there is little to save, and many pools end in a tie.",
         1200,
         3,
         TYPICAL,

@@ -1,8 +1,7 @@
-"""A recorded stream through a live `Session`, vote by vote: for a user's own policy, and where people are known.
+"""Runs a recorded stream through a live `Session`, vote by vote: for a user's own policy and for named people.
 
-A method that needs people is asked whom to ask next, of those whose votes are recorded; the run's own copy of the
-stream then has each item's votes in the order in which they were asked for. The tests also run it beside the compiled
-loop, which must agree with it.
+A method that needs people chooses whom to ask next among those whose votes are recorded; the run's own copy of the
+stream then has each item's votes in asking order. Tests compare it with the compiled loop.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from quorate.validate import broken
 
 
 class SessionRun(StreamRun):
-    """A stream under any method. `asked` (E,) how often each person was asked."""
+    """A run of any method. `asked` (E,) how often each person was asked."""
 
     def __init__(
         self,
@@ -105,13 +104,13 @@ class SessionRun(StreamRun):
         return self.session.open(str(t), self.stream.predictions[t], pool_size=size, absent=absent)
 
     def _ask_in_order(self, t: int, decision: Decision) -> Decision:
-        """Ask on, in the order of the record, until the session stops or no vote is left."""
+        """Ask in recorded order until the session stops or no vote is left."""
         while decision.ask and decision.num_votes < self.stream.recorded[t]:
             decision = self._vote_of(t, decision.num_votes)
         return decision
 
     def _ask_people(self, t: int, decision: Decision) -> Decision:
-        """Ask whom the session wants, of those who voted on the item."""
+        """Ask the people whom the session chooses among those who voted on the item."""
         assert self.stream.voters is not None
         votes, voters = self.stream.votes[t], self.stream.voters[t]
         asked, count = 0, int(self.stream.recorded[t])
@@ -127,7 +126,7 @@ class SessionRun(StreamRun):
         return decision
 
     def _vote_of(self, t: int, place: int) -> Decision:
-        """The vote at a place of item t, with its voter where people are known."""
+        """Cast the vote at `place` of item t, with its voter if people are known."""
         label = self.classes[self.stream.votes[t, place]]
         if self.experts is None or self.stream.voters is None:
             self.paid[t] += self.price_of(t, place, place + 1)
@@ -138,33 +137,33 @@ class SessionRun(StreamRun):
         return self.session.vote(str(t), label, voter=expert.name)
 
     def tune(self, knobs: Mapping[str, Any]) -> None:
-        """Change parameters of the policy for the items to come."""
+        """Change parameters of the policy for the next items."""
         self.session.tune(**knobs)
 
     def use_error_costs(self, costs: FloatArray) -> None:
-        """Change what errors cost for the items to come: this changes answers, a user's own policy asks as it did."""
+        """Change the error costs for the next items: this changes the answers, not what a user's own policy asks."""
         self.error_costs = costs
 
     def add_votes(self, t: int, votes: IntArray) -> None:
-        """Learn from votes (K,) given after item t, the last one run, was closed: those of an audit."""
+        """Learn from audit votes (K,) on item t, the last one run, after it was closed."""
         asked = int(self.outputs.costs[t])
-        for place in range(asked, asked + int(votes.sum())):  # an audit goes on in the order of the stream
+        for place in range(asked, asked + int(votes.sum())):  # an audit continues in stream order
             self._vote_of(t, place)
 
 
 def _experts(stream: Stream, method: Method, costs: tuple[float, ...] | None) -> list[Expert]:
-    """Everybody who voted, by number, with what a vote of theirs costs."""
+    """Everybody who voted, by number, with the cost of their votes."""
     voters = stream.voters
     missing = int(stream.recorded.sum()) if voters is None else int((stream.recorded - (voters >= 0).sum(axis=1)).sum())
     if voters is None or missing:
-        rule = f"the voter of every vote, which method {method.name!r} decides by"
+        rule = f"the voter of every vote, which method {method.name!r} needs"
         fix = "name the column of the voters with `worker`, or use a method for anonymous votes, such as 'quorate'."
         raise broken("votes", f"{missing} votes without a voter", rule, fix)
     return [Expert(str(e), cost=1.0 if costs is None else costs[e]) for e in range(int(voters.max()) + 1)]
 
 
 def _gold(stream: Stream, classes: tuple[str, ...]) -> dict[str, str] | None:
-    """Items of known class, by number: they calibrate the confidence of those after them."""
+    """Items of known class, by number: they calibrate the confidence of later items."""
     if stream.truth is None:
         return None
     return {str(t): classes[stream.truth[t]] for t in np.flatnonzero(stream.truth >= 0)}

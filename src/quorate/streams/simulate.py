@@ -1,4 +1,4 @@
-"""`simulate`: a recorded stream under a method; a vote is seen only when it is asked for."""
+"""`simulate`: runs a method on a recorded stream; a vote is seen only when it is asked for."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from quorate.validate import broken, whole
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Simulation:
-    """What happened on each item (T,), in stream order, and what was learned on the way.
+    """The results for each item (T,), in stream order, and the learned parameters.
 
     `costs` votes asked   `predictions` class numbers answered   `consensus` the pool's plurality, ties broken by seed
     `errors` prediction != consensus   `expected_errors` the same, averaged over how ties could have been broken
-    (of a method that seeks the truth, `consensus` is the true class; unknown: -1, no error, and nan expected)
-    `paid` what the votes cost: as many as `costs`, unless people differ in cost
-    `confidence` the method's own   `reasons` why it stopped   `items` rows of the data set
-    `trace` (item after which it was fitted, parameters), oldest first; `fits` (F, P) and `fitted_after` (F,) hold them
-    as learning packs them, `tau_shape` is (K,) or (M, K)
-    `probs` (T, K) who wins the pool, as believed at the stop; None unless they were asked for
+    (if the method's target is the truth, `consensus` is the true class; unknown: -1, no error, and nan expected)
+    `paid` cost of the votes: equal to `costs`, unless people differ in cost
+    `confidence` of the answer   `reasons` why asking stopped   `items` rows of the data set
+    `trace` (item after which it was fitted, parameters), oldest first; `fits` (F, P) and `fitted_after` (F,) are the
+    same in packed form, `tau_shape` is (K,) or (M, K)
+    `probs` (T, K) the belief in each class at the stop; None unless requested
     """
 
     method: Method
@@ -48,12 +48,12 @@ class Simulation:
 
     @property
     def trace(self) -> tuple[tuple[int, PriorParams], ...]:
-        """What was learned, and after which item."""
+        """The learned parameters, each with the item after which it was fitted."""
         pairs = zip(self.fitted_after, self.fits, strict=True)
         return tuple((int(after), unpack(packed, self.tau_shape)) for after, packed in pairs)
 
     def __repr__(self) -> str:
-        """The run in a line."""
+        """The run in one line."""
         return (
             f"Simulation({self.method.name}, {len(self.costs)} items: {self.mean_cost:.2f} votes per item, "
             f"{100 * self.error_rate:.2f} % wrong, {len(self.fits)} fits)"
@@ -86,12 +86,12 @@ def simulate(
     target: Target | None = None,
     voter_costs: tuple[float, ...] | None = None,
 ) -> Simulation:
-    """Run `method` over the whole data set, item by item, as if it were live.
+    """Run `method` over the whole data set, item by item, as in a live session.
 
     `pool_size` votes of each item are drawn by seed as its pool (None: all). `model`: a classifier's number or name,
     or "all" to fuse them. `query_free_after`: from this item on no expert is asked and nothing is learned. `target`:
-    what answers are compared with, "plurality" or "truth"; None: what the method seeks. `voter_costs` of each person.
-    Cost: O(items) posteriors and items / refit_every fits of a window; the same seed gives the same answer.
+    what answers are compared with, "plurality" or "truth"; None: the method's target. `voter_costs` of each person.
+    Time: O(items) posteriors and items / refit_every fits of a window. The same seed gives the same result.
 
     >>> from quorate.datasets import synthetic
     >>> data = synthetic(num_items=200, pool_size=7, accuracy=0.9, seed=1)
@@ -126,7 +126,7 @@ def simulate_stream(
     labels = run.outputs.labels
     return Simulation(
         method=method,
-        items=stream.items.copy(),  # the stream is shared by later runs
+        items=stream.items.copy(),  # later runs share the stream
         costs=run.outputs.costs,
         predictions=labels,
         consensus=verdict.copy(),
@@ -143,9 +143,9 @@ def simulate_stream(
 
 
 def expected_errors(stream: Stream, labels: IntArray, target: Target = "plurality") -> FloatArray:
-    """(..., T) labels -> probability that each is wrong: over how the pool's ties could be broken, or by the truth.
+    """(..., T) labels -> probability that each is wrong, with ties of the pool broken at random, or by the truth.
 
-    By the truth nan where that is not known.
+    By the truth: nan where unknown.
     """
     if target == "truth" and stream.truth is not None:
         return np.asarray(np.where(stream.truth < 0, np.nan, labels != stream.truth))
@@ -155,6 +155,6 @@ def expected_errors(stream: Stream, labels: IntArray, target: Target = "pluralit
 
 def _true_classes(stream: Stream, method: Method) -> IntArray:
     if stream.truth is None or not (stream.truth >= 0).any():
-        rule = f"true classes of some items, which answers of {method.name!r} are to be compared with"
-        raise broken("truth", None, rule, "pass them, or use a method that seeks the plurality, such as 'quorate'.")
+        rule = f"true classes of some items, because {method.name!r} estimates the truth"
+        raise broken("truth", None, rule, "pass them, or use a method for the plurality, such as 'quorate'.")
     return stream.truth

@@ -1,4 +1,4 @@
-"""A stream and a method -> the run that fits: compiled for our own methods, through a `Session` for all others."""
+"""Chooses the run for a stream and a method: compiled for built-in methods, through a `Session` for all others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def start_run(
     error_costs: FloatArray | None = None,
     keep_probs: bool = False,
 ) -> CompiledRun | SessionRun:
-    """A run that has not begun. `error_costs` (K, K) by truth and answer; `seed` of the stream."""
+    """A new run, before its first item. `error_costs` (K, K) by truth and answer; `seed` of the stream."""
     rule = None if method.needs_people else rule_of(method.policy)
     if rule is None:
         return SessionRun(stream, method, options, seed=seed, error_costs=error_costs, keep_probs=keep_probs)

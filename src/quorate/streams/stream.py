@@ -1,7 +1,7 @@
 """The compiled loop over recorded votes: open, ask, stop, learn, next item.
 
-Calls the kernels that a `Session` calls, in the same order; tests compare the two for every method. One call runs as
-many items as it is given: a whole stream, or one item where a controller acts between items. Called by `runs`.
+Calls the kernels of a `Session` in the same order; tests compare the two for every method. One call runs any number of
+items: a whole stream, or a single item if a controller acts between items. Called by `runs`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from quorate.prior.concentration import concentration_into
 from quorate.types import FloatArray, IntArray
 
 NO_QUOTA, BY_RATE, BY_PICKER = range(3)
-ENTERED, CLOSED, VOTES, FITS = range(4)  # places in `StreamState.counts`
+ENTERED, CLOSED, VOTES, FITS = range(4)  # indices in `StreamState.counts`
 
 
 class Inputs(NamedTuple):
@@ -38,8 +38,8 @@ class Inputs(NamedTuple):
     tie_draws: FloatArray
     quota_draws: FloatArray
     rates: FloatArray  # query rates, for BY_RATE
-    recorded: IntArray  # (T,) votes there are of each item: fewer than its pool where some were never recorded
-    error_costs: FloatArray  # (K, K) cost of an error by truth and answer; (0, 0): every error is one error
+    recorded: IntArray  # (T,) number of votes of each item: fewer than its pool if some were not recorded
+    error_costs: FloatArray  # (K, K) cost of an error by truth and answer; (0, 0): all errors cost the same
 
 
 class CompiledMethod(NamedTuple):
@@ -66,11 +66,11 @@ class CompiledMethod(NamedTuple):
 
 
 class StreamState(NamedTuple):
-    """What one item leaves to the next. `counts`: items that entered the window, and since the last fit the items
-    closed and the votes counted; fits made.
+    """The state between items. `counts`: items that entered the window; items closed and votes counted since the last
+    fit; number of fits.
     """
 
-    packed: FloatArray  # (P,) theta, phi, tau, bias: learning writes here
+    packed: FloatArray  # (P,) theta, phi, tau, bias: written by learning
     window_predictions: FloatArray  # (W, M, K)
     window_votes: IntArray  # (W, K)
     losses: FloatArray  # (K,) of the model picker
@@ -87,7 +87,7 @@ class Outputs(NamedTuple):
     stops: IntArray
     trace: FloatArray
     trace_at: IntArray
-    probs: FloatArray  # (T, K) who wins the pool, as believed at the stop; (0, K): not kept
+    probs: FloatArray  # (T, K) the belief in each class at the stop; (0, K): not kept
 
 
 @kernel
@@ -147,7 +147,7 @@ def run_stream(
             limit = min(limit, binomial_quantile(inputs.quota_draws[t], pool_size, rate))
         seen[:] = 0
         asked = 0
-        first_look = min(method.min_votes, limit)  # before it, votes are asked without looking
+        first_look = min(method.min_votes, limit)  # earlier votes are asked without checking the rule
         code = ASK
         while t < method.stop_asking:
             code = stop_before_rule(seen, pool_size, method.min_votes, limit, method.stops_when_settled)
@@ -181,7 +181,7 @@ def run_stream(
                 break
             seen[inputs.votes[t, asked]] += 1
             asked += 1
-        if code != RULE or not same_belief:  # else probs is already the belief at which the rule stopped
+        if code != RULE or not same_belief:  # otherwise probs is already the belief at which the rule stopped
             prior = packed if method.predict_learned else fixed
             _believe(method.predict_posterior, prior, num_classifiers, logs, mean, seen, pool_size, probs)
         tie_draw = inputs.tie_draws[t] if t < method.stop_asking else 0.0
@@ -212,7 +212,7 @@ def _learn(
     votes: IntArray,
     num_votes: int,
 ) -> None:
-    """Put the votes of closed item t into the window; fit if a fit is due."""
+    """Add the votes of closed item t to the window; fit if a fit is due."""
     counts = state.counts
     if num_votes > 0:
         slot = counts[ENTERED] % method.window
@@ -245,7 +245,7 @@ def _learn(
 
 @kernel
 def complete_panel(votes: NDArray[np.int16], asked: int, recorded: int, pool_size: int, seen: IntArray) -> bool:
-    """Add to `seen` (K,) the recorded votes after the first `asked`, until the pool is settled. Is it settled then?"""
+    """Add recorded votes after the first `asked` to `seen` (K,) until the pool is settled; returns whether it is."""
     for place in range(asked, recorded):
         if place > 0 and is_settled(seen, pool_size):
             break

@@ -1,6 +1,6 @@
-"""Predictions and votes -> columns of the predictions that seem to be named after the wrong class.
+"""Finds columns of the predictions that seem to be named after the wrong class, by comparing them with the votes.
 
-Called by `classifier_saving`, whose report warns of them.
+Called by `classifier_saving`, whose report has a warning about them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from quorate.types import FloatArray, IntArray
 
 MOST_COMPARED, FEWEST_COMPARED = 20_000, 50  # items
 CLEAR = 5.0  # standard errors by which other columns must fit better
-HALF = 0.5  # a column that fits its own class half as well as the other is only confused with it
+HALF = 0.5  # a column that fits its own class at least half as well as the other is not reported
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +30,10 @@ class Swap:
 def swapped_columns(
     predictions: FloatArray, counts: IntArray, classes: Sequence[str], *, model: str = ""
 ) -> list[Swap]:
-    """Columns of the predictions (T, K) that fit the votes (T, K) on another class far better than on their own.
+    """Columns of the predictions (T, K) that fit the votes (T, K) for another class far better than for their own.
 
     The fit of a column to a class is the covariance of its probabilities with the share of votes. The best assignment
-    is found on every other item and judged on the rest; of its cycles those are named that fit clearly better.
+    is found on every second item and tested on the others; its cycles that fit clearly better are reported.
 
     >>> rng = np.random.default_rng(1)
     >>> counts = rng.multinomial(5, [0.2, 0.3, 0.5], 400) * 3
@@ -79,13 +79,13 @@ def _cycles(assigned: IntArray) -> list[list[int]]:
 
 
 def swap_warning(swaps: Sequence[Swap]) -> str:
-    """One sentence that names the columns; empty without any."""
+    """A warning that names the columns; empty if there are none."""
     if not swaps:
         return ""
-    told = ", ".join(f"{each.column!r} looks like {each.looks_like!r}" for each in swaps[:8])
+    pairs = ", ".join(f"{each.column!r} looks like {each.looks_like!r}" for each in swaps[:8])
     more = f" and {len(swaps) - 8} more" if len(swaps) > 8 else ""
     models = " and ".join(dict.fromkeys(each.model for each in swaps))
     return (
-        f"Warning: columns of {models} seem to be named after the wrong classes: {told}{more}. The votes agree far "
-        "better with them that way; check the order of the classes."
+        f"Warning: columns of {models} seem to be named after the wrong classes: {pairs}{more}. They agree far better "
+        "with the votes for those classes; check the order of the classes."
     )

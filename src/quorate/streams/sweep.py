@@ -1,7 +1,7 @@
-"""Methods over their parameters on the same streams -> an error-cost curve each, and what each costs at equal budgets.
+"""Runs methods at many parameter values on the same streams -> an error-cost curve for each method.
 
-A curve is read between its points by mixing: a share of the items under one value, the rest under the next. Every
-method meets the same items, experts and ties, so two methods can be compared item by item. Called by `demo`, by
+Between its points a curve is read by mixing: a share of the items under one value, the rest under the next. Every
+method sees the same items, experts and ties, so two methods can be compared item by item. Called by `demo`, by
 `quorate simulate` and by the plots.
 """
 
@@ -33,7 +33,7 @@ SCALES = (0.0, 0.1, 0.25, 0.5, 0.8, 1.2, 1.8, 2.5, 4.0, 7.0, 15.0, 50.0, 300.0, 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replicate:
-    """A data set with the seed of its stream. `pool_size`, `model` and the others as `simulate` takes them."""
+    """A data set with the seed of its stream. `pool_size`, `model` and the others as in `simulate`."""
 
     dataset: VoteDataset
     seed: int
@@ -45,7 +45,7 @@ class Replicate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Point:
-    """One method at one value. `votes_per_item` over all replicates, or their cost; `errors` of the items scored."""
+    """One method at one parameter value: `votes_per_item` (or cost) over all replicates, `errors` of scored items."""
 
     method: Method
     votes_per_item: float
@@ -105,7 +105,7 @@ class Curve:
     runs: tuple[Point, ...]
 
     def at(self, budget: float) -> CurveReading:
-        """The curve at `budget` votes per item; its nearest end where it does not reach that far."""
+        """The curve at `budget` votes per item; its nearest end if the budget is outside its range."""
         costs = np.array([point.votes_per_item for point in self.points])
         right = int(np.searchsorted(costs, budget))
         if right == 0 or right == len(costs):
@@ -115,9 +115,9 @@ class Curve:
         return CurveReading(low, high, float((budget - costs[right - 1]) / (costs[right] - costs[right - 1])))
 
     def cost_of(self, error_rate: float) -> float | None:
-        """The fewest votes per item at which the curve is down to `error_rate`; None if it never is.
+        """The fewest votes per item at which the curve reaches `error_rate`; None if it never does.
 
-        The way back of `at`: between two points a mix of the two.
+        The inverse of `at`: a mixture between two points.
         """
         wanted = error_rate + 1e-12
         for number, point in enumerate(self.points):
@@ -132,7 +132,7 @@ class Curve:
 
 
 def between(low: Mapping[str, Any], high: Mapping[str, Any], weight: float) -> dict[str, Any]:
-    """Two settings of the same parameters as one.
+    """A mixture of two settings of the same parameters.
 
     >>> between({"first": 2, "cap": 5}, {"first": 3, "cap": 5}, 0.5)
     {'first': '2-3', 'cap': 5}
@@ -149,7 +149,7 @@ def _between(low: Any, high: Any, weight: float) -> Any:  # noqa: ANN401
 
 
 def knob_grid(name: str, *, pool_size: int, num_classes: int, quick: bool = False) -> tuple[dict[str, Any], ...]:
-    """Parameter values of a method that span its whole range of cost; every second one if `quick`.
+    """Parameter values of a method that cover its whole range of cost; every second one if `quick`.
 
     >>> knob_grid("quorum", pool_size=3, num_classes=2)
     ({'votes': 0}, {'votes': 1}, {'votes': 2}, {'votes': 3})
@@ -172,7 +172,7 @@ def _knob_values(name: str, pool_size: int, num_classes: int) -> tuple[str | Non
         return "threshold", BETA_THRESHOLDS
     if name == "random":
         return "query_rate", RATES
-    if name == "entropy":  # as the paper writes it the entropy is at most ln K / K
+    if name == "entropy":  # as defined in the paper, the entropy is at most ln K / K
         return "scale", [float(f"{scale * num_classes / math.log(num_classes):.3g}") for scale in SCALES]
     if name in ("mp", "mp-released"):
         return "scale", SCALES
@@ -216,7 +216,7 @@ def sweep(
     jobs = [chosen for family in families for chosen in family]
     report = progress or _silent
     report(0, len(jobs), jobs[0].name)
-    points = [run_point(jobs[0], replicates)]  # alone: compiles, and prepares the streams all others share
+    points = [run_point(jobs[0], replicates)]  # alone first: it compiles, and prepares the streams that all share
     for point in _in_threads(lambda job: run_point(job, replicates), jobs[1:]):
         points.append(point)
         report(len(points), len(jobs), point.method.name)
@@ -232,7 +232,7 @@ def refine(
     rounds: int = 1,
     progress: Progress | None = None,
 ) -> tuple[Curve, ...]:
-    """The curves with parameter values added close to each budget, so that little is left to mix there."""
+    """The curves with parameter values added close to each budget, so that less interpolation is needed there."""
     report = progress or _silent
     refined: list[Curve] = []
     for finer in _in_threads(lambda each: _refined(each, replicates, budgets, rounds), curves):
@@ -254,7 +254,7 @@ def _refined(coarse: Curve, replicates: Sequence[Replicate], budgets: Sequence[f
 
 
 def _mixed(reading: CurveReading) -> Method | None:
-    """The method where the reading lies between two values of its one parameter; None for whole-numbered ones."""
+    """The method at a value between the two of the reading; None for whole-numbered parameters."""
     low, high = reading.low.method, reading.high.method
     differing = [key for key, value in low.knobs.items() if value != high.knobs[key]]
     if len(differing) != 1 or not isinstance(low.knobs[differing[0]], float):
@@ -268,7 +268,7 @@ def _mixed(reading: CurveReading) -> Method | None:
 
 
 def _in_threads(work: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[Any]:
-    """Results in order. The kernels release the GIL, so the runs share the machine's cores as threads."""
+    """Results in order. The kernels release the GIL, so threads use all cores."""
     threads = ThreadPoolExecutor(os.cpu_count())
     try:
         yield from threads.map(work, jobs)
@@ -277,11 +277,11 @@ def _in_threads(work: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[Any
 
 
 def _silent(done: int, total: int, name: str) -> None:
-    """No progress wanted."""
+    """Report no progress."""
 
 
 def curve(points: Sequence[Point]) -> Curve:
-    """Points of one method as a curve: by cost, the best of equal costs; two-parameter methods by their best mixes."""
+    """Points of one method as a curve by cost, the best of equal costs; methods with two parameters: the lower hull."""
     best: list[Point] = []
     for point in sorted(points, key=lambda p: (p.votes_per_item, p.error_rate)):
         if not best or point.votes_per_item - best[-1].votes_per_item > 1e-9:
@@ -312,7 +312,7 @@ def _above(left: tuple[float, float], middle: tuple[float, float], right: tuple[
 
 
 def cost_and_error(point: Point) -> tuple[float, float]:
-    """Where a point lies."""
+    """The cost and error of a point."""
     return point.votes_per_item, point.error_rate
 
 

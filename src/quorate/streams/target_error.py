@@ -1,6 +1,6 @@
-"""A target error -> the policy's parameter that holds it, corrected by random audits. Pure: frozen states, no I/O.
+"""Controls the share of wrong answers: sets the policy's parameter, corrected by random audits. Pure: no I/O.
 
-Called by `streams.replay`, and by the service for projects that aim at a share of wrong answers.
+Called by `streams.replay`, and by the service for projects with a target error.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from quorate.streams.control import DEEPEST, MOST_STEP, SHALLOWEST, Knob
 from quorate.validate import bounded, broken, fraction, whole
 
 SURENESS = 0.9
-AUDIT_RATE, FOCUS = 0.05, 1.0  # of audits; measured in docs/control.md
+AUDIT_RATE, FOCUS = 0.05, 1.0  # defaults; measured in docs/control.md
 
 
 @dataclass(frozen=True, slots=True)
 class TargetErrorControl(Knob):
-    r"""Hold the share of wrong answers among closed items at `target` e*, as random audits say it is.
+    r"""Hold the share of wrong answers among closed items at `target` e*, as estimated by random audits.
 
-    u = 1 - confidence is the error the belief expects; it is off by a factor that audits estimate:
+    u = 1 - confidence is the error the belief expects; audits estimate a correction factor:
         r = (sum of w l + c) / (sum of w u + c)   over audited items, l their error, w = sqrt(audit_rate / probability)
-    c = `weight` errors hold r near 1 until there is evidence: audits see few errors, and a control that believes those
-    few loosens whenever they happen to miss some, so that more errors pass than it counts. The root weighs between the
-    inverse of the probability (right on average, noisy) and all audits alike (least noisy, right if one factor holds at
+    c = `weight` errors keep r near 1 until there is evidence: audits find few errors, and without c the control would
+    loosen whenever they happen to miss some, so that more errors pass than it counts. The root is a compromise between
+    the inverse of the probability (unbiased, noisy) and equal weights (least noisy, unbiased if one factor holds at
     every confidence). The estimate of the errors so far is
         E = errors of settled and audited items (known: a tie is shared) + r times sum of u over the others
     U is the same with the `sureness` quantile of the last term, r_U times the sum, and d = -log lambda follows it:
         d = d_I + (U - e* t) / (pull e*),   d_I += eta_t (r_U u - e*) / e*.
-    Audits are drawn with probability `audit_rate` + `focus` (1 - confidence), at most 1, so that doubtful items, where
-    errors are, are checked more often. `pool_size` N chooses the start, lambda = e* / N (e* for a threshold); `start`
-    is the first lambda itself; without either it is 0.002. e* includes the ties of the pool: a target below their share
-    cannot be reached, `is_unreachable` says so when those seen exceed the plan, and the parameter stays at its bound.
+    Audits are drawn with probability `audit_rate` + `focus` (1 - confidence), at most 1, so that uncertain items, where
+    errors are more frequent, are audited more often. `pool_size` N sets the start, lambda = e* / N (e* for a
+    threshold); `start` is the initial lambda; without either it is 0.002. e* includes the ties of the pool: a target
+    below their share cannot be reached; then `is_unreachable` becomes True and the parameter stays at its limit.
 
     >>> control = TargetErrorControl(0.02, audit_rate=0.1, focus=0.0)
     >>> sure = control.closed(num_votes=3, confidence=1.0, settled=True)
@@ -64,7 +64,7 @@ class TargetErrorControl(Knob):
     seen_errors: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check what the user gave; choose the start."""
+        """Check the parameters; choose the start."""
         if self.depth is not None:
             return
         self._check()
@@ -75,12 +75,12 @@ class TargetErrorControl(Knob):
             if bounded(getattr(self, name), where=name, least=0.0) == 0:
                 raise broken(name, 0, "a number above 0", "leave it out for the default.")
         bounded(self.focus, where="focus", least=0.0)
-        first = max(self._first(), math.exp(-DEEPEST))  # a tiny target over a pool's size can be 0
+        first = max(self._first(), math.exp(-DEEPEST))  # a tiny target divided by the pool size can be 0
         object.__setattr__(self, "depth", min(max(-math.log(first), SHALLOWEST), DEEPEST))
         bounded(self.sureness, where="sureness", least=0.5, most=0.999)
 
     def _first(self) -> float:
-        """lambda to start with: a vote is asked for while a pool of N of them could still put e* right."""
+        """The initial lambda: a vote is asked while N such votes could still correct e* errors."""
         if self.start is not None:
             return max(fraction(self.start, where="start"), math.exp(-DEEPEST))
         if self.pool_size is None:
@@ -95,14 +95,14 @@ class TargetErrorControl(Knob):
 
     @property
     def factor(self) -> float:
-        """r: errors seen in audits by errors expected there."""
+        """r: errors found in audits divided by errors expected there."""
         return (self.audited_errors + self.weight) / (self.audited_doubt + self.weight)
 
     @property
     def factor_at_most(self) -> float:
-        """r_U: what U counts for each error that the belief expects; r for a sureness of 0.5.
+        """r_U: the errors in U for each error that the belief expects; r for a sureness of 0.5.
 
-        d_I follows the errors that U counts: by the mean it would fall while U is above the plan, and hold it there.
+        d_I follows the errors in U: with the mean, it would fall while U is above the plan, and keep it there.
         """
         return self._factor_at_most(self._unseen, self.audited_doubt, self.audited_errors)
 
@@ -113,7 +113,7 @@ class TargetErrorControl(Knob):
 
     @property
     def upper(self) -> float:
-        """The share of wrong answers that is not exceeded with probability `sureness`, U / t; NaN before the first."""
+        """The upper bound of wrong answers at probability `sureness`, U / t; NaN before the first item."""
         return (self.ahead / self.num_items + self.target) if self.num_items else math.nan
 
     @property
@@ -128,7 +128,7 @@ class TargetErrorControl(Knob):
 
     @property
     def _unseen(self) -> float:
-        """The belief's own doubt about items that are neither settled nor audited."""
+        """The errors that the belief expects on items neither settled nor audited."""
         return max(self.open_doubt - self.seen_doubt, 0.0)
 
     def _unseen_at_most(self) -> float:
@@ -138,22 +138,22 @@ class TargetErrorControl(Knob):
 
     @property
     def ties(self) -> float:
-        """Errors on settled items, by all items: the ties seen, which nobody can avoid; NaN before the first item."""
+        """Errors on settled items per item: ties, which cannot be avoided; NaN before the first item."""
         return self.settled_errors / self.num_items if self.num_items else math.nan
 
     @property
     def is_unreachable(self) -> bool:
-        """Are the ties of the pool seen so far more than the target allows?"""
+        """Whether the ties seen so far exceed the target."""
         return self.settled_errors > self.target * self.num_items
 
     @property
     def knob(self) -> float:
-        """What the policy's parameter should be now."""
+        """The current value of the policy's parameter."""
         return self.knobs[self.rule]
 
     @property
     def knobs(self) -> dict[str, float]:
-        """The knob by name, for `session.tune(**control.knobs)`."""
+        """The parameter by name, for `session.tune(**control.knobs)`."""
         return self._named(self._depth() + self.ahead / (self.pull * self.target))
 
     def _depth(self) -> float:
@@ -166,9 +166,9 @@ class TargetErrorControl(Knob):
     def closed(
         self, *, num_votes: int, confidence: float, settled: bool, audited_error: float | None = None
     ) -> TargetErrorControl:
-        """The state after a closed item; `audited_error` in [0, 1] if its pool's verdict is known, None if not.
+        """The state after a closed item; `audited_error` in [0, 1] if its pool's verdict is known, else None.
 
-        A settled item without one counts 1 - confidence, which is its share of a tie where the pool is finite.
+        A settled item without one counts 1 - confidence, which for a finite pool is its share of a tie.
         """
         doubt, after = 1.0 - confidence, self
         settled_errors, open_doubt = self.settled_errors, self.open_doubt
@@ -191,14 +191,14 @@ class TargetErrorControl(Knob):
         )
 
     def with_audits(self, outcomes: Iterable[tuple[float, float]]) -> TargetErrorControl:
-        """The state with these (confidence, error) as all that audits have shown: for panels completed late."""
+        """The state with these (confidence, error) as all audit results: for panels completed late."""
         after = replace(self, audited_doubt=0.0, audited_errors=0.0, num_audited=0, seen_doubt=0.0, seen_errors=0.0)
         for confidence, error in outcomes:
             after = after._audited(1.0 - confidence, error)
         return after
 
     def _audited(self, doubt: float, error: float) -> TargetErrorControl:
-        weight = math.sqrt(self.audit_rate / self.audit_rate_of(1.0 - doubt))  # 1 where audits are evenly drawn
+        weight = math.sqrt(self.audit_rate / self.audit_rate_of(1.0 - doubt))  # 1 if audits are drawn uniformly
         return replace(
             self,
             audited_doubt=self.audited_doubt + weight * doubt,
@@ -218,15 +218,15 @@ class TargetErrorControl(Knob):
 def errors_at_most(mean: float, unseen_by_audited: float, sureness: float) -> float:
     """The quantile of errors on items not audited, `mean` of them expected: Poisson given r, r Gamma given the audits.
 
-    `unseen_by_audited`: what the belief expects on them, by what it expected on audited ones. A sureness of 0.5 is the
-    mean itself. The gamma distribution of that mean and variance, by Wilson and Hilferty (1931).
+    `unseen_by_audited`: errors that the belief expects on them, divided by those on audited items. A sureness of 0.5
+    gives the mean. Uses the gamma distribution of that mean and variance, by Wilson and Hilferty (1931).
 
     >>> round(errors_at_most(10.0, 0.0, 0.9), 2), round(errors_at_most(10.0, 2.0, 0.9), 2)
     (14.2, 17.31)
     """
     if sureness == 0.5 or mean == 0.0:
         return mean
-    variance = mean * (1.0 + unseen_by_audited)  # chance, and r not being known
+    variance = mean * (1.0 + unseen_by_audited)  # chance, and the uncertainty of r
     ninth = variance / (9.0 * mean * mean)
     root = 1.0 - ninth + _normal_quantile(sureness) * math.sqrt(ninth)
     return float(max(mean * max(root, 0.0) ** 3, mean))

@@ -1,4 +1,4 @@
-"""Honest confidences are told from dishonest ones; the parts add up; real sets keep to what the docs print."""
+"""Calibrated and uncalibrated confidences are distinguished; the parts add up; real sets match the docs."""
 
 import csv
 import json

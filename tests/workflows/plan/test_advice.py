@@ -99,7 +99,7 @@ def test_a_budget_takes_the_most_votes_that_surely_fit():
 
 
 def test_the_winner_of_many_equal_settings_is_not_believed():
-    """Twenty settings, independent and equally bad: the best one's luck is taken back, at least half of it."""
+    """Twenty independent, equally bad settings: at least half of the selection bias of the best is corrected."""
     rng, truth, num_items = np.random.default_rng(6), 0.1, 400
     believed, corrected = [], []
     for trial in range(12):

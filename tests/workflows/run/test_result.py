@@ -1,4 +1,4 @@
-"""The folder of a run: the same byte for byte, never overwritten unasked, nothing half-written after a kill."""
+"""The folder of a run: identical bytes for identical runs, never overwritten by default, never partial after a kill."""
 
 import csv
 import json

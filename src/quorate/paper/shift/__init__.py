@@ -1,7 +1,7 @@
 """Distribution shift: clean images, then noisy ones, on ImageNet-16H; every method before and after, and over time.
 
-Runs every method on the shift stream and gives the table of tab:dist_shift_appendix by both groupings beside the
-paper's, the claims that must hold, and the figures of the paper's section on shift. Called by `reproduce`.
+Runs every method on the shift stream. Returns the table of tab:dist_shift_appendix by both groupings next to the
+paper's, the claims to test, and the figures of the paper's section on shift. Called by `reproduce`.
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ FITS = {"agrees": "fits", "better": "is higher", "not reproduced": "does not fit
 KEY, TITLE = "shift", "Distribution shift"
 HIGHLIGHT = (LABELS["quorate"], LABELS["quorate-all"])
 CAUTIONS = (
-    "The paper speaks of the average cost of a run; its figures fit the average before the shift and not that over the "
-    "whole stream (the claim below counts the cells), so only the first table's verdicts count in the headline. The "
-    "fair comparison between methods is by votes per item over the whole stream.",
+    "The paper refers to the average cost of a run; its figures fit the average before the shift and not that over "
+    "the whole stream (the claim below counts the cells), so only the first table's verdicts count in the headline. "
+    "The fair comparison between methods is by votes per item over the whole stream.",
     "Errors are expected over ties; the paper drew ties once, so a printed cell can lie below the tie floor.",
-    "Standard errors are over seeds, the classifiers being fixed (all streams share items); the paper's are over runs "
-    "in a bin.",
+    "Standard errors are over seeds with fixed classifiers (all streams share items); the paper's are over runs in a "
+    "bin.",
 )
 
 
 def section(context: Context) -> Section:
-    """The whole experiment; without the data set, a section that says so."""
+    """The whole experiment; if the data set is missing, a section that says so."""
     if DATA not in context.datasets:
-        return Section(KEY, TITLE, (f"Not run: the data set {DATA} is not there.",), (), (), ())
+        return Section(KEY, TITLE, (f"Not run: the data set {DATA} is missing.",), (), (), ())
     context = replace(context, seeds=context.seeds[:1]) if context.quick else context
     dataset = context.datasets[DATA]
     found = streams(context, dataset)
@@ -113,8 +113,8 @@ def _printed_table(table: tuple[Cell, ...]) -> Table:
         title="Error before and after the shift, percent; budgets are votes per item before the shift",
         heads=PRINTED_HEADS,
         rows=_rows(table),
-        note="Ours: each stream's curve read at the budget, mean over classifiers and seeds. Beside MP's printed "
-        "figures stand both `mp`, as the paper describes it, and `mp-released`, as the released code computes it. "
+        note="Ours: each stream's curve read at the budget, mean over classifiers and seeds. MP's printed figures are "
+        "compared with `mp`, as described in the paper, and with `mp-released`, as computed by the released code. "
         'The paper\'s "Fixed" is Fix-FinExp: over a wide range of thresholds it asks exactly one vote of every item, '
         "so its curve has a step at 1, which FinExp as released (votes seen left out of the count) does not have. "
         "Verdict: agrees within 2 points or 3 combined standard errors.",
@@ -133,7 +133,7 @@ def _whole_table(table: tuple[Cell, ...]) -> Table:
         heads=heads,
         rows=rows,
         note="The fair comparison: every method spends the same. The printed figures belong to the other grouping; "
-        "whether they would fit here is said, and not counted in the headline.",
+        "whether they fit here is shown, but not counted in the headline.",
         text_columns=3,
         highlight=HIGHLIGHT,
     )

@@ -1,7 +1,7 @@
-"""What should hold on the shift stream, whether it does, and the areas under curves that some of it is about.
+"""The claims of the shift experiment, whether they hold, and the areas under curves that some of them use.
 
-Areas: errors are expected over ties, the floor is not subtracted, costs are over the whole stream; all classifiers
-fused against the best single one; dominance. Takes `Streams` and cells, gives ratios and `Claim`s. Called by `shift`.
+Areas: errors are expected over ties, the floor is not subtracted, costs are over the whole stream. Takes `Streams` and
+cells, returns ratios and `Claim`s: fused classifiers against the best single one, dominance. Called by `shift`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FRACTIONS = np.linspace(LOW, HIGH, 86)
 
 
 class FusedRatio(NamedTuple):
-    """Area of all classifiers fused over that of the best single one, chosen in hindsight, for one seed.
+    """Area of all classifiers fused, relative to the best single one (chosen in hindsight), for one seed.
 
     `ratio` over the common range of costs, `inner_ratio` from 5 to 90 % of the until-settled cost.
     """
@@ -33,10 +33,10 @@ class FusedRatio(NamedTuple):
 
 
 class Dominance(NamedTuple):
-    """Where a method stands worst against a baseline: mean paired difference of errors, points, over its error.
+    """The worst comparison of a method with a baseline: mean paired difference of errors (points) and its error.
 
-    `worst` = max over costs of mean / se: above 2, the method is above the baseline beyond chance; NaN
-    of fewer than two streams. `at` is that cost in votes per item; `area_ratio` the mean ratio of areas over the range.
+    `worst` = max over costs of mean / se: above 2, the method is significantly above the baseline; NaN for fewer than
+    two streams. `at` is that cost in votes per item; `area_ratio` the mean ratio of areas over the range.
     """
 
     method: str
@@ -61,7 +61,7 @@ def area_of(outcome: JobOutcome, low: float, high: float) -> float:
 def area_ratios(streams: Streams, name: str, reference: str) -> tuple[float, float]:
     """Mean and standard error over streams of the ratio of areas on the common range of costs.
 
-    The fused streams are set against every single one of their seed.
+    The fused streams are compared with every single one of their seed.
     """
     ratios = []
     for other in streams.outcomes[reference]:
@@ -77,12 +77,12 @@ def fused_ratios(streams: Streams) -> tuple[FusedRatio, ...]:
 
 
 def excess_ratio(streams: Streams, fused: Iterable[FusedRatio]) -> float:
-    """The fused ratio of the areas above the tie floor, mean over seeds: nobody can gain below it."""
+    """The fused ratio of the areas above the tie floor, which no method can beat; mean over seeds."""
     return _mean_ratio(streams, {each.seed: ("quorate", each.best) for each in fused}, float(streams.floors.mean()))
 
 
 def best_single_finexp(streams: Streams) -> float:
-    """Area of all fused over that of FinExp with its best single classifier, chosen in hindsight, mean over seeds."""
+    """Area of all fused, relative to FinExp with its best single classifier (in hindsight), mean over seeds."""
     best = {}
     for seed in streams.seeds:
         singles = _of_seed(streams, "finexp", seed)
@@ -107,7 +107,7 @@ def _of_seed(streams: Streams, name: str, seed: int) -> list[JobOutcome]:
 
 
 def dominance(streams: Streams, name: str, baseline: str) -> Dominance:
-    """The worst a method does against a baseline between 5 and 90 % of the until-settled cost, paired over streams."""
+    """The worst comparison with a baseline between 5 and 90 % of the until-settled cost, paired over streams."""
     settled = streams.outcomes[SETTLED]
     pairs = list(zip(streams.outcomes[name], streams.outcomes[baseline], settled, strict=True))
     gaps = np.array([_gaps(*pair) for pair in pairs])  # (S, cost)
@@ -154,7 +154,7 @@ GOOD: tuple[Verdict, ...] = ("agrees", "better")
 def claims(
     streams: Streams, by_pre: Sequence[Cell], by_whole: Sequence[Cell], fused: Sequence[FusedRatio]
 ) -> tuple[Claim, ...]:
-    """Every claim but that on the orderings."""
+    """Every claim except that on the orderings."""
     return (
         _agreement(by_pre),
         _finexp(by_pre),

@@ -1,7 +1,7 @@
 """Figures of the shift experiment: bars at two budgets, curves, moving averages over time, the average over orderings.
 
-Takes `Streams` and `Course`s, gives functions that draw on an empty matplotlib figure. Called by `shift`; colours and
-dashes are those of every plot of the project.
+Takes `Streams` and `Course`s, returns functions that draw on an empty matplotlib figure. Called by `shift`; colours and
+dashes are those of all plots of the project.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ Draw = Callable[["MplFigure"], None]
 BAR_BUDGETS = (0.5, 2.0)
 PHASE_NAMES = {"pre": "before the shift", "post": "after the shift"}
 MODEL_NAMES = {"alexnet": "AlexNet", "densenet": "DenseNet", "googlenet": "GoogLeNet", "resnet": "ResNet", "vgg": "VGG"}
-PALE = 0.45  # opacity of what comes before the shift
+PALE = 0.45  # opacity of values before the shift
 EVERY = 8  # items between two drawn points of a moving average
-SKIPPED = 50  # items at the start whose average is of too few to be drawn
+SKIPPED = 50  # items at the start that are not drawn, because their average has too few items
 
 
 def style(name: str) -> dict[str, Any]:

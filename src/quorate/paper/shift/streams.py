@@ -1,9 +1,9 @@
 """The runs of the shift experiment, and the table of errors at the paper's budgets read from them.
 
-`streams` gives the outcomes by method, in which every method's outcomes stand in the same order of (classifier, seed).
-`courses` and `orderings` run again at the parameter that spends a budget and keep every item, for moving averages.
-`cells`: a budget can mean votes per item before the shift (what the printed figures match) or over the whole stream
-(the fair comparison). Each stream's curve is read at the budget; beside it is the paper's bin, all runs within 0.1.
+`streams` returns the outcomes by method, all in the same order of (classifier, seed). `courses` and `orderings` run
+again at the parameter that spends a budget and keep every item, for moving averages.
+`cells`: a budget can mean votes per item before the shift (which the printed figures match) or over the whole stream
+(the fair comparison). Each stream's curve is read at the budget; the paper's bin, all runs within 0.1, is given too.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ POOL_SIZE = 6
 ALL = "all"
 FUSED, SETTLED = "quorate-all", "until-settled"
 LABELS: Mapping[str, str] = {**METHOD_LABELS, FUSED: "quorate, all five"}
-PRINTED: Mapping[str, str] = {  # our row -> the paper's row it stands beside
+PRINTED: Mapping[str, str] = {  # our row -> the paper's row it is compared with
     "random": "random",
     "entropy": "entropy",
     "mp": "mp",
@@ -45,8 +45,8 @@ PRINTED: Mapping[str, str] = {  # our row -> the paper's row it stands beside
     "finexp": "finexp",
     "infexp": "infexp",
 }
-# In a quick run, doubts (1 - threshold, or twice min_gain) close together where the budgets of the table lie: `grid` is
-# too coarse there for reading between its points, and the claims are about just these budgets.
+# In a quick run, doubts (1 - threshold, or twice min_gain) that are dense near the budgets of the table, which the
+# claims are about: `grid` is too coarse there for interpolation.
 QUICK_DOUBTS = (1.0, 0.7, 0.5, 0.36, 0.28, 0.22, 0.18, 0.14, 0.1, 0.06, 0.03, 0.01, 0.0)
 
 
@@ -64,12 +64,12 @@ class Streams:
 
     @property
     def floors(self) -> FloatArray:
-        """(B,) percent of each phase that ties make wrong, whoever is asked: the error when all is settled."""
+        """(B,) error (percent) of each phase that ties cause: the error when every pool is settled."""
         return np.asarray(100 * np.mean([outcome.errors[-1] for outcome in self.outcomes[SETTLED]], axis=0))
 
     @property
     def settled_cost(self) -> float:
-        """Votes per item until every pool is settled: the most any method has reason to spend."""
+        """Votes per item until every pool is settled: the most that is useful to spend."""
         return float(np.mean([outcome.mean_costs[-1] for outcome in self.outcomes[SETTLED]]))
 
 
@@ -95,7 +95,7 @@ def _knobs(method: str, *, num_classes: int, quick: bool) -> tuple[Knobs, ...]:
         return settings("threshold", tuple(1.0 - doubt for doubt in QUICK_DOUBTS))
     if quick and method == "quorate":
         return settings("min_gain", tuple(0.5 * doubt for doubt in QUICK_DOUBTS))
-    return grid(method, pool_size=POOL_SIZE, num_classes=num_classes)  # what is not learned costs next to nothing
+    return grid(method, pool_size=POOL_SIZE, num_classes=num_classes)  # methods without learning are very cheap
 
 
 def _jobs(name: str, dataset: VoteDataset, context: Context) -> list[Job]:
@@ -136,7 +136,7 @@ class Course:
 
 
 def moving_average(values: FloatArray, window: int = WINDOW) -> FloatArray:
-    """Simple moving average of the last `window` values, of all there are so far at the start: (..., T) -> (..., T).
+    """Simple moving average of the last `window` values, fewer at the start: (..., T) -> (..., T).
 
     >>> moving_average(np.array([1.0, 3.0, 5.0, 7.0]), window=2)
     array([1., 2., 4., 6.])
@@ -149,8 +149,8 @@ def moving_average(values: FloatArray, window: int = WINDOW) -> FloatArray:
 def knob_at(outcomes: Iterable[JobOutcome], budget: float) -> tuple[str, float]:
     """Name and value of the parameter that spends `budget` votes per item, read off the mean cost of these outcomes.
 
-    Between two grid values it is interpolated in the log of what it lets pass: 1 - threshold, `scale`,
-    `min_gain`; linearly for `query_rate` and beside 0. Beyond the grid the nearest value is taken.
+    Between two grid values it is interpolated in the log of 1 - threshold, `scale` or `min_gain`; linearly for
+    `query_rate` and next to 0. Outside the grid the nearest value is used.
     """
     outcomes = list(outcomes)
     name = outcomes[0].job.knobs[0][0][0]
@@ -201,7 +201,7 @@ def orderings(context: Context, streams: Streams) -> dict[str, Course]:
 
 
 def first_model(streams: Streams) -> str:
-    """DenseNet, the paper's choice for its figures; the first classifier where there is none."""
+    """DenseNet, as in the paper's figures; the first classifier if there is none."""
     return FIRST_MODEL if FIRST_MODEL in streams.models else streams.models[0]
 
 
@@ -235,12 +235,12 @@ GROUPINGS: tuple[Grouping, Grouping] = ("pre-shift cost", "whole-stream cost")
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Error of a method at a budget in one phase, percent, beside the printed one.
+    """Error of a method at a budget in one phase, in percent, with the printed one.
 
     `ours`: mean over streams of the curve read at the budget, NaN unless all reach it; `se`: its standard error over
-    seeds, the classifiers being fixed; `streams_se`: over classifiers and seeds alike. `binned`: mean of the `num_runs`
-    runs within 0.1 of the budget, None if there are none. The printed figure and what follows from it are
-    None where the paper has no such row. `floor`: the phase's tie floor.
+    seeds with fixed classifiers; `streams_se`: over classifiers and seeds. `binned`: mean of the `num_runs` runs within
+    0.1 of the budget, None if there are none. The printed figure and values derived from it are None if the paper has
+    no such row. `floor`: the phase's tie floor.
     """
 
     method: str
@@ -279,7 +279,7 @@ class Cell:
 
 
 def cells(streams: Streams, grouping: Grouping) -> tuple[Cell, ...]:
-    """The whole table by one grouping, each cell beside the printed one where there is one."""
+    """The whole table by one grouping, each cell with the printed one if there is one."""
     return tuple(
         _cell(streams, name, budget, grouping, phase) for name in LABELS for budget in BUDGETS for phase in PHASES
     )
@@ -294,19 +294,19 @@ def as_row(cell: Cell) -> dict[str, Any]:
 
 
 def count(table: Iterable[Cell], methods: Iterable[str], verdicts: Iterable[Verdict]) -> tuple[int, int]:
-    """How many of the printed cells of these methods have one of these verdicts, and of how many."""
+    """How many printed cells of these methods have one of these verdicts, and how many there are."""
     wanted, methods = set(verdicts), set(methods)
     judged = [cell.verdict for cell in table if cell.method in methods and cell.verdict is not None]
     return sum(each in wanted for each in judged), len(judged)
 
 
 def grouped_costs(outcome: JobOutcome, grouping: Grouping) -> FloatArray:
-    """(Q,) the cost that a budget means."""
+    """(Q,) the cost that is compared with a budget."""
     return outcome.costs[:, 0] if grouping == "pre-shift cost" else outcome.mean_costs
 
 
 def errors_at(outcomes: Iterable[JobOutcome], budget: float, grouping: Grouping, phase: Phase) -> FloatArray:
-    """(S,) percent wrong of each stream at the budget; NaN where its curve does not reach."""
+    """(S,) error (percent) of each stream at the budget; NaN if its curve does not reach it."""
     index = PHASES.index(phase)
     return np.array(
         [100 * float(at_cost(grouped_costs(each, grouping), each.errors[:, index], budget)) for each in outcomes]
