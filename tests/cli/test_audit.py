@@ -102,7 +102,7 @@ def test_json_holds_the_numbers_of_the_sentences(run, drawn):
         (("draw", "-d", "nowhere.csv", "-q", 0.1, "--seed", 7), "--decisions nowhere.csv"),
         (("draw", "-d", "{votes}", "-q", 0.1, "--seed", 7), "expected a column consensus_label"),
         (("report", "-a", "{audit}", "-v", "{votes}", "--alpha", 1), "--alpha 1"),
-        (("report", "-a", "{audit}", "-v", "{decisions}"), "holds answers of quorate"),
+        (("report", "-a", "{audit}", "-v", "{decisions}"), "is output of quorate"),
         (("report", "-a", "{audit}", "-v", "{votes}", "-n", 9), "--pool-size 9"),
         (("report", "-a", "{audit}", "-v", "{votes}", "--label-column", "said"), "said"),
         (("report", "-a", "{decisions}", "-v", "{votes}"), "--audit "),

@@ -163,7 +163,7 @@ def test_answers_of_quorate_are_neither_votes_nor_predictions(run, files, tmp_pa
     options = files()
     accepted(run, options)
     answers = ("--predictions", tmp_path / "out" / "decisions.csv", "--out", tmp_path / "again")
-    refused(run, (*options[:2], *answers), "holds answers of quorate", "--predictions decisions.csv")
+    refused(run, (*options[:2], *answers), "is output of quorate", "--predictions decisions.csv")
     refused(
         run, ("--votes", tmp_path / "out" / "decisions.csv", "--out", tmp_path / "again"), "holds answers", "--votes"
     )
