@@ -1,4 +1,4 @@
-"""`RunResult`: decisions, errors, costs and what was learned, as tables, as a figure, in a notebook and as files."""
+"""`RunResult`: decisions, errors, costs and learned parameters, as tables, a figure, a notebook view and files."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class RunResult(ToFrames):
     `outcome` what the replay did   `settings` the arguments in force   `control` how close a control came, or None
     `until_settled` (T,) votes until each pool is settled, in the same order
     `price` of a vote, or None   `error_costs` (K, K) by truth and answer, or None   `vote_order` whether the votes came
-    sorted by label; None if their order was not used   `classifier` what it saves
+    sorted by label; None if their order was not used   `classifier` the votes it saves
     `own` the types of ids and labels in the caller's frame   `people` the names of the voters
     `spending` in units of `price` where people differ in cost, or None
     """
@@ -82,20 +82,20 @@ class RunResult(ToFrames):
 
     @property
     def params(self) -> PriorParams:
-        """What was learned of the classifiers by the end; where learning starts for a method that learns nothing."""
+        """The parameters learned by the end; the initial ones for a method that does not learn."""
         return self.outcome.params
 
     @property
     def last_method(self) -> Method:
-        """The method as it asked in the end: a control may have changed its parameter."""
+        """The method with its last parameter: a control may have changed it."""
         control = self.control
         return self.method if control is None else tuned(self.method, {control["knob"]: control["last_knob"]})
 
     @property
     def decisions(self) -> Any:  # noqa: ANN401 - a frame of the caller's library
-        """A row per item, in the order of the stream, as the kind of table the votes came in (Arrow for paths).
+        """A row per item, in the order of the stream, as the same kind of table as the votes (Arrow for paths).
 
-        Ids and labels have the types they had in the caller's frame.
+        Ids and labels have the types of the caller's frame.
         """
         return give_back(self.table, self.backend)
 
@@ -121,7 +121,7 @@ class RunResult(ToFrames):
         return figure(self)
 
     def headline(self) -> str:
-        """What came of it, in a sentence or two."""
+        """The result in one sentence."""
         return headline(self._summary)
 
     def notes(self) -> list[str]:
@@ -189,7 +189,7 @@ def figure(result: RunResult) -> Figure:
         confidence.set(title="Confidence of the answers", xlabel="confidence", ylabel="items")
         reasons = result.summary()["stop_reasons"]
         stops.barh(list(reasons), list(reasons.values()), color=BLUE)
-        stops.set(title="Why the asking stopped", xlabel="items")
+        stops.set(title="Why asking stopped", xlabel="items")
         at, asked = stretches_of(result.outcome.num_votes + result.outcome.audit_votes)
         votes.plot(at, asked, color=BLUE, linewidth=2, label="this run")
         votes.plot(at, stretches_of(result.until_settled)[1], color=QUIET, linestyle=":", label="until settled")
@@ -201,7 +201,7 @@ def figure(result: RunResult) -> Figure:
 
 
 def write_run(result: RunResult, folder: Path) -> tuple[Path, ...]:
-    """Write all files of a run; other files in the folder are left alone. One with a summary.json is complete."""
+    """Write all files of a run, summary.json last: a folder that has it is complete. Other files are not touched."""
     options = arrow_csv.WriteOptions(quoting_style="needed")
     files: dict[str, Content] = {
         "decisions.parquet": lambda path: pq.write_table(result.table, path, compression="zstd"),
@@ -215,7 +215,7 @@ def write_run(result: RunResult, folder: Path) -> tuple[Path, ...]:
 
 
 def files_of(result: RunResult) -> tuple[str, ...]:
-    """The files of a run; what is learned of people is not in a params.json."""
+    """The files of a run; without params.json for methods that learn about people."""
     is_scorable = result.method.predicting.posterior in POSTERIORS
     return tuple(name for name in FILES if name != "params.json" or is_scorable)
 

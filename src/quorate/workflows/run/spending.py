@@ -1,4 +1,4 @@
-"""What a run costs where people differ in cost, beside asking until settled and asking everyone."""
+"""The cost of a run if people differ in cost, compared with asking until settled and asking everyone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from quorate.types import IntArray
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """Costs of all votes asked, of asking until settled in the order of the record, and of everybody recorded."""
+    """Costs of all votes asked, of asking until settled in recorded order, and of everybody recorded."""
 
     total: float
     until_settled: float
@@ -21,10 +21,10 @@ class Spending:
 
 
 def spending(pools: Pools, outcome: ReplayResult, settled: IntArray, voter_costs: tuple[float, ...]) -> Spending:
-    """`settled` (T,) votes of each item until its pool is settled; people who are not known by name cost 1."""
+    """`settled` (T,) votes of each item until its pool is settled; anonymous people cost 1."""
     stream = pools.stream
-    assert stream.voters is not None  # kept wherever there are costs
-    unknown = np.append(np.array(voter_costs), 1.0)  # number -1 finds the last
+    assert stream.voters is not None  # kept if there are costs
+    unknown = np.append(np.array(voter_costs), 1.0)  # number -1 indexes the last entry
     place = np.arange(stream.votes.shape[1])
     paid = np.where(place < stream.recorded[:, None], unknown[stream.voters], 0.0)  # (T, N)
     until = np.where(place < settled[:, None], paid, 0.0)
