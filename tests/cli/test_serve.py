@@ -29,7 +29,7 @@ def test_the_first_start_makes_a_private_database_and_prints_a_link_that_opens(t
         assert service.status(link.removeprefix(service.url)) == 200
         assert service.status("/link/" + "x" * 43) == 404
         assert stat.S_IMODE((tmp_path / "votes.db").stat().st_mode) == 0o600
-        assert "Database made" in service.printed
+        assert "Database created" in service.printed
     assert "Traceback" not in service.printed
     assert service.process.returncode in (0, -2, 130)
 
@@ -117,7 +117,7 @@ def test_the_demo_starts_in_a_file_of_its_own_and_never_in_a_database_in_use(run
     store.close()
     refused = run("serve", "--demo", "--database", tmp_path / "mine.db", "--port", free_port())
     assert refused.exit_code == 1
-    assert "holds projects of yours" in refused.stderr
+    assert "holds your projects" in refused.stderr
 
 
 def test_a_demo_in_which_all_is_closed_says_so_and_how_to_begin_again(tmp_path):
