@@ -32,8 +32,7 @@ from quorate.tables.votes.vote_order import VoteOrder, vote_order
 from quorate.types import PredictionLike, TableLike, VoteDataset
 from quorate.validate import bounded, broken
 from quorate.workflows.run.replay import Aim, RunPlan, build_plan, control_summary, replayed, until_settled
-from quorate.workflows.run.result import RunResult, write_run
-from quorate.workflows.run.spending import spending
+from quorate.workflows.run.result import RunResult, spending, write_run
 
 VoteSource = TableLike | np.ndarray | VoteDataset
 PredictionSources = PredictionLike | Sequence[PredictionLike] | Mapping[str, PredictionLike] | None

@@ -31,7 +31,6 @@ from quorate.types import FloatArray, IntArray, PriorParams
 from quorate.workflows.params_file import write_params
 from quorate.workflows.run.notes import notes
 from quorate.workflows.run.report import page, stretches_of
-from quorate.workflows.run.spending import Spending
 from quorate.workflows.run.summary import headline, item_errors, summarise
 
 if TYPE_CHECKING:
@@ -42,6 +41,15 @@ DECISION_COLUMNS = (
 )  # fmt: skip
 FILES = ("decisions.parquet", "decisions.csv", "rejects.csv", "params.json", "report.html", "summary.json")
 SHOWN = 5  # decisions in a notebook
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """Costs of all votes asked, of asking until settled in recorded order, and of everybody recorded."""
+
+    total: float
+    until_settled: float
+    ask_all: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +148,20 @@ class RunResult(ToFrames):
         rows = tuple(tuple(map(_cell, row.values())) for row in few)
         more = f"... and {left} more items." if left else ""
         return render.fragment(self.headline(), Table("", "First decisions", DECISION_COLUMNS, rows, more))
+
+
+def spending(pools: Pools, outcome: ReplayResult, settled: IntArray, voter_costs: tuple[float, ...]) -> Spending:
+    """What the run costs if people differ in cost, and what the alternatives would cost.
+
+    `settled` (T,) votes of each item until its pool is settled; anonymous people cost 1.
+    """
+    stream = pools.stream
+    assert stream.voters is not None  # kept if there are costs
+    unknown = np.append(np.array(voter_costs), 1.0)  # number -1 indexes the last entry
+    place = np.arange(stream.votes.shape[1])
+    paid = np.where(place < stream.recorded[:, None], unknown[stream.voters], 0.0)  # (T, N)
+    until = np.where(place < settled[:, None], paid, 0.0)
+    return Spending(float(outcome.paid.sum()), float(until.sum()), float(paid.sum()))
 
 
 def _cell(value: object) -> str:
