@@ -122,8 +122,8 @@ def page(summary, timed):
     verdicts = summary["verdicts"]["shift-pre-shift-cost"]
     return f"""# Reproducing the paper
 
-`quorate reproduce all --data DIR` redoes every experiment of *Bayesian Online Learning for Consensus Prediction* on the
-real votes and prints each table beside the paper's figures. This page is written by
+`quorate reproduce all --data DIR` repeats every experiment of *Bayesian Online Learning for Consensus Prediction* on the
+real votes and compares each table with the paper's figures. This page is written by
 `python benchmarks/experiments_page.py quorate-reproduction` from such a run (seeds {", ".join(map(str, summary["seeds"]))};
 quorate {summary["version"]}). [How to get the data](data.md); [on several machines](cluster.md).
 
@@ -133,17 +133,17 @@ quorate reproduce shift --data DIR --quick                       # one part, coa
 quorate reproduce all --data DIR --as-published                  # also the estimators as they were published
 ```
 
-It can be stopped or killed at any time and goes on where it was: each result is stored under the content of its design,
-its data and the code. The results are the same whatever the number of jobs, here or on a cluster.
+You can stop or kill it at any time, and it continues where it stopped: each result is stored under a hash of its design,
+its data and the code. The results are the same for any number of jobs, here or on a cluster.
 
 On two shared cores it took {seconds["total"] / 60:.1f} minutes ({", ".join(f"{part} {value:.0f} s" for part, value in seconds.items() if part != "total")}):
-{timed["runs"]["run"]} runs made, {timed["runs"]["per_second"]:.0f} a second, and {timed["runs"]["from_store"]} found stored from an earlier sitting.
+{timed["runs"]["run"]} runs computed, {timed["runs"]["per_second"]:.0f} per second, and {timed["runs"]["from_store"]} reused from an earlier run.
 The authors report about four days of GPUs.
 
 ## What was found
 
-{held(summary, of_paper=True)} claims of the paper hold, on its data and on classifiers trained as it describes. Of the {sum(verdicts.values())} cells of the shift table beside the
-paper's (its MP figures stand beside both readings of MP), {verdicts.get("agrees", 0)} agree, {verdicts.get("better", 0)} are better and
+{held(summary, of_paper=True)} claims of the paper hold, on its data and on classifiers trained as it describes. Of the {sum(verdicts.values())} cells of the shift table that
+the paper prints too (its MP figures are compared with both readings of MP), {verdicts.get("agrees", 0)} agree, {verdicts.get("better", 0)} are better and
 {verdicts.get("not reproduced", 0)} are not reproduced.
 
 ### What the paper says
