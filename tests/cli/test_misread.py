@@ -150,7 +150,7 @@ def test_scores_say_how_the_tables_were_read_and_follow_the_run(run, files, vote
     )
     assert said.startswith("Read votes.csv: one vote per row: item 'item', label 'label', worker 'worker'")
     assert "2 votes for labels that were named as abstentions (NA)" in said
-    assert "A pool of 3 is the largest of the run" in said
+    assert "A pool of 3 is the largest" in said
 
 
 def test_votes_given_as_predictions_are_named(run, files, votes):
@@ -163,9 +163,9 @@ def test_answers_of_quorate_are_neither_votes_nor_predictions(run, files, tmp_pa
     options = files()
     accepted(run, options)
     answers = ("--predictions", tmp_path / "out" / "decisions.csv", "--out", tmp_path / "again")
-    refused(run, (*options[:2], *answers), "holds answers of quorate", "--predictions decisions.csv")
+    refused(run, (*options[:2], *answers), "is output of quorate", "--predictions decisions.csv")
     refused(
-        run, ("--votes", tmp_path / "out" / "decisions.csv", "--out", tmp_path / "again"), "holds answers", "--votes"
+        run, ("--votes", tmp_path / "out" / "decisions.csv", "--out", tmp_path / "again"), "of quorate", "--votes"
     )
 
 

@@ -41,7 +41,7 @@ def typed(command, folder, out, predictions, *more):
 @pytest.mark.parametrize("command", FIGURES)
 def test_rows_without_ids_are_refused_in_one_line_that_says_what_to_do(run, folder, tmp_path, command):
     done = run(*typed(command, folder, tmp_path / "out", "probs.npy"))
-    assert done.exit_code == 1 and "called 0 to 59" in done.stderr and "--ids ..." in done.stderr
+    assert done.exit_code == 1 and " 0 to 59" in done.stderr and "--ids ..." in done.stderr
     assert not (tmp_path / "out").exists()
 
 

@@ -46,7 +46,7 @@ def test_it_prints_tables_claims_times_and_files(first):
     assert "== Does it hold? ==" in result.stdout
     assert "measured:" in result.stdout
     assert "This is a quick reproduction" in result.stdout
-    assert "runs made" in result.stdout
+    assert "runs computed" in result.stdout
     assert str(out / "report.html") in result.stdout.replace("\n", "")
     assert max(len(line) for line in result.stdout.splitlines() if "│" in line or "─" in line) <= 100
 

@@ -99,9 +99,9 @@ def test_a_second_run_needs_overwrite(run, tables, tmp_path):
         ),
         (["--target-error", "2"], 1, "--target-error 2.0; expected a number in [0, 1]; did you mean 0.02?"),
         (["--threshold", "95"], 1, "--threshold 95.0; expected a number in [0, 1]; did you mean 0.95?"),
-        (["--audit-focus", "2"], 1, "--audit-focus 2.0; expected a target error beside it"),
+        (["--audit-focus", "2"], 1, "--audit-focus 2.0; expected a target error"),
         (["--budget", "much"], 2, "--budget"),
-        (["--strict", "--classes", "class-0,class-1"], 1, "as --strict asks"),
+        (["--strict", "--classes", "class-0,class-1"], 1, "because of --strict"),
         (["--label-column", "worker"], 1, "--predictions probs.csv; expected classes"),
     ],
 )

@@ -29,7 +29,7 @@ def test_the_first_start_makes_a_private_database_and_prints_a_link_that_opens(t
         assert service.status(link.removeprefix(service.url)) == 200
         assert service.status("/link/" + "x" * 43) == 404
         assert stat.S_IMODE((tmp_path / "votes.db").stat().st_mode) == 0o600
-        assert "Database made" in service.printed
+        assert "Database created" in service.printed
     assert "Traceback" not in service.printed
     assert service.process.returncode in (0, -2, 130)
 
@@ -106,7 +106,7 @@ def test_the_demo_starts_in_a_file_of_its_own_and_never_in_a_database_in_use(run
 
     with Serving("--demo", folder=tmp_path, forked=True) as service:
         assert "Open this link to see the demo" in service.printed
-        assert "vote for about a quarter of an hour, until all is closed. To begin again, stop it" in service.printed
+        assert "vote for about a quarter of an hour, until all is closed. To start again, stop it" in service.printed
         assert service.status(service.links[0].removeprefix(service.url)) == 200
     assert service.printed.endswith("Stopped; everything is on disk.\n")
     assert (tmp_path / "quorate-demo.db").exists()
@@ -117,7 +117,7 @@ def test_the_demo_starts_in_a_file_of_its_own_and_never_in_a_database_in_use(run
     store.close()
     refused = run("serve", "--demo", "--database", tmp_path / "mine.db", "--port", free_port())
     assert refused.exit_code == 1
-    assert "holds projects of yours" in refused.stderr
+    assert "holds your projects" in refused.stderr
 
 
 def test_a_demo_in_which_all_is_closed_says_so_and_how_to_begin_again(tmp_path):
@@ -134,15 +134,15 @@ def test_a_demo_in_which_all_is_closed_says_so_and_how_to_begin_again(tmp_path):
     with store.write() as connection:
         connection.execute(update(items).values(is_wanted=False))
         project = connection.execute(select(projects.c.id)).scalar_one()
-    assert serve._demo_told(str(store.url)).startswith("Simulated colleagues vote")  # more digits come in
+    assert serve._demo_sentence(str(store.url)).startswith("Simulated colleagues vote")  # more digits come in
     add_digits(store, project, 10**6, now=2.0)
-    assert serve._demo_told(str(store.url)).startswith("Simulated colleagues vote")
+    assert serve._demo_sentence(str(store.url)).startswith("Simulated colleagues vote")
     with store.write() as connection:
         connection.execute(update(items).values(is_wanted=False))
-    told = serve._demo_told(str(store.url))
+    told = serve._demo_sentence(str(store.url))
     store.close()
     assert told.startswith("Nothing is left to vote on: ")
-    assert told.endswith(f"To begin again, stop it and delete {tmp_path / 'demo.db'}.")
+    assert told.endswith(f"stop it and delete {tmp_path / 'demo.db'}.")
     assert serve._lines("http://127.0.0.1:8000", None, demo=told)[-1] == told
 
 

@@ -84,7 +84,7 @@ def test_too_little_memory_is_one_line_and_exit_code_1(run, monkeypatch):
     monkeypatch.setattr(quorate.workflows.simulate, "synthetic", full)
     result = run("simulate", *SMALL)
     assert result.exit_code == 1
-    assert result.stderr.startswith("quorate: this does not fit into the memory")
+    assert result.stderr.startswith("quorate: not enough memory")
 
 
 def test_a_folder_that_cannot_be_made_is_one_line_before_any_work(run, tmp_path):

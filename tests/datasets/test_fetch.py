@@ -214,9 +214,9 @@ def test_a_mirror_or_a_local_folder_can_be_named(entry, site, monkeypatch, tmp_p
 
 
 def test_what_no_program_can_fetch_has_steps(tmp_path):
-    with pytest.raises(DownloadError, match=r"cannot be fetched by a program.*chaosNLI_v1\.0\.zip"):
+    with pytest.raises(DownloadError, match=r"cannot be downloaded.*chaosNLI_v1\.0\.zip"):
         fetch("chaosnli", cache=tmp_path)
-    with pytest.raises(InvalidInput, match=r"^name=.*choose of cifar10h"):
+    with pytest.raises(InvalidInput, match=r"^name=.*cifar10h"):
         fetch("mnist", cache=tmp_path)
 
 

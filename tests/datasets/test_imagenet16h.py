@@ -50,7 +50,7 @@ def test_models_that_share_no_item_or_do_not_exist_are_named(tmp_path):
     file = save(tmp_path, reach=[[80], [95]])
     with pytest.raises(InvalidInput, match=r"^model="):
         imagenet16h.covered(file, ["m0", "m1"])
-    with pytest.raises(InvalidInput, match=r"^model=.*choose of m0, m1"):
+    with pytest.raises(InvalidInput, match=r"^model=.*m0, m1"):
         imagenet16h.covered(file, "resnet")
 
 

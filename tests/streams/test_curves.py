@@ -55,7 +55,7 @@ def test_a_rule_that_never_gets_there_is_said_so():
     comparison = compared([(0.0, 0.5), (2.0, 0.2), (4.0, 0.05)], [(0.0, 0.5), (4.0, 0.3)])
     found = equal_error(comparison)
     assert (found.votes, found.fewer, found.is_clear) == (None, None, False)
-    assert "no simple rule gets there" in equal_error_sentence(comparison)
+    assert "no simple rule reaches" in equal_error_sentence(comparison)
     assert "no simple rule reaches quorate's error" in headline_of(comparison)
 
 

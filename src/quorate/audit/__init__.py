@@ -1,7 +1,7 @@
-"""What a random check by the full panel proves about the items closed early: draws, bounds, and sentences to sign.
+"""Random audits by the full panel -> how many of the items closed early can be wrong: draws, bounds, and statements.
 
-`sampling.draw` says which closed items go to the panel; `running.RunningAudit` bounds their errors at any time;
-`batch.end_of_batch` at the end of a batch, once; `statement` puts either into words. Pure: no files, no clock.
+`sampling.draw` says which closed items go to the panel; `running.RunningAudit` bounds the errors at any time;
+`batch.end_of_batch` once, at the end of a batch; `statement` writes the sentences to sign. Pure: no files, no clock.
 """
 
 from quorate.audit.batch import BatchBound, end_of_batch, most_errors

@@ -1,6 +1,6 @@
-"""Takes what a finished batch's audit found; returns the largest number of errors it leaves possible, exactly.
+"""The audit results of a finished batch -> an exact upper bound on the number of errors in it.
 
-One look, at the end. Called by `workflows.audit` and by anyone who closes a batch.
+Valid for one look, at the end. Called by `workflows.audit` and by anyone who closes a batch.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from quorate.distributions import hypergeometric_cdf
 class BatchBound:
     """With confidence 1 - alpha: at most `most_errors` of the `num_unsettled` items are wrong.
 
-    `num_audited` were checked, `num_wrong` found wrong; of the unsettled items only, the settled ones are not in it.
+    `num_audited` of them were checked, `num_wrong` found wrong. Settled items are not included.
     """
 
     alpha: float
@@ -30,9 +30,9 @@ class BatchBound:
 
 
 def most_errors(num_unsettled: int, num_audited: int, num_wrong: int, *, alpha: float = 0.05) -> int:
-    """max{M : P(Hypergeometric(U, M, n) <= x) > alpha}: the most errors among U items that x among n leave possible.
+    """max{M : P(Hypergeometric(U, M, n) <= x) > alpha}: the most errors among U items, given x among n checked.
 
-    n of the U items were checked, drawn without replacement, x were wrong. The probability falls as M rises, so M is
+    n of the U items were drawn without replacement and checked, x were wrong. The probability falls as M rises, so M is
     found by bisection between x and U - n + x. Exact: over all draws, the true M exceeds it with probability <= alpha.
 
     >>> most_errors(2400, 240, 0, alpha=0.05)
@@ -55,12 +55,12 @@ def most_errors(num_unsettled: int, num_audited: int, num_wrong: int, *, alpha: 
 def end_of_batch(
     rates: Sequence[float], audited: Sequence[bool], losses: Sequence[float | None], *, alpha: float = 0.05
 ) -> BatchBound:
-    """The exact statement from the draws of the batch's unsettled items; `losses` are read where audited.
+    """The exact bound from the draws of the batch's unsettled items; `losses` are used where audited.
 
-    A panel that was not completed (None) and a tie that the answer shares (a loss between 0 and 1) count as errors.
-    Draws of one and the same rate, given how many items are audited, pick every set of that size with equal chance:
-    a sample without replacement. Draws of different rates do not, and are refused: the running bound is for them. It
-    also needs decisions that did not depend on this batch's draws: do not feed audits back before its end.
+    A panel that was not completed (None) and a shared tie (a loss between 0 and 1) count as errors. With equal rates,
+    all sets of audited items of the same size are equally likely: a sample without replacement. Different rates are
+    refused: use the running bound. The decisions must not depend on this batch's draws: do not feed audits back before
+    its end.
 
     >>> end_of_batch([0.5] * 6, [True, True, True, False, False, False], [0, 0, 1, None, None, None]).most_errors
     4

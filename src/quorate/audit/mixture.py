@@ -17,7 +17,7 @@ import numpy as np
 
 from quorate.types import FloatArray
 
-SCALED = np.linspace(0.05, 0.9, 8)  # c * lambda_j: small ones serve long streams with many errors, large ones few
+SCALED = np.linspace(0.05, 0.9, 8)  # c * lambda_j: small ones suit long streams with many errors, large ones few errors
 SCALED.flags.writeable = False
 _PSI = -np.log1p(-SCALED) - SCALED  # c^2 * psi(lambda_j)
 _MOST_STEPS = 100
@@ -39,10 +39,10 @@ def log_terms(expected_loss: FloatArray | float, residual: FloatArray | float, *
 
 
 def worst_log_terms(expected_loss: FloatArray | float, rate: FloatArray | float, *, min_rate: float) -> FloatArray:
-    """The same for an audited item whose loss is not known: the least it can add, lambda by lambda.
+    """As `log_terms`, for an audited item whose loss is unknown: the least it can add, for each lambda.
 
-    The exponent is concave in the loss, so its least value is at loss 0 or 1: at 1 unless u is above 0.82. Whatever the
-    loss will turn out to be, the bound made with this is not below the one made with it.
+    The exponent is concave in the loss, so its minimum is at loss 0 or 1: at 1 unless u is above 0.82. The bound with
+    these terms is never below the bound with the true loss.
     """
     right = log_terms(expected_loss, -expected_loss / rate, min_rate=min_rate)
     wrong = log_terms(expected_loss, (1 - expected_loss) / rate, min_rate=min_rate)
@@ -52,8 +52,8 @@ def worst_log_terms(expected_loss: FloatArray | float, rate: FloatArray | float,
 def solve_total(sums: FloatArray, *, min_rate: float, alpha: float) -> FloatArray:
     """The L at which mean_j exp(lambda_j L + sums_j) = 1/alpha; sums (..., 8) -> (...,).
 
-    Newton on the logarithm, which is convex and increasing in L, from where one term alone reaches 1/alpha, i.e. from
-    above the solution: the steps fall towards it and never pass it, so even an unfinished solution would be a bound.
+    Newton's method on the logarithm, which is convex and increasing in L, starting where one term alone reaches
+    1/alpha, i.e. above the solution: the steps decrease and never pass it, so even an early stop would give a bound.
     """
     rates = lambdas(min_rate)
     target = np.log(len(SCALED) / alpha)

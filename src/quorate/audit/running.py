@@ -1,7 +1,7 @@
-"""Takes closed items one by one, with what was audited of them; returns how many can be wrong, at any time.
+"""Closed items one by one, with their audits -> how many can be wrong, at any time.
 
-`RunningAudit` is a value: `update` and `settle` give the next one, `bound(alpha)` reads it. `running_totals` is the
-same for whole arrays of streams. Called by `workflows.audit`, by dashboards and by the coverage simulation.
+`RunningAudit` is a value: `update` and `settle` return the next one, `bound(alpha)` reads it. `running_totals` does the
+same for arrays of streams. Called by `workflows.audit`, by dashboards and by the coverage simulation.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from quorate.types import FloatArray
 class Bound:
     """With probability 1 - alpha, at every time at once: the losses of the closed items sum to at most `total`.
 
-    `mean` = total / num_items: settled items count among the items. `estimate` is the unbiased sum of X (it may be
-    negative). `is_informative` is False while the bound says no more than that every unaudited item may be wrong:
-    show "not enough audits yet".
+    `mean` = total / num_items, where the items include settled ones. `estimate` is the unbiased sum of X (it may be
+    negative). `is_informative` is False while every unaudited item may be wrong: show "not enough audits yet".
     """
 
     alpha: float
@@ -40,7 +39,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class RunningAudit:
-    """What has been seen of the closed items so far; starts as `RunningAudit(min_rate=q_min)`.
+    """The state of an audit over the closed items so far; starts as `RunningAudit(min_rate=q_min)`.
 
     `min_rate` q_min, declared before the first draw   `num_settled` of `num_items`: no draw, loss known (0 unless tied)
     `num_incomplete` of `num_audited`: panels that could not be completed (yet)   `known_loss` losses seen, plus 1 for
@@ -75,9 +74,9 @@ class RunningAudit:
         return self.num_items - self.num_settled - self.num_audited
 
     def settle(self, loss: float = 0.0) -> RunningAudit:
-        """One more closed item whose votes leave nothing open: no draw, and its loss is known.
+        """Add a settled item: it is not drawn, and its loss is known.
 
-        0, or 1 - 1/t where the whole pool has voted and t classes are tied, the answer among them.
+        The loss is 0, or 1 - 1/t if the whole pool has voted and the answer is one of t tied classes.
         """
         known = validate.fraction(loss, where="loss")
         return replace(
@@ -90,10 +89,10 @@ class RunningAudit:
         )
 
     def update(self, *, expected_loss: float, rate: float, audited: bool, loss: float | None = None) -> RunningAudit:
-        """One more closed, unsettled item; O(8).
+        """Add a closed, unsettled item; O(8).
 
-        `expected_loss` u = 1 - confidence and `rate` q, both fixed before the draw; `audited` the draw; `loss` what the
-        full panel says of the answer, None if the panel is not complete: it counts as wrong. Ignored if not audited.
+        `expected_loss` u = 1 - confidence and `rate` q, both fixed before the draw; `audited` the draw; `loss` by the
+        full panel, None if the panel is not complete, which counts as wrong. Ignored if not audited.
         """
         u = validate.fraction(expected_loss, where="expected_loss")
         q = rate_in_range(rate)
@@ -120,7 +119,7 @@ class RunningAudit:
         return replace(self, num_items=self.num_items + 1, estimate=self.estimate + estimate, sums=sums)
 
     def __add__(self, other: RunningAudit) -> RunningAudit:
-        """The items of both: a long stream can be read in parts, in any order.
+        """The audit of the items of both: a long stream can be read in parts, in any order.
 
         >>> one = RunningAudit(min_rate=0.2).update(expected_loss=0.02, rate=0.2, audited=True, loss=0.0)
         >>> (one + one).num_audited, (one + one).sums == one.update(
@@ -140,7 +139,7 @@ class RunningAudit:
     def bound(self, alpha: float = 0.05) -> Bound:
         """The largest sum of losses not refuted at level alpha: where the mixture of `audit.mixture` equals 1/alpha.
 
-        Never below the losses seen, never above these plus one for each item not audited: both are certain.
+        At least the losses seen, at most these plus one for each item not audited: both are certain.
         """
         level = level_in_range(alpha)
         solved = float(solve_total(np.array(self.sums), min_rate=self.min_rate, alpha=level)) + self.settled_loss
@@ -151,7 +150,7 @@ class RunningAudit:
 
 
 def level_in_range(alpha: float) -> float:
-    """The chance of being wrong that is accepted: above 0, below 1."""
+    """The accepted probability of an error, checked: above 0, below 1."""
     level = validate.fraction(alpha, where="alpha")
     if level in (0.0, 1.0):
         raise validate.broken("alpha", level, "a number above 0 and below 1", "pass e.g. `alpha=0.05`.")
@@ -170,7 +169,7 @@ def running_totals(
 ) -> FloatArray:
     """`RunningAudit(...).bound(alpha).total` after each item of each stream: arrays (..., T) -> (..., T).
 
-    `loss` is read where `audited` (nan: panel not complete) and where `settled` (the known loss), nowhere else.
+    `loss` is used only where `audited` (nan: panel not complete) and where `settled` (the known loss).
 
     >>> audited = np.arange(300) % 5 == 0
     >>> u, q, loss = np.full(300, 0.02), np.full(300, 0.2), np.zeros(300)
@@ -197,7 +196,7 @@ def audit_of(
     settled: NDArray[np.bool_] | None = None,
     min_rate: float,
 ) -> RunningAudit:
-    """The `RunningAudit` after all items of one stream, at once: arrays (T,), read as by `running_totals`.
+    """The `RunningAudit` after all items of one stream: arrays (T,), as in `running_totals`.
 
     >>> u, q, audited = np.full(300, 0.02), np.full(300, 0.2), np.arange(300) % 5 == 0
     >>> round(audit_of(u, q, audited, np.zeros(300), min_rate=0.2).bound(0.05).total, 1)
@@ -230,7 +229,7 @@ def _terms(
     known: NDArray[np.bool_],
     min_rate: float,
 ) -> FloatArray:
-    """What each item adds to the exponents, (..., T, 8)."""
+    """The terms that each item adds to the exponents, (..., T, 8)."""
     missing = drawn & np.isnan(seen)
     seen_here = drawn & ~missing
     residual = np.where(seen_here, (np.where(seen_here, seen, 0.0) - u) / q, 0.0)

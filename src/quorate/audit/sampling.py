@@ -1,6 +1,6 @@
-"""Takes the ids of closed, unsettled items, a rate and a seed; returns which of them go to the full panel.
+"""The ids of closed, unsettled items, a rate and a seed -> which of them go to the full panel.
 
-One draw per item, by its id alone: neither the order of the items nor later items change it.
+Each draw depends on the seed and the item's id only: neither the order of the items nor later items change it.
 Called by `workflows.audit` and by anyone who audits a live session.
 """
 
@@ -26,10 +26,10 @@ class AuditDraw:
 def draw(
     items: Iterable[str], rates: float | Sequence[float], *, seed: int, min_rate: float | None = None
 ) -> tuple[AuditDraw, ...]:
-    """Draw for each item: audited iff U(seed, item) < rate, with U uniform on [0, 1) and a function of both.
+    """Draw for each item: audited iff U(seed, item) < rate, with U a uniform hash on [0, 1).
 
     `rates`: one for all, or one per item, each above 0 (and not below `min_rate`, the q_min declared for the running
-    bound). Who closes the items must not know the seed while they do: choose it afterwards, or let someone else.
+    bound). The people who close items must not know the seed: choose it afterwards, or let someone else choose it.
 
     >>> draw(["a", "b", "c", "d"], 0.5, seed=3)[2]
     AuditDraw(item='c', rate=0.5, audited=True)
@@ -50,13 +50,13 @@ def rate_in_range(value: object, *, where: str = "rate") -> float:
     """A probability of being audited: above 0, at most 1."""
     rate = validate.fraction(value, where=where)
     if rate == 0:
-        rule = "a number above 0: an item that can never be audited proves nothing"
+        rule = "a number above 0: without audits nothing can be proved"
         raise validate.broken(where, value, rule, "raise it.")
     return rate
 
 
 def _ids(items: Iterable[str]) -> list[str]:
-    """Different, non-empty strings."""
+    """The ids, checked: different, non-empty strings."""
     if isinstance(items, str):
         raise validate.broken("items", items, "a list of item ids, not one string", "pass e.g. `items=['a', 'b']`.")
     ids = list(items)
@@ -65,7 +65,7 @@ def _ids(items: Iterable[str]) -> list[str]:
             raise validate.broken("items", item, "non-empty strings", "pass str(id).")
     if len(set(ids)) != len(ids):
         twice = Counter(ids).most_common(1)[0][0]
-        raise validate.broken("items", twice, "each item once, as each is drawn once", "leave out the second.")
+        raise validate.broken("items", twice, "each item once, because each is drawn once", "leave out the second.")
     return ids
 
 

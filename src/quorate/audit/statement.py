@@ -1,4 +1,4 @@
-"""Takes the numbers of an audit; returns the sentences a quality manager can sign, with what they rest on.
+"""The numbers of an audit -> sentences that a quality manager can sign, with their assumptions.
 
 Called by `workflows.audit` and by dashboards.
 """
@@ -12,20 +12,20 @@ from quorate.audit.running import Bound
 
 ASSUMPTIONS = (
     "An error is an answer other than the plurality of the full panel; an answer that shares a tie of t classes counts "
-    "as 1 - 1/t of an error. The panel itself may be wrong about the world: that is not measured here.",
-    "Answer, confidence and audit rate of an item were fixed before its draw (the random yes or no that sends it to "
-    "the full panel), nobody who closed items knew the draws, and no item was drawn for twice.",
-    "Items stand in the order in which they were closed, if audits influenced later decisions; else in any order.",
-    "An audited item got the votes it would have got in a full panel, and its answer was not changed afterwards.",
+    "as 1 - 1/t of an error. Errors of the panel itself are not measured.",
+    "Answer, confidence and audit rate of an item were fixed before its draw (the random choice whether it goes to the "
+    "full panel), nobody who closed items knew the draws, and each item was drawn once.",
+    "If audits influenced later decisions, the items are in the order in which they were closed.",
+    "An audited item got the votes that a full panel would have given, and its answer was not changed afterwards.",
     "A panel that was not completed counts as an error.",
 )
 RUNNING = (
-    "Run this report as often as you like, and stop whenever you like: all its statements hold together with that "
-    "confidence. They hold even where the method's own confidence is wrong, errors come in runs, or items are alike."
+    "You can run this report as often as you like: all its statements hold together with that confidence. They hold "
+    "even if the method's own confidence is wrong, errors come in runs, or items are similar."
 )
 BATCH = (
-    "This one holds for a single look, at an end of the batch that was fixed beforehand; all items had the same audit "
-    "rate, no audit influenced a later decision of the batch, and a panel's tie counts as a whole error."
+    "This statement holds for one report, at an end of the batch that was fixed beforehand. All items had the same "
+    "audit rate, no audit influenced a later decision of the batch, and a tie of the panel counts as a whole error."
 )
 
 
@@ -33,8 +33,8 @@ BATCH = (
 class AuditCounts:
     """The counts behind a sentence.
 
-    `num_settled` of the `num_items` closed items left nothing open: no vote could change them; `settled_loss` is what
-    ties and known errors among them count. `num_wrong` of the `num_audited` disagree with the panel (ties in part),
+    `num_settled` of the `num_items` closed items could not be changed by any further vote; `settled_loss` is the loss
+    by ties and known errors among them. `num_wrong` of the `num_audited` disagree with the panel (ties count in part),
     `num_incomplete` of them because the panel was not completed.
     """
 
@@ -47,12 +47,12 @@ class AuditCounts:
 
     @property
     def num_unsettled(self) -> int:
-        """Closed items that a further vote could have changed."""
+        """Closed items that further votes could have changed."""
         return self.num_items - self.num_settled
 
 
 def running_sentence(tally: AuditCounts, bound: Bound) -> str:
-    """What the running bound says, in words.
+    """The running bound as a sentence.
 
     >>> tally = AuditCounts(num_items=4000, num_settled=1600, num_audited=240, num_wrong=3)
     >>> print(running_sentence(tally, Bound(0.05, 4000, 108.2, 30.0, True)))
@@ -73,7 +73,7 @@ def running_sentence(tally: AuditCounts, bound: Bound) -> str:
 
 
 def batch_sentence(tally: AuditCounts, batch: BatchBound) -> str:
-    """What the exact end-of-batch statement says, in words; ties and known errors of settled items are added.
+    """The exact end-of-batch bound as a sentence; ties and known errors of settled items are added.
 
     >>> tally = AuditCounts(num_items=4000, num_settled=1600, num_audited=240, num_wrong=0)
     >>> print(batch_sentence(tally, BatchBound(0.05, 2400, 240, 0, 28)))
@@ -104,7 +104,7 @@ def _percent(share: float) -> str:
 
 
 def rounded_up(number: float, step: float = 0.01) -> float:
-    """Rounded up to `step`, so that what is printed is never below the bound.
+    """Rounded up to `step`, so that the printed number is never below the bound.
 
     >>> rounded_up(4.061)
     4.07
@@ -113,12 +113,12 @@ def rounded_up(number: float, step: float = 0.01) -> float:
 
 
 def _up(number: float) -> str:
-    """Rounded up to a tenth, without an idle .0."""
+    """Rounded up to a tenth, without a trailing .0."""
     return f"{rounded_up(number, 0.1):.1f}".removesuffix(".0")
 
 
 def standing(target: float, reached: float | None, proved: float | None) -> dict[str, bool | str]:
-    """Is the target held or an aim, and may the estimate be shown? Both by the audit's bound alone.
+    """Whether the target is held or an aim, and whether to show the estimate; both depend on the audit's bound only.
 
     >>> standing(0.05, 0.03, 0.08)
     {'supported': False, 'status': 'aim', 'estimate_supported': True}

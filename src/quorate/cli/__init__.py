@@ -1,1 +1,1 @@
-"""The command line: parse, call one library function, print."""
+"""The command line: each command parses its options, calls one library function and prints the result."""

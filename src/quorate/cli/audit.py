@@ -1,4 +1,4 @@
-"""`quorate audit draw` and `quorate audit report`: random closed items to the full panel, and what that proves."""
+"""`quorate audit draw` and `quorate audit report`: random audits by the full panel, and what they prove."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from quorate.workflows.audit.report import FILES, TOGETHER, answer, checkpoint_r
 HELP = """
 How many closed items can be wrong? Random audits by the full panel, and a statement to sign.
 
-[cyan]quorate audit draw[/cyan] draws closed items at random and writes down which: the audit sample.
-Ask the full panel about those. [cyan]quorate audit report[/cyan] says what their votes prove (docs/audit.md).
+[cyan]quorate audit draw[/cyan] draws closed items at random and writes the audit sample to a file.
+Ask the full panel about these items. [cyan]quorate audit report[/cyan] says what their votes prove (docs/audit.md).
 """
 
-RECORDED = "If the whole panels' votes are recorded already, as for quorate run, --rate 1 checks every item at no cost."
+RECORDED = "If the full panels' votes are already recorded, as for quorate run, --rate 1 checks every item for free."
 
 app = typer.Typer(name="audit", cls=Commands, help=HELP, no_args_is_help=True, rich_markup_mode="rich")
 
@@ -33,24 +33,23 @@ def draw(
     decisions: Annotated[
         str,
         option(
-            "What was decided, as quorate run writes it: CSV, JSONL or Parquet with item, consensus_label, "
+            "The decisions, as quorate run writes them: CSV, JSONL or Parquet with item, consensus_label, "
             "confidence, stop_reason.",
             "--decisions",
             "-d",
         ),
     ],
-    rate: Annotated[float, option("Chance that an unsettled item is audited, above 0.", "--rate", "-q")],
-    seed: Annotated[int, option("Seed of the draw; who closes the items must not know it while they do.")],
+    rate: Annotated[float, option("Probability that an unsettled item is audited, above 0.", "--rate", "-q")],
+    seed: Annotated[int, option("Seed of the draw; the people who close items must not know it.")],
     out: Annotated[
         str, option("File of the audit sample; kept, and extended by new items.", "--out", "-o")
     ] = "audit.csv",
     json: Json = False,
 ) -> None:
-    """Draw at random which closed items go to the full panel, and write down which: the audit sample.
+    """Draw at random which closed items go to the full panel, and write the audit sample.
 
-    Each item that its votes do not settle is drawn with the probability of --rate. The draw depends on the seed and the
-    item's id only. Run it again when the decisions have grown: items drawn before stay as they are, and another seed or
-    rate is refused.
+    Each item that its votes do not settle is drawn with probability --rate. The draw depends on the seed and the item's
+    id only. Run it again when there are more decisions: earlier draws are kept, and another seed or rate is refused.
 
     Example: quorate audit draw --decisions results/decisions.csv --rate 0.1 --seed 7 --out audit.csv
     """
@@ -63,7 +62,7 @@ def draw(
         f"{drawn.num_closed} items are closed; {drawn.num_settled} of them are settled and need no audit. "
         f"{drawn.num_open} are still open.",
         f"New in this draw: {drawn.num_new} items, {len(drawn.to_audit)} of them audited (rate {rate:g}, seed {seed}).",
-        "The draw is fixed by the seed and the item's id, so nobody chooses what is checked.",
+        "The seed and the item's id determine the draw, so nobody chooses what is checked.",
         *([f"Warning: {drawn.warning}"] if drawn.warning else []),
         *([RECORDED] if rate < 1 else []),
     )
@@ -82,17 +81,17 @@ def report(
         ),
     ],
     decisions: Annotated[
-        str | None, option("The decisions; none: the file the sample was drawn from.", "--decisions", "-d")
+        str | None, option("The decisions; default: the file the sample was drawn from.", "--decisions", "-d")
     ] = None,
     audit: Annotated[str, option("The audit sample that quorate audit draw wrote.", "--audit", "-a")] = "audit.csv",
-    alpha: Annotated[float, option("Chance that a statement is wrong; 0.05 is 95 % confidence.")] = 0.05,
+    alpha: Annotated[float, option("Probability that a statement is wrong; 0.05 is 95 % confidence.")] = 0.05,
     pool_size: Annotated[
         int | None, option("Votes of a full panel, if the decisions have no column pool_size.", "--pool-size", "-n")
     ] = None,
     rejects: Annotated[
         str | None,
         option(
-            "File for the rows of votes that are set aside, with the reason; none: beside the sample, "
+            "File for the rows of votes that are set aside, with the reason; default: next to the sample, "
             "audit.rejects.csv for audit.csv."
         ),
     ] = None,
@@ -101,10 +100,10 @@ def report(
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
-    """What the audits prove: how many closed items can be wrong, however often you look, and at the end of a batch.
+    """What the audits prove: how many closed items can be wrong, at any time and at the end of a batch.
 
-    Wrong means other than the full panel's plurality; sharing a tie of t labels counts 1 - 1/t. An audited panel with
-    votes missing counts as wrong unless the votes at hand settle it.
+    Wrong means different from the full panel's plurality; an answer in a tie of t labels counts 1 - 1/t. An audited
+    item with missing votes counts as wrong unless the votes it has settle it.
 
     Example: quorate audit report --audit audit.csv --votes panel.csv --alpha 0.05 --out proof
     """
@@ -124,8 +123,8 @@ def report(
 def _print(result: AuditFindings) -> None:
     print_lines(answer(result), "")
     heads, rows = checkpoint_rows(result)
-    title = f"How many closed items can be wrong, as they closed (quorate {__version__}, seed {result.seed})"
+    title = f"How many closed items can be wrong (quorate {__version__}, seed {result.seed})"
     print_table(title, heads, rows, text_columns=0)
     print_lines(TOGETHER.format(sure=100 * (1 - result.bound.alpha)), "")
     print_lines(*(line for sentence in result.sentences for line in (sentence, "")))
-    print_lines("This rests on:", *(f"- {each}" for each in ASSUMPTIONS), *result.notes)
+    print_lines("Assumptions:", *(f"- {each}" for each in ASSUMPTIONS), *result.notes)

@@ -34,10 +34,10 @@ from quorate.workflows.calibrate.report import (
 )
 
 PoolSize = Annotated[
-    int | None, option("Experts per item, drawn by seed; none: all who voted on it.", "--pool-size", "-n")
+    int | None, option("Experts per item, drawn by seed; default: all who voted on it.", "--pool-size", "-n")
 ]
 Prefixes = Annotated[
-    bool, option("Judge the belief after every vote too, not only where asking stopped.", "--prefixes")
+    bool, option("Also check the belief after every vote, not only where asking stopped.", "--prefixes")
 ]
 Out = Annotated[
     str | None, option("Folder for calibration.json, report.html, rejects.csv and the diagram.", "--out", "-o")
@@ -64,8 +64,8 @@ def calibrate(
 ) -> None:
     """Is the confidence honest? Replays recorded votes, and compares each confidence with the whole pool's verdict.
 
-    Reliability, expected calibration error beside what chance alone gives, Brier and log score; by number of votes
-    seen and by quarter of the stream.
+    Shows reliability, expected calibration error compared with chance, Brier and log score, by number of votes seen and
+    by quarter of the stream.
 
     Example: quorate calibrate --votes votes.csv --predictions probs.parquet --out calibration
     """

@@ -1,4 +1,4 @@
-"""`quorate connect label-studio`: people answer there, quorate decides when enough have."""
+"""`quorate connect label-studio`: people annotate in Label Studio, quorate decides when a task has enough answers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare
 
 HELP = """
-Let people answer in a tool they already use: quorate decides there when enough have (docs/howto/label-studio.md).
+Let people answer in a tool they already use; quorate decides when enough have answered (docs/howto/label-studio.md).
 """
 
 app = typer.Typer(name="connect", cls=Commands, help=HELP, no_args_is_help=True, rich_markup_mode="rich")
@@ -42,40 +42,40 @@ TokenOption = Annotated[
     str | None,
     typer.Option(
         "--token",
-        help=f"Of a user who may change the project. Rather set {VARIABLE}, or name a file: the list of processes "
-        "shows what is typed here. It is then kept beside the database, in a file that you alone can read.",
+        help=f"API token of a user who may change the project. Better set {VARIABLE}, or pass --token-file: the list "
+        "of processes shows what is typed here. It is kept next to the database, in a file that only you can read.",
     ),
 ]
 TokenFile = Annotated[
-    str | None, typer.Option("--token-file", help="A file with the token that you alone can read (mode 600).")
+    str | None, typer.Option("--token-file", help="A file with the token that only you can read (mode 600).")
 ]
 
 
 @app.command("label-studio")
 def label_studio(
-    url: Annotated[str, typer.Option(help="Where Label Studio is, e.g. http://127.0.0.1:8080.")],
-    project: Annotated[int, typer.Option(min=1, help="The number in the project's address there.")],
+    url: Annotated[str, typer.Option(help="Address of Label Studio, e.g. http://127.0.0.1:8080.")],
+    project: Annotated[int, typer.Option(min=1, help="Number of the project in its Label Studio address.")],
     token: TokenOption = None,
     token_file: TokenFile = None,
     config: Annotated[
-        str | None, typer.Option(help="A connect.toml: how to read the project, and all settings of the one here.")
+        str | None, typer.Option(help="A connect.toml: how to read the project, and the settings of the project here.")
     ] = None,
     pool_size: Annotated[
-        int | None, typer.Option(min=1, help="How many people could be asked about a task; none: as Label Studio says.")
+        int | None, typer.Option(min=1, help="How many people could be asked per task; default: as in Label Studio.")
     ] = None,
     database: Database = DATABASE,
     host: Annotated[str, typer.Option(help="Address to listen on for webhooks and the dashboard.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8000,
     base_url: BaseUrl = None,
     attach_only: Annotated[
-        bool, typer.Option("--attach-only", help="Connect, and leave the rest to the `quorate serve` of this database.")
+        bool, typer.Option("--attach-only", help="Connect only; the `quorate serve` of this database does the rest.")
     ] = False,
 ) -> None:
     """Decide after every annotation of a Label Studio project, and close tasks that need no more.
 
-    It reads the classes, predictions and annotations there, asks for as many people as each task still needs, and
-    writes consensus, confidence and reason into the data of closed tasks. It serves a dashboard until Ctrl-C; begun
-    again, it goes on where it was. `quorate disconnect` undoes it.
+    Reads the classes, predictions and annotations there, asks for as many people as each task still needs, and writes
+    consensus, confidence and reason into the data of closed tasks. Serves a dashboard until Ctrl-C; run it again to
+    continue. `quorate disconnect` undoes it.
 
     Example: quorate connect label-studio --url http://127.0.0.1:8080 --project 3 --pool-size 3
     """
@@ -92,7 +92,7 @@ def label_studio(
         how["token_file"] = str(Path(token_file).absolute())
     link = _attached(database, checked_address(url), project, ConnectSettings.of(how), settings, here)
     if attach_only:
-        print_lines("A running `quorate serve` of this database begins within a second; or start one.", *link)
+        print_lines("A running `quorate serve` of this database starts work within a second; or start one.", *link)
         return
     run_service(from_options(database, base_url), host=host, port=port, first=link)
 
@@ -100,34 +100,34 @@ def label_studio(
 def _attached(
     database: str, url: str, project: int, how: ConnectSettings, settings: dict[str, Any], here: str
 ) -> list[str]:
-    """Connect, or go on; what to print."""
+    """Connect, or continue; returns the lines to print."""
     os.umask(0o077)
     store, client = Store(database), LabelStudio(url, token_of(how))
     try:
         prepare(store)
         done = attach(store, client, project, how, settings, now=time.time())
-        prediction_table(how, done.classes)  # a table that cannot be read is refused here
+        prediction_table(how, done.classes)  # to check: raises if the table cannot be read
         link = sign_in_link(store, done.owner, here, now=time.time())
     finally:
         client.close()
         store.close()
-    return _told(done, url, project, here, link)
+    return _summary(done, url, project, here, link)
 
 
-def _told(done: Attached, url: str, project: int, here: str, link: str) -> list[str]:
-    what = "Connected to" if done.is_new else "Goes on with"
+def _summary(done: Attached, url: str, project: int, here: str, link: str) -> list[str]:
+    what = "Connected to" if done.is_new else "Continues with"
     return [
         f"{what} Label Studio project {project}, {done.title!r}: {', '.join(done.classes)}; at most {done.pool_size} "
         "people for each task.",
-        f"Label there: {url}/projects/{project}/data",
+        f"Annotate at {url}/projects/{project}/data",
         f"Dashboard: {here}/p/{done.project_id}; to sign in, open this link once, within 15 minutes:",
         f"  {link}",
     ]
 
 
 def _kept(token: str, database: str, url: str, project: int) -> str:
-    """The name of a file of ours alone that holds the token: beside a database file, else in the working directory."""
-    LabelStudio(url, token).close()  # a token that cannot be one is refused here
+    """Write the token to a file that only its owner can read, next to a database file or in the working directory."""
+    LabelStudio(url, token).close()  # to check: raises if this cannot be a token
     folder = Path(database).absolute().parent if "://" not in database else Path.cwd()
     file = folder / f"label-studio-{project}.token"
     keep_token(file, token.strip())

@@ -1,4 +1,4 @@
-"""`quorate data list | fetch | check`: published data sets, their terms, and what a file on disk is."""
+"""`quorate data list | fetch | check`: lists and downloads published data sets, and identifies files on disk."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ app = typer.Typer(
 
 @app.command("list")
 def list_sets(
-    cache: Annotated[Path | None, option("Look here for what was fetched, not in the usual cache.")] = None,
+    cache: Annotated[Path | None, option("Folder of the downloads, instead of the default cache.")] = None,
     json: Json = False,
 ) -> None:
-    """Which data sets there are, under which licence, and which are here already.
+    """List the data sets, their licences, and which are already downloaded.
 
     Example: quorate data list
     """
@@ -45,19 +45,19 @@ def list_sets(
         return
     rows = [(name, state[name], entry.title, entry.licence) for name, entry in CATALOGUE.items()]
     print_table("Data sets", ("name", "state", "what", "licence"), rows, text_columns=4)
-    print_lines(f"Cache: {folder}", "Fetch one: quorate data fetch NAME. What you have: quorate data check PATH.")
+    print_lines(f"Cache: {folder}", "To fetch one: quorate data fetch NAME. To check files: quorate data check PATH.")
 
 
 @app.command("fetch")
 def fetch_set(
     name: Annotated[str, typer.Argument(help="A data set of `quorate data list`.")],
-    cache: Annotated[Path | None, option("Folder to keep it in; then load(folder).")] = None,
-    mirror: Annotated[str | None, option("Base URL that has the files under their names, instead of GitHub.")] = None,
+    cache: Annotated[Path | None, option("Folder to save it in; then use load(folder).")] = None,
+    mirror: Annotated[str | None, option("Base URL of a mirror that has the files, instead of GitHub.")] = None,
     folder: Annotated[Path | None, option("Copy from this folder, verified, instead of downloading.", "--from")] = None,
     yes: Annotated[bool, option("Agree to the licence; do not ask.", "--yes", "-y")] = False,
     json: Json = False,
 ) -> None:
-    """Download a data set: licence and citation first, each file verified, broken transfers resumed.
+    """Download a data set: shows licence and citation first, verifies each file, resumes broken transfers.
 
     Example: quorate data fetch imagenet16h_shift --yes
     """
@@ -80,7 +80,7 @@ def fetch_set(
 
 
 def _agreed() -> bool:
-    """Ask, if there is someone to ask."""
+    """Ask for consent on a terminal; False elsewhere."""
     return sys.stdin.isatty() and typer.confirm("Fetch it under this licence?", err=True)
 
 
@@ -88,13 +88,13 @@ def _agreed() -> bool:
 def check(
     path: Annotated[Path, typer.Argument(help="A file, or a folder with files of data sets.")],
     predictions: Annotated[
-        Path | None, option("Predictions to go with votes that have none: .npy, .npz, .csv, .parquet.")
+        Path | None, option("Predictions for votes without any: .npy, .npz, .csv, .parquet.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """What a file or folder is: recognised or not, untouched or not, shapes, models, accuracy, checksum.
+    """Identify a file or folder: which data set it is, whether it is unchanged, shapes, models, accuracy, checksum.
 
-    Exit code 1 if something in it cannot be used or is not the published file.
+    Exit code 1 if a file cannot be used or is not the published one.
 
     Example: quorate data check downloads/imagenet16h_dist_shift.pkl
     """
@@ -111,7 +111,7 @@ def _print(found: Inspection) -> None:
     """A line for each file, then each data set with its classifiers."""
     states = {True: "as published", False: "NOT as published", None: "nothing to compare with"}
     for file in found.files:
-        what = file.what or "not a file we know"
+        what = file.what or "unknown file"
         print_lines(f"{file.path}: {what}; {states[file.intact]} (git blob {file.git_blob[:12]}); holds {file.content}")
     print_lines("")
     for facts in found.datasets:

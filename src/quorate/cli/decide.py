@@ -17,7 +17,7 @@ def decide(
     pool_size: Annotated[int, option("How many experts could be asked in all.", "--pool-size", "-n")],
     prediction: Annotated[
         str | None,
-        option("The classifier's probabilities, e.g. 0.7,0.2,0.1; none: no classifier.", "--prediction", "-p"),
+        option("The classifier's probabilities, e.g. 0.7,0.2,0.1; default: no classifier.", "--prediction", "-p"),
     ] = None,
     votes: Annotated[
         str | None, option("Votes so far, a count per class in the same order, e.g. 1,0,0.", "--votes", "-v")
@@ -28,17 +28,17 @@ def decide(
         float | None, option("Stop once the answer is this sure, 0 to 1 (methods that have this parameter).")
     ] = None,
     min_gain: Annotated[
-        float | None, option("Ask while a vote can buy this much accuracy; 1/min_gain votes = one error.")
+        float | None, option("Ask while a vote can gain this much accuracy; one error costs 1/min_gain votes.")
     ] = None,
     seed: Annotated[
-        int, option("For methods that draw how many votes an item gets (random, entropy, mp): the seed.")
+        int, option("Seed for methods that draw how many votes an item gets (random, entropy, mp).")
     ] = 0,
     json: Json = False,
 ) -> None:
-    """Ask one more expert, or stop? One decision, from nothing but what you type.
+    """Ask one more expert, or stop? One decision from the numbers you type.
 
-    Nothing is remembered: the classifier counts as one vote, as for the first item of a session. A live
-    quorate.Session learns how much more, or less, it is worth.
+    Nothing is stored: the classifier counts as one vote, as for the first item of a session. A live quorate.Session
+    learns how many votes it is really worth.
 
     Example: quorate decide --prediction 0.7,0.2,0.1 --votes 1,0,0 --pool-size 6 --classes cat,dog,bird
     """
@@ -65,9 +65,9 @@ def decide(
         )
         return
     print_lines(explain(decision, chosen, pool_size=pool_size, seed=seed), "")
-    said = ["-"] * len(names) if probs is None else [f"{share:.3f}" for share in probs]
+    predicted = ["-"] * len(names) if probs is None else [f"{share:.3f}" for share in probs]
     counted = ["0"] * len(names) if cast is None else [f"{count:g}" for count in cast]
-    rows = list(zip(names, said, counted, [f"{100 * share:.1f} %" for share in shares], strict=True))
+    rows = list(zip(names, predicted, counted, [f"{100 * share:.1f} %" for share in shares], strict=True))
     heads = ("class", "classifier", "votes", "wins the pool")
     print_table(f"Who wins the pool of {pool_size}? (quorate {__version__})", heads, rows, strong=decision.label)
 

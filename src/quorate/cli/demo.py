@@ -18,13 +18,12 @@ from quorate.workflows.demo.report import COUPLED, default_sentence, equal_error
 
 def demo(
     out: Annotated[str, option("Folder for the plot, the report and the numbers.", "--out", "-o")] = "quorate-demo",
-    quick: Annotated[bool, option("Short streams and few parameter values: to see that all works.", "--quick")] = False,
+    quick: Annotated[bool, option("Short streams and few parameter values, as a quick check.", "--quick")] = False,
     json: Json = False,
 ) -> None:
     """Every method on four built-in streams at equal budgets: tables, a plot and a report you can open offline.
 
-    Not tuned to flatter: two of the streams are ones where a simple rule should do about as well, and the text says
-    what was measured.
+    Two of the streams are chosen so that a simple rule should do about as well; the text reports what was measured.
     """
     with progress_bar(quiet=json) as report:
         result = run_demo(out, quick=quick, progress=report)
@@ -48,7 +47,7 @@ def demo(
 
 
 def _print_comparison(comparison: Comparison) -> None:
-    """The methods at the middle budget, with their errors at the other budgets beside."""
+    """Print the methods at the middle budget, with their errors at the other budgets."""
     others = [matched for matched in comparison.matched if matched is not comparison.middle]
     rows = [_row(reading, comparison, others) for reading in (*comparison.middle.readings, *comparison.references)]
     saved = ("saved vs all", "saved vs settled")
@@ -64,5 +63,5 @@ def _row(reading: CurveReading, comparison: Comparison, others: Sequence[Matched
 
 
 def _error(matched: Matched, name: str) -> str:
-    """The method's error at another budget; nothing for one without a parameter."""
+    """The method's error at another budget; "" for a method without a parameter."""
     return next((f"{100 * reading.error_rate:.2f}" for reading in matched.readings if reading.name == name), "")

@@ -1,4 +1,4 @@
-"""`quorate disconnect`: the project over there is as it was before `quorate connect`; what was decided stays here."""
+"""`quorate disconnect`: restores a Label Studio project to its state before `quorate connect`."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from quorate.service.store.store import existing
 def disconnect(
     database: Database = DATABASE,
     project: Annotated[
-        str | None, typer.Option(help="The project here, e.g. p_0123456789abcdef; none: the only one connected.")
+        str | None, typer.Option(help="The project here, e.g. p_0123456789abcdef; default: the only one connected.")
     ] = None,
     token_file: TokenFile = None,
     json: Json = False,
 ) -> None:
-    """Undo `quorate connect`: webhook removed, overlap, state and data of every task as they were.
+    """Undo `quorate connect`: remove the webhook, and restore overlap, state and data of every task.
 
-    Annotations made meanwhile stay, and so do the votes and decisions in the database here. A `quorate serve` or
-    `quorate connect` that runs on it stops working on the project first. After an interruption, run it again.
+    Annotations are kept, and so are the votes and decisions in the database here. A running `quorate serve` or
+    `quorate connect` stops working on the project first. After an interruption, run it again.
 
     Example: quorate disconnect --database quorate.db
     """
@@ -48,6 +48,6 @@ def disconnect(
         print_json({"project": link.project_id, "url": link.url, "remote": link.remote_id, "tasks_changed": changed})
         return
     print_lines(
-        f"Disconnected from Label Studio project {link.remote_id} at {link.url}; {changed} tasks were put back.",
+        f"Disconnected from Label Studio project {link.remote_id} at {link.url}; {changed} tasks were restored.",
         f"Votes and decisions stay in project {link.project_id} here.",
     )

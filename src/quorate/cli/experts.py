@@ -44,7 +44,7 @@ def experts(
     """How good and how careful is each person, and how far do they agree? From votes that name their voters.
 
     Estimated accuracy and confusion of each person, careless voting with the evidence, pairs that look copied, kappa
-    and alpha, and how many independent people an item's votes are worth. Nobody is excluded unless you ask for it.
+    and alpha, and how many independent people an item's votes are worth. Nobody is excluded by default.
 
     Example: quorate experts --votes votes.csv --predictions probs.parquet --out experts
     """

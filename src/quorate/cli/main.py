@@ -1,7 +1,7 @@
-"""`quorate`: the command line. Each command has its own file and is thin: parse, call one function, print.
+"""The entry point of `quorate`. Each command has its own thin file: parse, call one function, print.
 
-The file of a command is imported when the command runs, so that `quorate --help` answers at once: it lists names and
-sentences from one table. Errors are one line in the words of the command line.
+The file of a command is imported only when the command runs, so that `quorate --help` is fast: it lists names and
+sentences from one table. Errors are one line that names the options.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ SENTENCES = {  # command -> what it does; its module in this folder has its name
     "calibrate": "Is the confidence honest? Replays recorded votes, and compares each confidence with the whole pool's "
     "verdict.",
     "experts": "How good and how careful is each person, and how far do they agree? From votes that name their voters.",
-    "decide": "Ask one more expert, or stop? One decision, from nothing but what you type.",
+    "decide": "Ask one more expert, or stop? One decision from the numbers you type.",
     "simulate": "What methods cost and how often they are wrong: on a stream like yours, or on your own recorded "
     "votes.",
     "methods": "Every method to choose from, one sentence each, with its parameters and their defaults.",
     "reproduce": "The paper's experiments on the real data: every table beside the printed figures, every figure, a "
     "report.",
-    "serve": "Serve projects in the browser and over an API: experts vote, quorate decides when enough have.",
+    "serve": "Serve projects in the browser and over an API: experts vote, quorate decides when enough have voted.",
     "service": "Manage the database of `quorate serve`: backup, restore, upgrade, check, links, keys and accounts "
     "(docs/service.md).",
-    "connect": "Let people answer in a tool they already use: quorate decides there when enough have "
+    "connect": "Let people answer in a tool they already use; quorate decides when enough have answered "
     "(docs/howto/label-studio.md).",
-    "disconnect": "Undo `quorate connect`: webhook removed, overlap, state and data of every task as they were.",
+    "disconnect": "Undo `quorate connect`: remove the webhook, and restore overlap, state and data of every task.",
     "data": "Published data sets: list them, fetch them, check what you have.",
     "audit": "How many closed items can be wrong? Random audits by the full panel, and a statement to sign.",
 }
-TYPED = "quorate.typed"  # of what a context remembers: the words of the command line
+TYPED = "quorate.typed"  # key of the command line's words in a context's `meta`
 NEED_SERVICE = ("serve", "service", "connect", "disconnect")
 INSTALL_SERVICE = "the service is not installed: pip install 'quorate[service]' (with PostgreSQL: 'quorate[postgres]')"
 
 
 @cache
 def load(name: str) -> Any:  # noqa: ANN401 - click's Command, which typer has a copy of
-    """The command or the group of this name, from its module."""
+    """Import the command or the group of this name."""
     try:
         module = import_module(f"quorate.cli.{name}")
     except ModuleNotFoundError as cause:
@@ -67,10 +67,10 @@ def load(name: str) -> Any:  # noqa: ANN401 - click's Command, which typer has a
 
 
 class Commands(TyperGroup):
-    """Runs a command with plain errors, also under the test runner."""
+    """A group whose commands report errors in one line, also under the test runner."""
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:  # type: ignore[override]
-        """Keep what was typed, for hints."""
+        """Keep what was typed, for hints in errors."""
         ctx.meta[TYPED] = tuple(args)
         return super().parse_args(ctx, args)  # type: ignore[arg-type]
 
@@ -84,7 +84,7 @@ class Commands(TyperGroup):
 
 
 class _Loaded(Mapping[str, Any]):
-    """Every command of `SENTENCES`, imported when it is looked up."""
+    """The commands of `SENTENCES`, each imported when it is looked up."""
 
     def __getitem__(self, name: str) -> Command:
         if name not in SENTENCES:
@@ -100,7 +100,7 @@ class _Loaded(Mapping[str, Any]):
 
 
 class LazyCommands(Commands):
-    """The commands of `SENTENCES`: for the help a name and a sentence, imported when one of them runs."""
+    """The commands of `SENTENCES`: the help shows their sentences without importing them."""
 
     def __init__(self, **attrs: Any) -> None:  # noqa: ANN401 - those of typer
         super().__init__(**attrs)
@@ -112,7 +112,7 @@ class LazyCommands(Commands):
         return list(SENTENCES)
 
     def get_command(self, ctx: Context, cmd_name: str) -> Any:  # type: ignore[override]  # noqa: ANN401
-        """The name and the sentence of a command; what runs is found by `resolve_command`."""
+        """A placeholder with the name and the sentence, for the help; `resolve_command` returns the real command."""
         return self.listed.get(cmd_name)
 
     def resolve_command(self, ctx: Context, args: list[str]) -> Any:  # type: ignore[override]  # noqa: ANN401
@@ -131,7 +131,7 @@ HELP = """
 Decides, online, when enough experts have been asked.
 
 A classifier predicts each item for free, N experts can be asked one at a time, and the truth is the plurality of the
-whole pool: quorate computes how sure the answer already is, and asks only while a further vote is worth it.
+whole pool. quorate computes how sure the answer already is, and asks only while another vote is worth it.
 
 [bold]First commands[/bold]
 
@@ -141,7 +141,7 @@ whole pool: quorate computes how sure the answer already is, and asks only while
 
 [cyan]quorate plan --votes pilot.csv --predictions probs.csv --price 0.08[/cyan]  which setting next month, and how sure
 
-[cyan]quorate serve[/cyan]  experts vote in the browser, items close when enough have
+[cyan]quorate serve[/cyan]  experts vote in the browser, items close when enough have voted
 
 [cyan]quorate decide --prediction 0.7,0.2,0.1 --votes 1,0,0 --pool-size 6[/cyan]  one decision
 
@@ -149,13 +149,13 @@ whole pool: quorate computes how sure the answer already is, and asks only while
 
 [cyan]quorate reproduce --quick[/cyan]  the paper's experiments on real data, beside its printed figures
 
-[cyan]quorate methods[/cyan]  what there is to choose from
+[cyan]quorate methods[/cyan]  every method to choose from
 """
 
 NEXT = """
 [bold]Where to go next[/bold]  In Python: [cyan]quorate.Session[/cyan] runs a live annotation loop, journals it and
 learns how far the classifier can be trusted. `quorate COMMAND --help` explains each option, docs/session.md
-a live session. Exit codes: 0 fine, 1 a mistake in what was asked (one line on stderr says which), 2 usage, 130 Ctrl-C.
+a live session. Exit codes: 0 success, 1 invalid input (one line on stderr says what), 2 wrong usage, 130 Ctrl-C.
 """
 
 
@@ -175,7 +175,7 @@ def _print_version(wanted: bool) -> None:
 def root(
     version: Annotated[
         bool,
-        typer.Option("--version", "-V", callback=_print_version, is_eager=True, help="Print the version and leave."),
+        typer.Option("--version", "-V", callback=_print_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
     """Options of the command itself."""

@@ -13,7 +13,7 @@ from quorate.version import __version__
 def methods(json: Json = False) -> None:
     """Every method to choose from, one sentence each, with its parameters and their defaults.
 
-    Write parameters behind the name, as in quorate simulate --method quorum:votes=4 --method quorate:min_gain=0.01
+    Write parameters after the name, as in quorate simulate --method quorum:votes=4 --method quorate:min_gain=0.01
     """
     entries = catalogue()
     if json:
@@ -23,7 +23,7 @@ def methods(json: Json = False) -> None:
     rows = [(entry.name, _parameters(entry.knobs), entry.sentence) for entry in entries]
     heads = ("method", "parameters", "what it does")
     print_table(f"Methods of quorate {__version__}", heads, rows, text_columns=3, strong="quorate")
-    print_lines("Parameters go behind the name: quorate simulate --method quorum:votes=4")
+    print_lines("Parameters follow the name: quorate simulate --method quorum:votes=4")
 
 
 def _parameters(knobs: Mapping[str, object]) -> str:

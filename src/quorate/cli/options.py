@@ -1,7 +1,7 @@
-"""Options that several commands have; those of how to read tables are made from `tables.options.TableOptions`.
+"""Options that several commands share; those for reading tables are generated from `tables.options.TableOptions`.
 
-A command that reads tables has a parameter `reading: TableOptions`; `@reads_tables()` puts an option for each field
-in its place.
+A command that reads tables has a parameter `reading: TableOptions`; `@reads_tables()` replaces it by an option for each
+field.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from quorate.validate import broken
 
 
 def one_of(*values: str) -> Callable[[str], list[str]]:
-    """What completes to one of the values.
+    """Shell completion with one of the values.
 
     >>> one_of("time", "given", "shuffled")("t")
     ['time']
@@ -36,7 +36,7 @@ def one_of(*values: str) -> Callable[[str], list[str]]:
 
 
 def values_of(module: str, name: str) -> Callable[[str], list[str]]:
-    """What completes to one of the values of a Literal type; its module is imported only then.
+    """Shell completion with the values of a Literal type; its module is imported only then.
 
     >>> values_of("quorate.tables.options", "Items")("votes-")
     ['votes-and-predictions']
@@ -54,17 +54,17 @@ method_names = one_of(*ANONYMOUS)
 def option(
     sentence: str, *names: str, panel: str | None = None, complete: Callable[[str], list[str]] | None = None
 ) -> OptionInfo:
-    """An option: its sentence in the help, its spellings if not that of the parameter, the panel it stands in."""
+    """An option: its help text, its spellings if they differ from the parameter, its panel in the help."""
     found: OptionInfo = typer.Option(*names, help=sentence, rich_help_panel=panel, autocompletion=complete)
     return found
 
 
 Json = Annotated[bool, option("Print JSON, for programs.", "--json")]
-Overwrite = Annotated[bool, option("Replace what is in the folder.", "--overwrite")]
+Overwrite = Annotated[bool, option("Replace the files in the folder.", "--overwrite")]
 MethodSpec = Annotated[
     str,
     option(
-        "A method; parameters behind a colon: quorum:votes=4. See quorate methods.",
+        "A method; parameters after a colon: quorum:votes=4. See quorate methods.",
         "--method",
         "-m",
         complete=method_names,
@@ -73,15 +73,15 @@ MethodSpec = Annotated[
 TargetName = Annotated[
     str | None,
     option(
-        "plurality (default): what the whole pool would vote; truth: the class behind the votes, by who voted.",
+        "plurality (default): what the whole pool would vote; truth: the true class, estimated from who voted what.",
         "--target",
         complete=values_of("quorate.methods", "Target"),
     ),
 ]
 TruthTable = Annotated[
-    str | None, option("Items and their true classes, as far as known: scores and calibrates the answers.", "--truth")
+    str | None, option("Table of items and known true classes: scores and calibrates the answers.", "--truth")
 ]
-CostsTable = Annotated[str | None, option("Table of people and what a vote of each costs; 1 for others.", "--costs")]
+CostsTable = Annotated[str | None, option("Table of people and the cost of their votes; 1 for others.", "--costs")]
 ErrorCostsFile = Annotated[
     str | None, option("CSV of what errors cost: a row per truth, a column per answer; blank is 1.")
 ]
@@ -107,7 +107,7 @@ PredictionTables = Annotated[
 
 
 def reads_tables(*, without: Collection[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command an option for each field of `TableOptions`, and `--max-size`, in the place of `reading`.
+    """Give a command an option for each field of `TableOptions`, and `--max-size`, instead of `reading`.
 
     `without`: fields that the command does not have.
     """
@@ -131,7 +131,7 @@ def reads_tables(*, without: Collection[str] = ()) -> Callable[[Callable[..., No
 
 
 def _expanded(signature: inspect.Signature, shown: Collection[Option]) -> Iterator[inspect.Parameter]:
-    """The parameters of the command, all by name, with those of the tables in the place of `reading`."""
+    """The parameters of the command, all keyword-only, with those of the tables instead of `reading`."""
     for each in signature.parameters.values():
         if each.name != "reading":
             yield each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
@@ -158,14 +158,14 @@ def _limit_size(context: typer.Context, text: str | None) -> str | None:
 
 _MAX_SIZE = typer.Option(
     "--max-size",
-    help=f"Largest size a packed file may unpack to, e.g. 20GB; default {DEFAULT} or {VARIABLE}.",
+    help=f"Largest size of a decompressed file, e.g. 20GB; default {DEFAULT} or {VARIABLE}.",
     rich_help_panel=TABLES,
     callback=_limit_size,
 )
 
 
 def _reading(typed: dict[str, object], predictions: object) -> TableOptions:
-    """The options as typed: classes with commas, ids in a file; what is None is not given."""
+    """The options from what was typed: classes with commas, ids in a file; None: not given."""
     given = {name: value for name, value in typed.items() if value is not None}
     if isinstance(given.get("classes"), str):
         given["classes"] = class_list(str(given["classes"]))
@@ -175,7 +175,7 @@ def _reading(typed: dict[str, object], predictions: object) -> TableOptions:
 
 
 def id_list(file: str, predictions: Collection[str]) -> list[str]:
-    """The ids in the file of --ids, one per line. Only arrays need it, so it is refused without one."""
+    """The ids in the file of --ids, one per line. Refused without an array among the predictions."""
     if not any(source.lower().endswith((".npy", ".npz")) for source in predictions):
         rule = "predictions in an .npy or .npz file, whose rows it names"
         raise broken("ids", file, rule, "leave it out: tables have an id column (`id_column`).")

@@ -31,7 +31,7 @@ ALIASES = {
 
 
 def option_names(command: object) -> dict[str, str]:
-    """Argument of the library -> option of the command, or its argument as the help names it; or those of a group."""
+    """Argument of the library -> option (or argument) of the command, as the help names it; also for a group."""
     found: dict[str, str] = {}
     for each in getattr(command, "commands", {}).values():
         found |= option_names(each)
@@ -46,14 +46,14 @@ def option_names(command: object) -> dict[str, str]:
 
 Report = Callable[[int, int, str], None]
 Options = Callable[[], Mapping[str, str]]
-_OPTIONS: ContextVar[Options] = ContextVar("options", default=dict)  # of the command that runs: see `plain_errors`
+_OPTIONS: ContextVar[Options] = ContextVar("options", default=dict)  # of the running command: see `plain_errors`
 
 
 @contextmanager
 def plain_errors(options: Options = dict) -> Iterator[None]:
-    """Turn what a user can cause into one line on stderr: no traceback, exit code 1 (130 for Ctrl-C).
+    """Turn errors that a user can cause into one line on stderr: no traceback, exit code 1 (130 for Ctrl-C).
 
-    `options`: which option stands for an argument that a message names.
+    `options`: argument of the library -> option of the command, for messages.
     """
     _OPTIONS.set(options)
     try:
@@ -61,11 +61,11 @@ def plain_errors(options: Options = dict) -> Iterator[None]:
     except QuorateError as problem:
         fail(getattr(problem, "in_shell", None) or problem.render(options()))
     except OSError as problem:
-        if problem.errno == errno.EPIPE:  # `quorate methods | head`: typer knows what to do
+        if problem.errno == errno.EPIPE:  # `quorate methods | head`: typer handles it
             raise
         fail(f"{problem.filename or 'output'}: {problem.strerror or problem}")
     except MemoryError:
-        fail("this does not fit into the memory of this machine; ask for fewer items, experts or classes.")
+        fail("not enough memory; use fewer items, experts or classes.")
     except KeyboardInterrupt:
         print("quorate: interrupted", file=sys.stderr)
         raise typer.Exit(130) from None
@@ -73,7 +73,7 @@ def plain_errors(options: Options = dict) -> Iterator[None]:
 
 @contextmanager
 def number_hints(typed: Sequence[str]) -> Iterator[None]:
-    """Add the right form to the message where a number was typed as 2,50 or 3%; `typed`: the words of the command."""
+    """Add the correct form to the error if a number was typed as 2,50 or 3%; `typed`: the words of the command."""
     try:
         yield
     except typer.BadParameter as problem:
@@ -83,7 +83,7 @@ def number_hints(typed: Sequence[str]) -> Iterator[None]:
 
 
 def number_hint(option: str, typed: Sequence[str]) -> str:
-    """What to write instead, if the value of `option` is a number with a comma or a percentage; else nothing.
+    """What to write instead, if the value of `option` is a number with a comma or a percentage; else "".
 
     >>> number_hint("--price", ["--price", "2,50"]), number_hint("--target-error", ["--target-error=3%"])
     ('; write --price 2.50', '; write a share: --target-error 0.03')
@@ -104,7 +104,7 @@ def fail(message: str) -> None:
 
 
 def print_json(content: dict[str, Any]) -> None:
-    """Strict JSON on stdout, nothing else; what is not a finite number is null."""
+    """Strict JSON on stdout, nothing else; numbers that are not finite are null."""
     from quorate.reports.plain_json import json_page
 
     print(json_page(content), end="")
@@ -120,7 +120,7 @@ def print_lines(*lines: str) -> None:
 
 
 def print_understood(report: TablesReport | None, rejects: str | None = None) -> None:
-    """How the tables were read, on stdout: to be checked before any figure. `rejects`: the file of rows set aside."""
+    """How the tables were read, on stdout, for the user to check. `rejects`: the file of rows set aside."""
     if report is not None:
         print_lines(*(with_names(line, _OPTIONS.get()()) for line in report.understood(rejects)))
 
@@ -128,7 +128,7 @@ def print_understood(report: TablesReport | None, rejects: str | None = None) ->
 def print_table(
     title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], *, text_columns: int = 1, strong: str | None = None
 ) -> None:
-    """A table on stdout; the first `text_columns` are text, the rest numbers; rows of `strong` stand out."""
+    """A table on stdout; the first `text_columns` are text, the rest numbers; rows of `strong` are highlighted."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -151,7 +151,7 @@ def print_table(
 
 @contextmanager
 def progress_bar(*, quiet: bool = False) -> Iterator[Report | None]:
-    """Progress on stderr while the block runs: a bar on a terminal, now and then a line elsewhere.
+    """Progress on stderr while the block runs: a bar on a terminal, else an occasional line.
 
     Yields `report(done, total, what)`.
     """
@@ -173,9 +173,9 @@ def progress_bar(*, quiet: bool = False) -> Iterator[Report | None]:
 
 
 def _time_left() -> Callable[[int, int], str]:
-    """What says how long it will take: "about 2 min left: ", or nothing while that is not known.
+    """A function that estimates the time left: "about 2 min left: ", or "" while unknown.
 
-    Of work with another total the time counts anew.
+    Starts again when the total changes.
     """
     start, of = time.monotonic(), -1
 
@@ -197,9 +197,9 @@ def _lines(*, first_after: float = 2.0, every: float = 10.0) -> Report:
 
     def report(done: int, total: int, what: str) -> None:
         nonlocal due
-        told = left(done, total)
+        time_left = left(done, total)
         if time.monotonic() >= due:
             due = time.monotonic() + every
-            print(f"quorate: {100 * done / total:.0f} % done ({told}{what})", file=sys.stderr, flush=True)
+            print(f"quorate: {100 * done / total:.0f} % done ({time_left}{what})", file=sys.stderr, flush=True)
 
     return report

@@ -39,19 +39,19 @@ def plan(
     target_error: Annotated[
         float | None,
         goal(
-            "Share of wrong answers to stay within, with --error-costs their cost per item; default: the pilot's "
-            "ties and a point."
+            "Highest share of wrong answers, with --error-costs highest cost per item; default: one percentage point "
+            "above the pilot's ties."
         ),
     ] = None,
-    budget: Annotated[float | None, goal("Votes per item to stay within, on average.")] = None,
-    sureness: Annotated[float, goal("Probability that the next batch keeps to the goal.")] = 0.9,
+    budget: Annotated[float | None, goal("Most votes per item, on average.")] = None,
+    sureness: Annotated[float, goal("Probability with which the next batch must meet the goal.")] = 0.9,
     price: Annotated[float | None, option("Price of a vote, in your currency.")] = None,
     costs: CostsTable = None,
     batch_size: Annotated[int | None, option("Items of the next batch; default: as many as the pilot has.")] = None,
     method: Annotated[
         list[str] | None,
         option(
-            "Methods to compare; repeatable; all: every one. The setting is advised for the first. Default: "
+            "Methods to compare; repeatable; all: every method. The plan advises a setting of the first. Default: "
             "quorate, finexp, infexp, beta, quorum, unanimous-then-cap, random.",
             "--method",
             "-m",
@@ -76,7 +76,7 @@ def plan(
     draws: Annotated[int, pilot("Number of bootstrap samples of the pilot.")] = 1000,
     most_items: Annotated[
         int,
-        pilot("Run at most this many items of the pilot, drawn by seed; 0 runs all. The plan says what that costs."),
+        pilot("Run at most this many items of the pilot, drawn by seed; 0 runs all. The plan says what that changes."),
     ] = MOST_ITEMS,
     level: Annotated[float, pilot("Level of the intervals.")] = 0.9,
     seed: Annotated[int, option("Seed; the same seed gives the same plan.")] = 0,
@@ -89,36 +89,36 @@ def plan(
 ) -> None:
     """What should the next batch be asked? A setting for a target error or a budget, and how sure it is.
 
-    Runs the methods on the pilot's recorded votes in several orders, chooses, and promises votes, errors and money of
-    the next batch with intervals that allow for the choice (docs/plan.md). Exit codes: 0 done, 1 a mistake in what was
-    asked or in the data, 2 usage, 130 Ctrl-C.
+    Runs the methods on the pilot's recorded votes in several orders, chooses a setting, and forecasts votes, errors and
+    money of the next batch with intervals that allow for the choice (docs/plan.md). Exit codes: 0 success, 1 invalid
+    options or data, 2 wrong usage, 130 Ctrl-C.
 
     Example: quorate plan --votes pilot.csv --predictions probs.parquet --target-error 0.03 --price 0.08 --out plan
     """
     choices: dict[str, Any] = {"partly_voted": partly_voted}
     with progress_bar(quiet=json) as report:
-        made = make_plan(
+        result = make_plan(
             votes, predictions or None, target_error=target_error, budget=budget, sureness=sureness, price=price,
             costs=costs, batch_size=batch_size, methods=method or COMPARED, pool_size=pool_size,
             error_costs=error_costs, orderings=orderings, draws=draws, most_items=most_items or None, level=level,
             seed=seed, out=out, overwrite=overwrite, progress=report, **choices, **reading.keywords(TableKeywords),
         )  # fmt: skip
     if json:
-        print_json(made.summary())
+        print_json(result.summary())
         return
-    _print(made, out)
+    _print(result, out)
 
 
-def _print(made: Plan, out: str | None) -> None:
-    print_lines(made.headline(), "")
-    heads, rows = expected_rows(made)
+def _print(result: Plan, out: str | None) -> None:
+    print_lines(result.headline(), "")
+    heads, rows = expected_rows(result)
     print_table(f"What to expect of the next batch (quorate {__version__})", heads, rows)
-    print_lines(*(f"{where}: {what}" for where, what in made.uses().items()), "")
-    heads, rows = table_rows(made)
-    title = f"On the pilot of {made.pilot.num_items:,} items: each method at its setting nearest to the votes advised"
-    print_table(title, heads, rows, text_columns=2, strong=made.curves[0].name)
-    print_lines(*made.notes(), "")
-    print_understood(made.report, None if out is None else f"{out}/rejects.csv")
+    print_lines(*(f"{where}: {what}" for where, what in result.uses().items()), "")
+    heads, rows = table_rows(result)
+    title = f"On the pilot of {result.pilot.num_items:,} items: each method at its setting nearest to the votes advised"
+    print_table(title, heads, rows, text_columns=2, strong=result.curves[0].name)
+    print_lines(*result.notes(), "")
+    print_understood(result.report, None if out is None else f"{out}/rejects.csv")
     if out is not None:
         print_lines(*(f"Written: {out}/{name}" for name in FILES if can_plot() or not name.endswith(".png")))
         if not can_plot():

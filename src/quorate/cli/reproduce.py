@@ -1,4 +1,4 @@
-"""`quorate reproduce`: the paper's experiments on real data, each table beside the paper's own figures."""
+"""`quorate reproduce`: the paper's experiments on real data, each table compared with the printed figures."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def reproduce(
     what: Annotated[str, typer.Argument(help="curves, shift, two-phase, calibration, experts, or all.")] = "all",
     data: Annotated[
         str | None,
-        option("Folder of the data sets; else $QUORATE_DATA, else what `quorate data fetch` got.", "--data", "-d"),
+        option("Folder of the data sets; default: $QUORATE_DATA, else the `quorate data fetch` cache.", "--data", "-d"),
     ] = None,
     out: Annotated[
-        str, option("Folder for all output; results that are already there are reused.", "--out", "-o")
+        str, option("Folder for all output; existing results are reused.", "--out", "-o")
     ] = "quorate-reproduction",
     seeds: Annotated[str, option("Seeds of the streams, with commas.", "--seeds")] = "3,4,5",
     quick: Annotated[
-        bool, option("Fewer items, parameter values and orderings, one seed: to see that all works.", "--quick")
+        bool, option("Fewer items, parameter values and orderings, one seed, as a quick check.", "--quick")
     ] = False,
     jobs: Annotated[int | None, option("Runs in parallel; default: one per core.", "--jobs", "-j")] = None,
     cluster: Annotated[
@@ -49,8 +49,8 @@ def reproduce(
 ) -> None:
     """The paper's experiments on the real data: every table beside the printed figures, every figure, a report.
 
-    It can be stopped with Ctrl-C or killed at any time: the same command continues where it stopped. The same seeds
-    give the same results, whatever --jobs and --cluster are.
+    You can stop it with Ctrl-C or kill it at any time: the same command continues where it stopped. The same seeds
+    give the same results with any --jobs and --cluster.
     """
     try:
         with progress_bar(quiet=json) as report:
@@ -84,7 +84,7 @@ def _print_part(part: Part) -> None:
 
 
 def _print_table(table: Table, file: str) -> None:
-    """The table as far as it fits: the first rows and columns, and where the others are."""
+    """Print the rows and columns that fit, and say where the others are."""
     shown = _shown_rows(table)
     rows = [[number(cell, table.digits) for cell in row] for row in shown]
     widths = _fitting(table, rows)
@@ -93,7 +93,7 @@ def _print_table(table: Table, file: str) -> None:
         is_text = column < table.text_columns or any(isinstance(row[column], str) for row in table.rows)
         broken = fill(
             table.heads[column], width, break_long_words=False
-        )  # or rich would break the longest cells instead
+        )  # without it rich would break the longest cells
         grid.add_column(broken, justify="left" if is_text else "right", overflow="fold", min_width=width)
     for row in rows:
         grid.add_row(*(row[column] for column in widths), style="bold cyan" if row[0] in table.highlight else None)
@@ -103,7 +103,7 @@ def _print_table(table: Table, file: str) -> None:
 
 
 def _shown_rows(table: Table) -> tuple[tuple[Cell, ...], ...]:
-    """All rows of a short table; of a long one those with a verdict, if it has any, else the first."""
+    """All rows of a short table; of a long one, those with a verdict, or else the first."""
     if len(table.rows) <= ROWS:
         return table.rows
     judged = tuple(row for row in table.rows if any(cell in VERDICTS for cell in row))
@@ -118,7 +118,7 @@ def _fitting(table: Table, rows: list[list[str]]) -> dict[int, int]:
     judged = [column for column in columns if any(row[column] in VERDICTS for row in rows)]
     found: dict[int, int] = {}
     for column in (*judged, *(column for column in columns if column not in judged)):
-        if sum(found.values()) + widths[column] + 2 * (len(found) + 1) > WIDTH:  # 2: what parts two columns
+        if sum(found.values()) + widths[column] + 2 * (len(found) + 1) > WIDTH:  # 2: the gap between columns
             break
         found[column] = widths[column]
     return {column: found[column] for column in columns if column in found} or {0: WIDTH}
@@ -128,10 +128,10 @@ def _print_rest(table: Table, num_rows: int, columns: int, file: str) -> None:
     counts = ", ".join(f"{name} {many}" for name, many in verdict_counts(table).items())
     more = [f"{len(table.rows) - num_rows} more rows"] if len(table.rows) > num_rows else []
     more += [f"{len(table.heads) - columns} more columns"] if len(table.heads) > columns else []
-    said = [table.note] if table.note else []
-    said += [f"Verdicts: {counts}."] if counts else []
-    said += [f"{' and '.join(more)} in {file}"] if more else []
-    print_lines(*said, "")
+    lines = [table.note] if table.note else []
+    lines += [f"Verdicts: {counts}."] if counts else []
+    lines += [f"{' and '.join(more)} in {file}"] if more else []
+    print_lines(*lines, "")
 
 
 def _print_summary(done: Reproduction) -> None:
@@ -144,7 +144,7 @@ def _print_summary(done: Reproduction) -> None:
     taken = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in done.seconds.items())
     print_lines(
         "", f"quorate {__version__}: {taken}",
-        f"{done.num_run} runs made ({done.runs_per_second:.1f} a second), {done.num_stored} found stored",
+        f"{done.num_run} runs computed ({done.runs_per_second:.1f} per second), {done.num_stored} reused",
         f"Written to {done.out}/: report.html, summary.json, runs.csv, runs.parquet, "
         f"{sum(len(part.section.tables) for part in done.parts)} tables (tables/*.csv), "
         f"{sum(len(part.section.figures) for part in done.parts)} figures (figures/*.svg, *.png)",

@@ -45,7 +45,7 @@ def run(
     findings: Annotated[
         list[str] | None,
         option(
-            "A label column; repeat it for several of one table, with one report. Then --predictions finding=file.",
+            "A label column; repeatable: several columns of one table, one report. Then --predictions finding=file.",
             "--finding",
         ),
     ] = None,
@@ -53,15 +53,15 @@ def run(
     target: TargetName = None,
     truth: TruthTable = None,
     costs: CostsTable = None,
-    threshold: Annotated[float | None, control("Stop when the answer is surer than this, 0 to 1.")] = None,
+    threshold: Annotated[float | None, control("Stop when the confidence exceeds this, 0 to 1.")] = None,
     target_error: Annotated[
         float | None, control("Aim for at most this share of wrong answers; audits say if it is held.")
     ] = None,
     class_target: Annotated[
         list[str] | None,
         steering(
-            "With --target-error: class=share, the share of the items of a class that may end with another "
-            "answer, e.g. abnormal=0.05; repeat it for more classes."
+            "With --target-error: class=share, the share of a class's items that may get another answer, e.g. "
+            "abnormal=0.05; repeatable."
         ),
     ] = None,
     sureness: Annotated[
@@ -71,23 +71,23 @@ def run(
     budget: Annotated[float | None, control("Spend this many votes per item on average.")] = None,
     audit_rate: Annotated[
         float | None,
-        steering("Chance that a closed, unsettled item goes to the whole panel; 0.05 with --target-error."),
+        steering("Probability that a closed, unsettled item is audited by the whole panel; 0.05 with --target-error."),
     ] = None,
     audit_focus: Annotated[
         float | None,
-        steering("With --target-error: this many times 1 - confidence is added to that chance; 1 by default."),
+        steering("With --target-error: adds this times (1 - confidence) to the audit rate; 1 by default."),
     ] = None,
     control_speed: Annotated[
         str,
         steering(
-            "With --budget: normal, or slow: held over thousands of items, fewer errors through a shift.",
+            "With --budget: normal, or slow: held over thousands of items, with fewer errors during a shift.",
             complete=one_of(*get_args(Speed)),
         ),
     ] = "normal",
     order: Annotated[
         str,
         replaying(
-            "time (rows where there are no times), given (rows) or shuffled (by seed).",
+            "time (or rows, if there are no times), given (rows) or shuffled (by seed).",
             complete=values_of("quorate.streams.pools", "Order"),
         ),
     ] = "time",
@@ -97,36 +97,36 @@ def run(
     partly_voted: Annotated[
         str,
         replaying(
-            "Items with fewer than N votes that these do not settle: exclude from the error, own-pool or worst-case.",
+            "How to score unsettled items with fewer than N votes: exclude them, own-pool or worst-case.",
             complete=values_of("quorate.streams.pools", "PartlyVoted"),
         ),
     ] = "exclude",
     min_votes: Annotated[int, replaying("Fewest votes asked of an item.")] = 0,
-    max_votes: Annotated[int | None, replaying("Most votes asked of an item; none: its pool.")] = None,
+    max_votes: Annotated[int | None, replaying("Most votes asked of an item; default: its pool.")] = None,
     error_costs: ErrorCostsFile = None,
     price: Annotated[float | None, replaying("Price of a vote, in your currency.")] = None,
-    window: Annotated[int, replaying("Items with votes that are learned from; 0: all.")] = WINDOW,
+    window: Annotated[int, replaying("Learn from the last N items with votes; 0: all.")] = WINDOW,
     refit_every: Annotated[int, replaying("Learn every N items.")] = REFIT_EVERY,
     seed: Annotated[int, option("Seed; the same seed gives the same files.")] = 0,
     reading: TableOptions,
     overwrite: Overwrite = False,
     mlflow: Annotated[
         bool,
-        option("Log parameters, metrics, report and decisions to MLflow, where MLFLOW_TRACKING_URI says.", "--mlflow"),
+        option("Log parameters, metrics, report and decisions to MLflow at MLFLOW_TRACKING_URI.", "--mlflow"),
     ] = False,
     json: Json = False,
 ) -> None:
     """Decisions from your own tables: how many votes would have been enough, and how often would that be wrong?
 
-    Replays the recorded votes as a stream, asking only as far as the method would. Writes decisions.csv and .parquet,
-    summary.json, params.json, rejects.csv and report.html (docs/run.md). Exit codes: 0 done, 1 a mistake in what was
-    asked or in the data, 2 usage, 130 Ctrl-C.
+    Replays the recorded votes as a stream and uses only the votes that the method asks for. Writes decisions.csv and
+    .parquet, summary.json, params.json, rejects.csv and report.html (docs/run.md). Exit codes: 0 success, 1 invalid
+    options or data, 2 wrong usage, 130 Ctrl-C.
 
-    With --finding, repeated, each of these label columns is a run in a folder of its own, under one report.
+    With --finding, repeated, each label column is a separate run in its own folder, with one report over all.
 
     Example: quorate run --votes votes.csv --predictions probs.parquet --price 0.08 --out results
     """
-    from quorate.workflows.run import run as run_workflow  # the help needs no extra
+    from quorate.workflows.run import run as run_workflow  # here, so that the help needs no extra
 
     options: dict[str, Any] = {
         "method": method, "target": target, "truth": truth, "costs": costs, "threshold": threshold,
@@ -160,7 +160,7 @@ def _run_findings(
     mlflow: bool,
     json: bool,
 ) -> None:
-    """Several findings: a folder each, one report on top."""
+    """Run several findings: a folder for each, one report over all."""
     from quorate.workflows.run.findings import FINDINGS_FILES, run_findings
     from quorate.workflows.run.findings_report import findings_rows, reads_sentence
 
@@ -182,7 +182,7 @@ def _run_findings(
 
 
 def _by_finding(given: list[str] | None, findings: list[str]) -> dict[str, list[str]]:
-    """`finding=file`; several of one finding are several classifiers."""
+    """Parse `finding=file`; several files of one finding are several classifiers."""
     found: dict[str, list[str]] = {}
     for text in given or ():
         name = next((each for each in findings if text.startswith(f"{each}=") and text != f"{each}="), None)
@@ -200,12 +200,12 @@ def _logged(result: RunResult, name: str | None = None) -> str:
 
 
 def _pool(text: str) -> PoolSize:
-    """A number if it is one; the library refuses other words than "recorded"."""
+    """A number if it is one, else the text; the library refuses any text but "recorded"."""
     return int(text) if text.isdecimal() else cast("PoolSize", text)
 
 
 def _class_targets(given: list[str] | None) -> dict[str, float] | None:
-    """`class=share`, each class once; the library checks the names and the shares."""
+    """Parse `class=share`, each class once; the library checks the names and the shares."""
     found: dict[str, float] = {}
     for text in given or ():
         name, equals, share = text.rpartition("=")

@@ -1,4 +1,4 @@
-"""`quorate score`: learned parameters and predictions -> confidence, and ask or stop, of every item of a table."""
+"""`quorate score`: learned parameters and predictions -> confidence, and ask or stop, for every item of a table."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from quorate.workflows.score import score as score_items
 
 ParamsFile = Annotated[str, option("The params.json that quorate run wrote.", "--params")]
 Predictions = Annotated[
-    list[str], option("Probabilities: CSV, Parquet, .npy or .npz; repeat it, a file per model.", "--predictions", "-p")
+    list[str], option("Probabilities: CSV, Parquet, .npy or .npz; repeatable, a file per model.", "--predictions", "-p")
 ]
 Out = Annotated[str, option("File to write, .parquet or .csv.", "--out", "-o")]
 VotesSoFar = Annotated[
-    str | None, option("Votes so far: counts by class, or a row per vote; none: no votes yet.", "--votes", "-v")
+    str | None, option("Votes so far: counts by class, or a row per vote; default: no votes yet.", "--votes", "-v")
 ]
 PoolSize = Annotated[
-    int | None, option("Experts who could be asked per item; none: as in the params.", "--pool-size", "-n")
+    int | None, option("Experts who could be asked per item; default: as in the params.", "--pool-size", "-n")
 ]
 Match = Annotated[
     str,
     option(
-        "How further tables find their items: order (as the first predictions; streamed), id (in memory), "
-        "or auto: order, but id for votes with a row per vote.",
+        "How other tables are matched to the first predictions: order (streamed), id (in memory), or auto: id for "
+        "votes with a row per vote, else order.",
         complete=one_of(*MATCHES),
     ),
 ]
 Cluster = Annotated[str | None, option("Compute on Dask workers: tcp://HOST:PORT of a scheduler, or local:N.")]
-BatchRows = Annotated[int, option("Items per batch; memory and row groups follow it.")]
+BatchRows = Annotated[int, option("Items per batch; determines memory and row groups.")]
 Accuracy = Annotated[
-    float | None, option("Probability given to a classifier's hard label; none: as in the params.", panel=TABLES)
+    float | None, option("Probability given to a classifier's hard label; default: as in the params.", panel=TABLES)
 ]
 
 
@@ -54,7 +54,7 @@ def score(
 ) -> None:
     """Posterior, confidence and ask or stop for every item, with parameters learned before; no state is kept.
 
-    Streams batch by batch, in memory that does not grow with the number of items. Writes item, consensus_label,
+    Streams in batches, in memory that does not grow with the number of items. Writes item, consensus_label,
     confidence, num_votes, ask, reason and prob_CLASS for every class.
 
     Example: quorate score --params params.json --predictions probs.parquet --votes counts.parquet --out scores.parquet
@@ -79,14 +79,14 @@ def _print(found: Scores) -> None:
     print_table(title, ("reason", "items", "share"), rows, strong="ask")
     stop = found.num_items - found.num_ask
     print_lines(
-        f"{found.num_ask} items are worth a further vote, {stop} are not; of those {found.expected_errors:.1f} are "
+        f"{found.num_ask} items are worth another vote, {stop} are not; of these, {found.expected_errors:.1f} are "
         "expected to be wrong, if the confidence is calibrated (see quorate calibrate).",
         f"Written to {found.out} in {found.seconds:.1f} s ({found.num_items / found.seconds:.0f} items per second).",
     )
     if found.pool_rule == "largest-recorded":
         print_lines(
-            f"A pool of {found.pool_size} is the largest of the run that learned the params, whose pools were the "
-            "votes recorded; --pool-size N says how many can be asked now."
+            f"A pool of {found.pool_size} is the largest pool of the run that learned the params; its pools were the "
+            "recorded votes. Pass --pool-size N if another number of experts can be asked now."
         )
     if found.left_over:
-        print_lines(f"{found.left_over} items of the further tables are not in the first predictions: not used.")
+        print_lines(f"{found.left_over} items of the other tables are not in the first predictions: not used.")

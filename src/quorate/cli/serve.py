@@ -1,4 +1,4 @@
-"""`quorate serve`: the web service, with a database made ready, and the first owner's link on the terminal."""
+"""`quorate serve`: prepares the database, prints the first owner's link and runs the web service."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from quorate.service.store.store import Store, StoreUnavailable, as_url
 from quorate.service.store.upgrade import Upgrade, prepare
 from quorate.validate import broken
 
-DATABASE, DEMO_DATABASE = "quorate.db", "quorate-demo.db"  # the demo never touches the real one
+DATABASE, DEMO_DATABASE = "quorate.db", "quorate-demo.db"  # the demo never uses the real one
 APPLICATION = "quorate.service.app:from_environment"
-CONNECTION = "quorate.service.app:TimedConnection"  # ends where headers do not come
+CONNECTION = "quorate.service.app:TimedConnection"  # closes connections whose headers do not arrive
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 EVERYWHERE = ("0.0.0.0", "::", "")
-STOP_WITHIN = 10  # seconds for requests at hand when the service is stopped
+STOP_WITHIN = 10  # seconds for running requests when the service stops
 DATABASE_WITHIN, DATABASE_EVERY = 60, 1.0  # seconds to wait for a database server at the start, and between tries
-UP_WITHIN = 120  # seconds after which its address is printed whether it answers or not
+UP_WITHIN = 120  # seconds after which the address is printed even if the service does not answer
 
 Database = Annotated[
     str,
@@ -56,21 +56,21 @@ BaseUrl = Annotated[
         "--base-url",
         envvar="QUORATE_BASE_URL",
         show_envvar=False,
-        help="Where browsers find the service, e.g. https://labels.example.org; none: the address it listens on.",
+        help="Public address of the service, e.g. https://labels.example.org; default: the address it listens on.",
     ),
 ]
 
 
 def serve(
     database: Database = DATABASE,
-    host: Annotated[str, option("Address to listen on; 0.0.0.0: every one of this machine.")] = "127.0.0.1",
+    host: Annotated[str, option("Address to listen on; 0.0.0.0: all addresses of this machine.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8000,
-    workers: Annotated[int, typer.Option(min=1, help="Processes; more than one is for PostgreSQL.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, help="Number of processes; use more than one with PostgreSQL.")] = 1,
     base_url: BaseUrl = None,
     secure: Annotated[
         bool | None,
         option(
-            "Cookies are for https only, or not; none: as --base-url says, or else each request.",
+            "Whether cookies are for https only; default: by the scheme of --base-url, else of each request.",
             "--secure/--no-secure",
         ),
     ] = None,
@@ -80,10 +80,10 @@ def serve(
     demo: Annotated[bool, option("A built-in project in which simulated colleagues vote.", "--demo")] = False,
     open_browser: Annotated[bool, option("Open the first page in a browser.", "--open")] = False,
 ) -> None:
-    """Serve projects in the browser and over an API: experts vote, quorate decides when enough have.
+    """Serve projects in the browser and over an API: experts vote, quorate decides when enough have voted.
 
-    The database is made, or upgraded, before anything is served. There is no password: the first start prints a link
-    that makes whoever opens it the owner, once. Stop it with Ctrl-C; every vote acknowledged is on disk.
+    Creates or upgrades the database first. There is no password: the first start prints a link that works once and
+    makes whoever opens it the owner. Stop it with Ctrl-C; every acknowledged vote is on disk.
 
     Example: quorate serve --database quorate.db --port 8000
     """
@@ -97,7 +97,7 @@ def serve(
 
 
 def from_options(database: str, base_url: str | None) -> ServiceConfig:
-    """The configuration that has no options from the environment, the others as given."""
+    """The configuration: these options as given, everything else from the environment."""
     given = ServiceConfig.from_environment()
     return ServiceConfig(
         database=database,
@@ -119,14 +119,14 @@ def run_service(
     open_browser: bool = False,
     first: Sequence[str] = (),
 ) -> None:
-    """Serve until it is stopped; `first`: lines to print before the others once it answers."""
+    """Serve until stopped; `first`: lines to print before the others once the service answers."""
     here = config.base_url or listen_address(host, port)
     _refuse_taken_port(host, port)
     with _folder_for_kernels():
         link = _make_ready(config, here)
         _warn(config, host, workers)
         page = (link or here) if open_browser else None
-        lines = [*first, *_lines(here, link, demo=_demo_told(config.database) if config.demo else None)]
+        lines = [*first, *_lines(here, link, demo=_demo_sentence(config.database) if config.demo else None)]
         news = (host, port, lines + _from_elsewhere(host, port, config.base_url), page)
         threading.Thread(target=_announce_when_up, args=news, daemon=True).start()
         _run(config, host=host, port=port, workers=workers)
@@ -134,14 +134,14 @@ def run_service(
 
 
 def _make_ready(config: ServiceConfig, here: str) -> str | None:
-    """Make or upgrade the database; the link that lets its first owner in, None if there is one already."""
-    os.umask(0o077)  # the database holds the key that signs cookies: it is its owner's alone
+    """Create or upgrade the database; returns the link for its first owner, None if there is an owner."""
+    os.umask(0o077)  # the database holds the key that signs cookies: only its owner may read it
     store = Store(config.database)
     try:
         done = _prepared(store)
         if done.changed:
-            print_lines(f"Database {'made' if done.before is None else 'upgraded'} (revision {done.now}).")
-        signing_key(store, now=time.time())  # a variable that does not do is told here, not by every worker
+            print_lines(f"Database {'created' if done.before is None else 'upgraded'} (revision {done.now}).")
+        signing_key(store, now=time.time())  # to check: report an invalid key once, not in every worker
         compile_in_background()
         return _demo_link(store, here) if config.demo else first_owner_link(store, here, now=time.time())
     finally:
@@ -149,27 +149,27 @@ def _make_ready(config: ServiceConfig, here: str) -> str | None:
 
 
 def _prepared(store: Store) -> Upgrade:
-    """Make or upgrade the database's tables; wait for a server that is still starting, up to DATABASE_WITHIN."""
-    until, is_told = time.monotonic() + DATABASE_WITHIN, store.is_sqlite
+    """Create or upgrade the tables; wait up to DATABASE_WITHIN for a server that is still starting."""
+    until, is_announced = time.monotonic() + DATABASE_WITHIN, store.is_sqlite
     while True:
         try:
             return prepare(store)
         except StoreUnavailable:
-            if store.is_sqlite or time.monotonic() >= until:  # a file does not come by waiting
+            if store.is_sqlite or time.monotonic() >= until:  # waiting does not help with a file
                 raise
-        if not is_told:
+        if not is_announced:
             print(f"quorate: waiting up to {DATABASE_WITHIN} s for the database to answer ...", file=sys.stderr)
-            is_told = True
+            is_announced = True
         time.sleep(DATABASE_EVERY)
 
 
 def _demo_link(store: Store, here: str) -> str:
-    """Fill the demo's database where it is empty; the link that signs its owner in."""
+    """Fill the demo's database if it is empty; returns the link that signs its owner in."""
     with store.read() as connection:
         names = set(connection.scalars(select(projects.c.name)))
     if names and PROJECT not in names:
-        rule = "an empty database, or one of the demo; this one holds projects of yours"
-        raise broken("database", store.url.render_as_string(), rule, "name another file, or leave it out.")
+        rule = "an empty database, or one of the demo; this one holds your projects"
+        raise broken("database", store.url.render_as_string(), rule, "pass another file, or leave it out.")
     return seed(store, here, now=time.time())
 
 
@@ -184,8 +184,8 @@ def _run(config: ServiceConfig, *, host: str, port: int, workers: int) -> None:
             port=port,
             workers=workers,
             log_level="warning",
-            access_log=False,  # paths hold links of one use
-            proxy_headers=False,  # whom to believe is ours to say: --trust-proxy
+            access_log=False,  # paths contain one-time links
+            proxy_headers=False,  # the service handles them itself: --trust-proxy
             server_header=False,
             timeout_graceful_shutdown=STOP_WITHIN,
         )
@@ -193,8 +193,8 @@ def _run(config: ServiceConfig, *, host: str, port: int, workers: int) -> None:
 
 @contextlib.contextmanager
 def _folder_for_kernels() -> Iterator[None]:
-    """Where compiled kernels cannot be kept, a folder that lasts as long as the service; where there is none, they run
-    interpreted: compiling in the process would keep everybody waiting."""
+    """If compiled kernels cannot be cached, use a temporary folder; if that fails too, kernels run interpreted, because
+    compiling in the process would block requests."""
     if marker_file() is not None:
         yield
         return
@@ -213,7 +213,7 @@ def _folder_for_kernels() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _shared_metrics(workers: int) -> Iterator[None]:
-    """A folder in which several workers count together, so that whichever is asked knows what all have done."""
+    """A folder in which several workers share their metrics, so that any of them reports the totals."""
     if workers == 1 or METRICS_FOLDER in os.environ:
         yield
         return
@@ -226,19 +226,19 @@ def _shared_metrics(workers: int) -> Iterator[None]:
 
 
 def listen_address(host: str, port: int) -> str:
-    """Where this machine finds what listens there."""
+    """The address under which this machine reaches the service."""
     name = "127.0.0.1" if host in EVERYWHERE else host
     return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
 
 
 def _warn(config: ServiceConfig, host: str, workers: int) -> None:
     if workers > 1 and as_url(config.database).get_backend_name() == "sqlite":
-        words = "SQLite takes one writer at a time, so that more workers gain little; PostgreSQL is for many"
+        words = "SQLite allows one writer at a time, so more workers gain little; use PostgreSQL for many"
         print(f"quorate: {workers} workers on SQLite: {words} (docs/service.md).", file=sys.stderr)
     if not config.is_https and not config.trust_proxy and host not in ("127.0.0.1", "::1", "localhost"):
         print(
-            f"quorate: listening on {host} without https: whoever shares the network can read votes and cookies. "
-            "Put a proxy with TLS in front and give --base-url https://... --trust-proxy.",
+            f"quorate: listening on {host} without https: anyone on the network can read votes and cookies. "
+            "Put a proxy with TLS in front and pass --base-url https://... --trust-proxy.",
             file=sys.stderr,
         )
 
@@ -256,7 +256,7 @@ def _refuse_taken_port(host: str, port: int) -> None:
 
 
 def _lines(here: str, link: str | None, *, demo: str | None) -> list[str]:
-    """What is printed once it answers; `demo` is what to say of the demo, None if it is none."""
+    """The lines to print once the service answers; `demo`: a sentence on the demo, None if it is not the demo."""
     lines = [f"Serving at {here} (Ctrl-C stops it)"]
     if link is not None:
         use = (
@@ -270,29 +270,29 @@ def _lines(here: str, link: str | None, *, demo: str | None) -> list[str]:
     return lines
 
 
-def _demo_told(database: str) -> str:
-    """What is to be seen in the demo, and how to begin again once all of it is voted on."""
+def _demo_sentence(database: str) -> str:
+    """A sentence on what the demo shows, and how to restart it once every item is closed."""
     store = Store(database)
     try:
-        again = f"stop it and delete {store.url.database}" if store.is_sqlite else "give it another, empty database"
+        again = f"stop it and delete {store.url.database}" if store.is_sqlite else "use another, empty database"
         over = is_over(store)
     finally:
         store.close()
     if over:
-        return f"Nothing is left to vote on: every item of this demo is closed. To begin again, {again}."
-    return f"Simulated colleagues vote for about a quarter of an hour, until all is closed. To begin again, {again}."
+        return f"Nothing is left to vote on: every item of this demo is closed. To start again, {again}."
+    return f"Simulated colleagues vote for about a quarter of an hour, until all is closed. To start again, {again}."
 
 
 def _from_elsewhere(host: str, port: int, base_url: str | None) -> list[str]:
-    """Where colleagues find it, if it listens to them and was not told how they call it."""
+    """The address for colleagues, if it listens to other machines and there is no --base-url."""
     if host not in EVERYWHERE or base_url is not None:
         return []
     name = socket.gethostname()
-    return [f"From other machines: http://{name}:{port}; --base-url says so in the links that are made here."]
+    return [f"From other machines: http://{name}:{port}; pass it as --base-url to use it in links."]
 
 
 def _announce_when_up(host: str, port: int, lines: list[str], page: str | None) -> None:
-    """Say where to go once it answers there: once, however many workers there are."""
+    """Print where to go once the service answers; only once, for any number of workers."""
     address = "127.0.0.1" if host in EVERYWHERE else host
     for _ in range(10 * UP_WITHIN):
         with contextlib.suppress(OSError), socket.create_connection((address, port), timeout=1):

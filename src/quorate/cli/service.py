@@ -1,4 +1,4 @@
-"""`quorate service ...`: what an operator does beside serving: back up, restore, upgrade, check, manage accounts."""
+"""`quorate service ...`: commands for operators: back up, restore, upgrade, check, manage accounts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def backup(
 ) -> None:
     """Write a consistent snapshot of every row to one file; the service can keep running.
 
-    The file has the same format for SQLite and PostgreSQL. It holds secrets and is readable by you alone.
+    The file has the same format for SQLite and PostgreSQL. It holds secrets; only you can read it.
 
     Example: quorate service backup monday.backup --database quorate.db
     """
@@ -72,7 +72,7 @@ def restore(
 
 @app.command("upgrade")
 def upgrade(database: Database = "quorate.db", json: Json = False) -> None:
-    """Upgrade an older database to the tables of this version; `quorate serve` does this on its own.
+    """Upgrade an older database to the tables of this version; `quorate serve` does this automatically.
 
     Example: quorate service upgrade --database quorate.db
     """
@@ -105,7 +105,7 @@ def owner_link(
     else:
         print_lines(f"Whoever opens this link is the owner; it works once, valid for {lasts}:", f"  {link}")
         if base_url is None:
-            print_lines("(if the service is reached elsewhere, pass --base-url)")
+            print_lines("(if the service has another public address, pass --base-url)")
 
 
 @app.command("owner-key")
@@ -115,9 +115,9 @@ def owner_key(
     account: OfAccount = None,
     json: Json = False,
 ) -> None:
-    """Print a new API key of an owner, this once, for scripts. Only its hash is kept.
+    """Print a new API key of an owner, for scripts. It is shown once; only its hash is stored.
 
-    The first owner must exist: open the link that `quorate serve` prints, or without a browser send it a name,
+    The first owner must exist: open the link that `quorate serve` prints, or without a browser run
     `curl --data 'name=Ada' LINK`.
 
     Example: quorate service owner-key "nightly import" --database quorate.db

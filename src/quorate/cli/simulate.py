@@ -1,4 +1,4 @@
-"""`quorate simulate`: what methods cost and how often they err, on a synthetic stream or on a recorded data set."""
+"""`quorate simulate`: cost and error of methods on a synthetic stream or on a recorded data set."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def simulate(
     method: Annotated[
         list[str] | None,
         option(
-            "A method, repeatable; parameters behind a colon: quorum:votes=4. See quorate methods.",
+            "A method, repeatable; parameters after a colon: quorum:votes=4. See quorate methods.",
             "--method",
             "-m",
             complete=method_names,
@@ -51,8 +51,8 @@ def simulate(
 ) -> None:
     """What methods cost and how often they are wrong: on a stream like yours, or on your own recorded votes.
 
-    All methods see the same items, experts and ties. Votes per item are the cost; wrong means other than the
-    plurality of the whole pool, or than the true class with --target truth (the `labels` of --data).
+    All methods see the same items, experts and ties. Votes per item are the cost; wrong means different from the
+    plurality of the whole pool, or from the true class with --target truth (the `labels` of --data).
 
     Example: quorate simulate --method quorate --method beta --accuracy 0.9 --pool-size 6 --out results
     """

@@ -34,7 +34,7 @@ def vote_dataset(
 ) -> VoteDataset:
     """A data set from votes (T, N) of class numbers, -1 for none, and predictions (T, K) or (M, T, K).
 
-    `voters` (T, N): number of the person behind each vote; `truth` (T,): the true class; -1 where not known.
+    `voters` (T, N): number of the person who cast each vote; `truth` (T,): the true class; -1 where unknown.
 
     >>> data = vote_dataset([[0, 0, 1], [1, 1, -1]], [[0.9, 0.1], [0.3, 0.7]], classes=["cat", "dog"])
     >>> data.num_items, data.num_classes, data.models
@@ -58,7 +58,7 @@ def vote_dataset(
         rule = f"the shape (models, {len(table)}, {len(names)}), as votes and classes"
         raise broken("predictions", stack.shape, rule, "pass one probability for each item and class.")
     labels = _model_names(models, len(stack))
-    stretch = _stretches(blocks, len(table))
+    stretch = _blocks(blocks, len(table))
     return VoteDataset(
         name=name,
         votes=frozen_array(table, np.int16),
@@ -73,19 +73,19 @@ def vote_dataset(
 
 
 def _true_classes(truth: ArrayLike, num_items: int, num_classes: int) -> np.ndarray:
-    """The true class of each item (T,), -1 where it is not known."""
+    """The true class of each item (T,), -1 where unknown."""
     classes = np.asarray(truth)
     if classes.shape != (num_items,) or not np.issubdtype(classes.dtype, np.integer):
-        rule = f"a class number for each of {num_items} items, -1 where it is not known"
+        rule = f"a class number for each of {num_items} items, -1 where unknown"
         raise broken("truth", f"{classes.dtype}{list(classes.shape)}", rule, "pass one number per item.")
     if classes.min() < -1 or classes.max() >= num_classes:
-        rule = f"classes 0 to {num_classes - 1}, or -1 where it is not known"
+        rule = f"classes 0 to {num_classes - 1}, or -1 where unknown"
         raise broken("truth", f"{classes.min()}..{classes.max()}", rule, "number them in the order of `classes`.")
     return classes
 
 
 def _voter_table(voters: ArrayLike, votes: np.ndarray) -> np.ndarray:
-    """Who cast each vote (T, N); -1 where nobody is known, and where there is no vote."""
+    """Who cast each vote (T, N); -1 where unknown, and where there is no vote."""
     table = np.asarray(voters)
     if table.shape != votes.shape or not np.issubdtype(table.dtype, np.integer):
         rule = f"whole numbers of the shape {votes.shape}, as `votes`"
@@ -108,7 +108,7 @@ def _vote_table(votes: ArrayLike) -> np.ndarray:
         table = np.asarray(votes)
     except (TypeError, ValueError) as cause:
         rule = "a row of votes per item, all of one length"
-        raise broken("votes", votes, rule, "fill short rows up with -1.") from cause
+        raise broken("votes", votes, rule, "pad short rows with -1.") from cause
     if table.size == 0:
         raise broken("votes", table.shape, "at least one item with a vote", "pass some items.")
     if table.ndim != 2 or not np.issubdtype(table.dtype, np.integer):
@@ -128,16 +128,16 @@ def _model_names(models: Sequence[str] | None, num_models: int) -> tuple[str, ..
         raise broken("models", models, "a list of names", "pass e.g. `models=['resnet']`.")
     labels = tuple(models)
     if len(labels) != num_models:
-        raise broken("models", list(labels), f"{num_models} names, as `predictions` holds", "name each once.")
+        raise broken("models", list(labels), f"{num_models} names, one per model of `predictions`", "name each once.")
     return labels
 
 
-def _stretches(blocks: ArrayLike | None, num_items: int) -> IntArray:
-    """The stretch of the stream each item is in."""
+def _blocks(blocks: ArrayLike | None, num_items: int) -> IntArray:
+    """The block of the stream that each item belongs to."""
     if blocks is None:
         return np.zeros(num_items, dtype=np.int64)
     stretch = as_floats(blocks, where="blocks")
-    fix = "number the stretches 0, 1, ... in the order of the items."
+    fix = "number the blocks 0, 1, ... in the order of the items."
     if stretch.shape != (num_items,):
         raise broken("blocks", stretch.shape, f"one number per item, ({num_items},)", fix)
     bad = ~(np.abs(stretch) < 2**53) | (stretch != np.floor(stretch))
@@ -149,7 +149,7 @@ def _stretches(blocks: ArrayLike | None, num_items: int) -> IntArray:
 
 
 def expand_counts(histograms: ArrayLike) -> np.ndarray:
-    """Counts (T, K) -> votes (T, N), -1 padded; the order within an item means nothing (simulations permute it)."""
+    """Counts (T, K) -> votes (T, N), padded with -1; the order within an item is arbitrary (simulations permute it)."""
     table = counts(histograms, where="counts")
     if table.ndim != 2 or table.size == 0:
         raise broken("counts", table.shape, "the shape (items, classes)", "pass a row of counts per item.")
@@ -175,10 +175,10 @@ def _read_npz(file: Path) -> dict[str, Any]:
 
 
 def tidied(probs: ArrayLike, *, where: str = "probs", source: str = "") -> tuple[FloatArray, tuple[str, ...]]:
-    """Published predictions (..., K) as probabilities, and notes of what was done to them.
+    """Published predictions (..., K) as probabilities, and notes on what was changed.
 
     Rows are renormalised and floored (some published ones sum to 5e-9). A row of NaN is an item without a prediction,
-    for which all classes are alike, as in a session. Both are said in the notes. `source`: the file, for errors.
+    for which all classes are equally likely, as in a session. The notes say both. `source`: the file, for errors.
 
     >>> tidied([[2.0, 6.0], [np.nan, np.nan]])[0]
     array([[0.25, 0.75],
@@ -196,7 +196,7 @@ def tidied(probs: ArrayLike, *, where: str = "probs", source: str = "") -> tuple
         raise broken(where, float(value), rule, "pass probabilities, not logits.", error=InvalidPrediction)
     notes = []
     if missing.any():
-        notes.append(f"{int(missing.sum())} of {missing.size} predictions are missing: all classes alike there")
+        notes.append(f"{int(missing.sum())} of {missing.size} predictions are missing: all classes equally likely")
     if np.any(np.abs(sums - 1) > SUM_TOLERANCE):
         notes.append(f"predictions renormalised: rows summed to between {sums.min():.2g} and {sums.max():.2g}")
     return floored(array), tuple(notes)
@@ -206,8 +206,8 @@ def load_npz(path: str | Path, *, name: str | None = None, classes: Sequence[str
     """A data set from an `.npz` with `votes` (T, N) or `counts` (T, K), and `probs` (M, T, K).
 
     Optional: `models`, `classes` (else the ones given here, else 0, 1, ...), `is_post_shift` (T,) (then clean items
-    come first and are shuffled apart), `annotator_ids` (T, N) who cast each vote, `labels` (T,) the true classes.
-    Predictions are put in order by `tidied`, which says so in `notes`.
+    come first, and the two parts are shuffled separately), `annotator_ids` (T, N) who cast each vote, `labels` (T,) the
+    true classes. Predictions are normalised by `tidied`, which adds `notes`.
     """
     file = Path(path)
     if not file.is_file():

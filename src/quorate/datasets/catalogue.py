@@ -1,6 +1,6 @@
-"""What is published where: files, how to verify them, licences, citations, and steps for what cannot be fetched.
+"""The published data sets: files, checksums, licences, citations, and steps for what cannot be downloaded.
 
-Facts only; `fetch` downloads by it, `inspection` recognises files by it, the command line prints it.
+Data only; used by `fetch` to download, by `inspection` to recognise files, and by the command line.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PAPER = "Showalter et al., Bayesian Online Learning for Consensus Prediction, AI
 
 @dataclass(frozen=True, slots=True)
 class PublishedFile:
-    """A file and its proof: sha256, or the git blob id where only that is known. No `url`: not published as such."""
+    """A file and its checksum: sha256, or the git blob id if only that is known. No `url`: it cannot be downloaded."""
 
     name: str
     what: str
@@ -29,12 +29,12 @@ class PublishedFile:
     sha256: str | None = None
     git_blob: str | None = None
     size: int | None = None
-    needed: bool = True  # by `load`; others are only recognised
+    needed: bool = True  # by `load`; other files are only recognised
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A data set: its files, terms, and how to get by hand what no program may or can fetch."""
+    """A data set: its files, licence, citation, and manual steps for what cannot be downloaded automatically."""
 
     name: str
     title: str
@@ -51,7 +51,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Digests:
-    """What identifies a file's content."""
+    """Checksums that identify a file's content."""
 
     size: int
     sha256: str
@@ -77,7 +77,7 @@ def digests(path: Path) -> Digests:
 
 
 def matches(found: Digests, file: PublishedFile) -> bool:
-    """Is it the published file? By every proof there is of it."""
+    """Whether it is the published file, by every checksum that is known."""
     proofs = ((file.sha256, found.sha256), (file.git_blob, found.git_blob), (file.size, found.size))
     return all(known is None or known == ours for known, ours in proofs)
 
@@ -89,7 +89,7 @@ def source(name: str) -> Source:
     'votes CC BY-NC-SA 4.0'
     """
     if name not in CATALOGUE:
-        raise broken("name", name, "a data set known here", f"choose of {', '.join(CATALOGUE)}.")
+        raise broken("name", name, "a known data set", f"choose one of {', '.join(CATALOGUE)}.")
     return CATALOGUE[name]
 
 

@@ -28,8 +28,8 @@ FORMS = "chaosnli_snli.npz, or chaosNLI_snli.jsonl with `uid` and `label_count` 
 def load(path: str | Path | None = None, *, predictions: Paths | None = None) -> VoteDataset:
     """ChaosNLI from a file or a folder; None: the folder in `QUORATE_DATA`.
 
-    Counts become 100 votes an item. `predictions`: file(s) of probabilities (items, 3) or (models, items, 3), or the
-    published `model_predictions_for_snli_mnli.json`, which is taken if it lies near the `.jsonl`.
+    Counts become 100 votes per item. `predictions`: file(s) of probabilities (items, 3) or (models, items, 3), or the
+    published `model_predictions_for_snli_mnli.json`, which is used automatically if it is near the `.jsonl`.
 
     >>> load("nowhere")  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
@@ -44,7 +44,7 @@ def load(path: str | Path | None = None, *, predictions: Paths | None = None) ->
     source = predictions if predictions is not None else beside(file, PREDICTIONS)
     if source is None:
         rule = f"probabilities ({len(uids)}, 3) for the votes of {str(file)!r}, in the order of its lines"
-        fix = f"put {PREDICTIONS[0]} beside it, or pass `predictions='probs.npy'` (or .npz, .csv, .parquet)."
+        fix = f"put {PREDICTIONS[0]} next to it, or pass `predictions='probs.npy'` (or .npz, .csv, .parquet)."
         raise broken("predictions", None, rule, fix)
     if isinstance(source, (str, Path)) and Path(source).suffix == ".json":
         read = _read_logits(Path(source), uids)
@@ -66,7 +66,7 @@ def _read_jsonl(file: Path) -> tuple[list[str], list[list[int]]]:
 
 
 def _read_logits(file: Path, uids: list[str]) -> PredictionArrays:
-    """The published predictions: model -> uid -> logits [E, N, C]; softmax makes them probabilities."""
+    """The published predictions: model -> uid -> logits [E, N, C], converted by a softmax."""
     try:
         content: Any = json.loads(file.read_text(encoding="utf-8"))
         logits: dict[str, FloatArray] = {

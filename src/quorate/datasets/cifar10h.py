@@ -1,7 +1,7 @@
 """CIFAR-10H: 10,000 images, 10 classes, about 50 votes each (Peterson et al., ICCV 2019) -> `VoteDataset`.
 
-Reads the paper's own votes and predictions where a folder has both; else `cifar10h.npz`, the votes pickle of the
-paper's authors, or the counts that come with CIFAR-10H.
+Reads the paper's own votes and predictions if a folder has both; else `cifar10h.npz`, the authors' pickle of votes, or
+the counts published with CIFAR-10H.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ IMBALANCED_FILES = ("cifar10h_imbalanced.npz",)
 FILES = ("cifar10h.npz", "cifar10h_annotator_preds.pkl", "cifar10h-counts.npy")
 PREDICTIONS = ("cifar10-fixmatch-rs1-s40.pkl",)
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
-SORTED = "rows are sorted by annotator: a column is not a person (simulations permute each row)"
+SORTED = "votes within a row are sorted by annotator: a column is not a person (simulations permute each row)"
 FORMS = "cifar10h.npz, the votes (items, votes) as a pickle or .npy, or the counts (items, 10) as .npy"
 
 
 def load(path: str | Path | None = None, *, predictions: Paths | None = None) -> VoteDataset:
-    """CIFAR-10H from a file or a folder; None: the folder in `QUORATE_DATA`, else what `quorate data fetch` got.
+    """CIFAR-10H from a file or a folder; None: the folder in `QUORATE_DATA`, else the `quorate data fetch` cache.
 
     `predictions`: file(s) of classifiers' probabilities (items, 10) or (models, items, 10), rows in the order of the
-    CIFAR-10 test set: .npy, .npz, .csv, .parquet or a pickle of plain arrays. Votes alone need them; the authors'
-    `cifar10-fixmatch-rs1-s40.pkl` is taken if it lies near, and its classifiers are called paper-0, paper-1, ... A
-    folder with both of the authors' files is read from these, whatever else is in it; `notes` say which file was read.
+    CIFAR-10 test set: .npy, .npz, .csv, .parquet or a pickle of plain arrays. Required for files of votes only, unless
+    the authors' `cifar10-fixmatch-rs1-s40.pkl` is near; its classifiers are named paper-0, paper-1, ... If a folder has
+    both of the authors' files, only these are read; `notes` say which file was read.
 
     >>> load("nowhere")  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
@@ -53,7 +53,7 @@ def load(path: str | Path | None = None, *, predictions: Paths | None = None) ->
     if source is None:
         rule = f"probabilities ({len(votes)}, 10) of a classifier for the votes of {str(file)!r}"
         fix = (
-            f"pass `predictions='probs.npy'` (or .npz, .csv, .parquet), or put the paper's {PREDICTIONS[0]} beside it."
+            f"pass `predictions='probs.npy'` (or .npz, .csv, .parquet), or put the paper's {PREDICTIONS[0]} next to it."
         )
         raise broken("predictions", None, rule, fix)
     read = read_predictions(source, num_items=len(votes), classes=CLASSES)
@@ -63,9 +63,9 @@ def load(path: str | Path | None = None, *, predictions: Paths | None = None) ->
 
 
 def load_imbalanced(path: str | Path | None = None) -> VoteDataset:
-    """CIFAR-10H with classifiers trained as the paper describes its own, on uneven class counts; `path` as for `load`.
+    """CIFAR-10H with classifiers trained on uneven class counts, as the paper describes; `path` as for `load`.
 
-    Their probabilities are `probs` (models, 10000, 10) of `cifar10h_imbalanced.npz`, named by `models`.
+    Their probabilities are `probs` (models, 10000, 10) in `cifar10h_imbalanced.npz`, their names `models`.
     """
     file = locate(path, IMBALANCED_FILES, dataset=IMBALANCED)
     dataset = load(path, predictions=file)
@@ -73,7 +73,7 @@ def load_imbalanced(path: str | Path | None = None) -> VoteDataset:
 
 
 def read_votes(file: Path) -> tuple[NDArray[np.int64], str]:
-    """Votes (T, N), -1 padded, of a file without predictions, and a note of where they come from."""
+    """Votes (T, N), padded with -1, of a file without predictions, and a note on their origin."""
     if file.suffix in PICKLES:
         votes = read_pickle(file)
     elif file.suffix == ".npy":
@@ -85,4 +85,4 @@ def read_votes(file: Path) -> tuple[NDArray[np.int64], str]:
     if votes.shape[1] != len(CLASSES):
         return votes, SORTED
     sums = votes.sum(axis=1)
-    return expand_counts(votes).astype(np.int64), f"votes from counts: {sums.min():g} to {sums.max():g} an item"
+    return expand_counts(votes).astype(np.int64), f"votes from counts: {sums.min():g} to {sums.max():g} per item"

@@ -1,7 +1,7 @@
-"""Where files of data sets lie, and what a data set is in short: checksum, origin, accuracies against the verdict.
+"""Finds files of data sets, and summarises a data set: checksum, origin, accuracies of its classifiers.
 
-Files lie in a folder of any known layout, in `QUORATE_DATA` or in the cache of `data fetch`. Called by the loaders, by
-`fetch`, by `inspection` and by results that carry their birth.
+Files are in a folder with a known layout, in `QUORATE_DATA` or in the cache of `data fetch`. Called by the loaders, by
+`fetch`, by `inspection` and by results that record which data they used.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from quorate.posterior.settled import plurality_shares
 from quorate.types import FloatArray, IntArray, VoteDataset, frozen_array
 from quorate.validate import broken
 
-# The folder itself; ours; then the layouts of the authors' and of ChaosNLI's repositories.
+# The folder itself; our layout; then the layouts of the authors' and of ChaosNLI's repositories.
 AUTHORS = ("cifar-10H", "cifar-10", "imagenet-16H-distshift", "imagenet-16H")
 CHAOS = ("chaosNLI_v1.0", "model_predictions")
 SUBFOLDERS = ("", "raw", "data", *AUTHORS, *CHAOS, *(f"data/{name}" for name in (*AUTHORS, *CHAOS)))
@@ -32,7 +32,7 @@ PICKLES = (".pkl", ".pickle")
 
 
 def cache_folder() -> Path:
-    """Where `quorate data fetch` keeps files: `QUORATE_CACHE` if set, else the user's cache folder as pooch has it."""
+    """Where `quorate data fetch` saves files: `QUORATE_CACHE` if set, else pooch's cache folder of the user."""
     given = os.environ.get("QUORATE_CACHE")
     return Path(given) if given else Path(extra("pooch").os_cache("quorate"))
 
@@ -44,7 +44,7 @@ def extra(module: str) -> ModuleType:
     except ImportError:
         raise MissingExtra(
             f"this needs {module}, which is not installed: pip install 'quorate[data]'. "
-            "Without it, name your own files: load(path), or set QUORATE_DATA to their folder."
+            "Without it, pass your own files: load(path), or set QUORATE_DATA to their folder."
         ) from None
 
 
@@ -58,7 +58,7 @@ def find(folder: Path, names: Sequence[str], *, dataset: str = "") -> Path | Non
 
 
 def locate(path: str | Path | None, names: Sequence[str], *, dataset: str) -> Path:
-    """The file to load: `path` itself, or one of `names` (best first) in the folder it is.
+    """The file to load: `path` itself or, if it is a folder, one of `names` in it (best first).
 
     None means the folder in `QUORATE_DATA`, else the cache.
     """
@@ -74,7 +74,7 @@ def locate(path: str | Path | None, names: Sequence[str], *, dataset: str) -> Pa
 
 
 def papers_own(path: str | Path | None, names: Sequence[str], *, dataset: str) -> tuple[Path, ...] | None:
-    """The authors' own files `names` in the folder `path` is, as for `locate`; None unless all of them are there."""
+    """The authors' own files `names` in the folder `path` (as for `locate`); None unless it has all of them."""
     where = _given(path)
     found = tuple(find(where, [name], dataset=dataset) for name in names) if where.is_dir() else ()
     there = tuple(file for file in found if file is not None)
@@ -92,7 +92,7 @@ def beside(file: Path, names: Sequence[str]) -> Path | None:
 
 
 def unknown_form(file: Path, dataset: str, forms: str) -> InvalidInput:
-    """The error for a file that no loader of the data set reads."""
+    """The error for a file that no loader of the data set can read."""
     return broken("path", str(file), f"a known form of {dataset}: {forms}", "see docs/data.md.")
 
 
@@ -109,7 +109,7 @@ def read_from(*files: Path, own: bool = False) -> str:
 
 
 def has_papers_own(dataset: VoteDataset) -> bool:
-    """Are the classifiers those of the paper, read from its authors' file?"""
+    """Whether the classifiers are those of the paper, read from its authors' file."""
     return any(note.endswith(PAPERS_OWN) for note in dataset.notes)
 
 
@@ -133,7 +133,7 @@ def vote_counts(dataset: VoteDataset) -> IntArray:
 
 
 def accuracies(dataset: VoteDataset, *, block: int | None = None) -> FloatArray:
-    """(M,) how often each classifier names the pool's plurality, of the items it has predictions for.
+    """(M,) how often each classifier predicts the pool's plurality, over the items it has predictions for.
 
     A tie of m classes counts 1/m; nan for a classifier without any prediction.
 
@@ -143,8 +143,8 @@ def accuracies(dataset: VoteDataset, *, block: int | None = None) -> FloatArray:
     array([0.75])
     """
     credit = plurality_shares(vote_counts(dataset))  # (T, K)
-    said = dataset.predictions.argmax(axis=-1)  # (M, T)
-    right = credit[np.arange(len(credit)), said]  # (M, T)
+    predicted = dataset.predictions.argmax(axis=-1)  # (M, T)
+    right = credit[np.arange(len(credit)), predicted]  # (M, T)
     asked = ~missing_predictions(dataset) & (True if block is None else dataset.blocks == block)
     number = asked.sum(axis=1)
     return np.where(number > 0, (right * asked).sum(axis=1) / np.maximum(number, 1), np.nan)
@@ -159,7 +159,8 @@ def chosen_models(dataset: VoteDataset, models: Sequence[str], *, items: NDArray
     """The data set with these classifiers and the marked items (T,) only."""
     unknown = [name for name in models if name not in dataset.models]
     if unknown or not models:
-        raise broken("model", unknown, f"classifiers of {dataset.name}", f"choose of {', '.join(dataset.models)}.")
+        fix = f"choose from {', '.join(dataset.models)}."
+        raise broken("model", unknown, f"classifiers of {dataset.name}", fix)
     if not items.any():
         raise broken("model", list(models), "classifiers that all predict some item", "choose fewer models.")
     numbers = [dataset.models.index(name) for name in models]

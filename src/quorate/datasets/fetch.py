@@ -1,6 +1,7 @@
 """The name of a data set -> its published files in the cache, verified. Called by `quorate data fetch`.
 
-A file is written to `NAME.part` by one writer at a time, resumed, and removed if it is not the published one.
+A file is downloaded to `NAME.part` by one writer at a time, resumed if needed, and removed if it is not the published
+one.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from quorate.errors import DownloadError
 
 try:
     from fcntl import LOCK_EX, LOCK_NB, flock
-except ImportError:  # Windows has no locks on folders: every part is its writer's own there, and none is resumed
+except ImportError:  # Windows cannot lock folders: there each writer has its own part, and none is resumed
     flock = None  # type: ignore[assignment]
 
 
 @contextmanager
 def part_file(final: Path) -> Iterator[Path]:
-    """The path to write what shall become `final`, nobody else's while the block runs.
+    """The path to write before it becomes `final`; no other writer uses it while the block runs.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder, part_file(Path(folder) / "a.pkl") as ours:
@@ -50,7 +51,7 @@ def part_file(final: Path) -> Iterator[Path]:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[bool]:
-    """Whether this writer has the folder's lock; it falls with the block, or with the process, however it ends."""
+    """Whether this writer got the folder's lock; it is released with the block or the end of the process."""
     if flock is None:
         yield False
         return
@@ -64,16 +65,16 @@ def _alone(folder: Path) -> Iterator[bool]:
 def _locked(handle: int) -> bool:
     try:
         flock(handle, LOCK_EX | LOCK_NB)
-    except OSError:  # another has it, or this file system has no locks
+    except OSError:  # another writer has it, or the file system has no locks
         return False
     return True
 
 
 Report = Callable[[int, int, str], None]  # bytes done, bytes in all, what
-MOST_BYTES = 2**29  # of a file whose size is not known
-ATTEMPTS = 5  # each goes on where the one before broke off
-CHUNK = 4096  # bytes; what is under way when a transfer breaks is lost
-TIMEOUT = (10.0, 60.0)  # seconds to connect, and of silence
+MOST_BYTES = 2**29  # of a file whose size is unknown
+ATTEMPTS = 5  # each continues where the previous one stopped
+CHUNK = 4096  # bytes; an incomplete chunk is lost when a transfer breaks
+TIMEOUT = (10.0, 60.0)  # seconds to connect, and without data
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +86,17 @@ class ResumingDownloader:
     report: Report | None = None
 
     def __call__(self, url: str, output_file: str, _pooch: object = None, check_only: bool = False) -> None:
-        """Download, verify, and only then give the file its name."""
+        """Download and verify; only then is the file renamed."""
         resumed = self.part.exists()
         self._transfer(url)
         if resumed and not matches(digests(self.part), self.file):
-            self.part.unlink()  # what was there may be of another version: once more, from the start
+            self.part.unlink()  # the old part may be of another version: start again
             self._transfer(url)
         prove(self.part, self.file, origin=url)
         self.part.replace(output_file)
 
     def _transfer(self, url: str) -> None:
-        """Bring `part` to the end, in several goes if need be."""
+        """Complete `part`, in several attempts if needed."""
         requests = extra("requests")
         trouble: Exception | None = None
         for _ in range(ATTEMPTS):
@@ -105,22 +106,22 @@ class ResumingDownloader:
                     return
             except requests.RequestException as problem:
                 trouble = problem
-                if self._size() <= have:  # nothing came: asking again would not help
+                if self._size() <= have:  # no progress: another attempt would not help
                     break
         raise DownloadError(self._broken(url, trouble))
 
     def _stream(self, requests: ModuleType, url: str, have: int) -> bool:
-        """One request, from byte `have` on; True if the file is complete as far as can be told."""
+        """One request from byte `have` on; True if the file seems complete."""
         headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
         with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT) as answer:
             if answer.status_code == 416 and have:  # nothing after `have`: complete, or not this file
                 return True
-            goes_on = answer.status_code == 206 and answer.headers.get("Content-Range", "").startswith(f"bytes {have}-")
-            if answer.status_code != 200 and not goes_on:
+            resumes = answer.status_code == 206 and answer.headers.get("Content-Range", "").startswith(f"bytes {have}-")
+            if answer.status_code != 200 and not resumes:
                 raise DownloadError(f"{url} answers {answer.status_code} {answer.reason}; it may have moved.")
-            start = have if goes_on else 0
+            start = have if resumes else 0
             total = self._total(url, start, answer.headers.get("Content-Length"))
-            with self.part.open("ab" if goes_on else "wb") as out:
+            with self.part.open("ab" if resumes else "wb") as out:
                 for chunk in answer.iter_content(CHUNK):
                     out.write(chunk)
                     start += len(chunk)
@@ -128,7 +129,7 @@ class ResumingDownloader:
         return self.file.size is None or start >= self.file.size
 
     def _total(self, url: str, start: int, length: str | None) -> int:
-        """Bytes of the whole file; refuses at once what cannot be the published one."""
+        """Bytes of the whole file; refuses a size that differs from the published one."""
         total = start + int(length) if length and length.isdigit() else (self.file.size or 0)
         if self.file.size is not None and total > self.file.size:
             self.part.unlink(missing_ok=True)
@@ -151,12 +152,12 @@ class ResumingDownloader:
     def _broken(self, url: str, trouble: Exception | None) -> str:
         if have := self._size():
             wanted = f" of {self.file.size}" if self.file.size else ""
-            return f"the transfer of {url} broke off after {have}{wanted} bytes; run the same command again to go on."
+            return f"the transfer of {url} broke off after {have}{wanted} bytes; run the same command again to resume."
         return f"cannot reach {urlsplit(url).netloc or url} ({type(trouble).__name__})."
 
 
 def prove(path: Path, file: PublishedFile, *, origin: str) -> None:
-    """Remove and refuse a copy that is not the published file."""
+    """Check a copy; remove and refuse it if it is not the published file."""
     found = digests(path)
     if not matches(found, file):
         path.unlink()
@@ -170,7 +171,7 @@ def prove(path: Path, file: PublishedFile, *, origin: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """One file in the cache, and how it came there."""
+    """One file in the cache, and how it was obtained."""
 
     name: str
     path: Path
@@ -186,15 +187,15 @@ def fetch(
     folder: str | Path | None = None,
     report: Report | None = None,
 ) -> tuple[Fetched, ...]:
-    """Download what `load` needs of a data set into `cache/NAME`, each file verified before it takes its name.
+    """Download the files that `load` needs into `cache/NAME`; each is verified before it gets its name.
 
-    `mirror`: a base URL that has the files under their names. `folder`: copy them from there instead. Files that are
-    there and verified are left alone; a broken transfer goes on where it stopped. A file that is not the published one
-    keeps its place until a proven one takes it. Show the licence first: `describe`.
+    `mirror`: a base URL that has the files under their names. `folder`: copy them from there instead. Verified files
+    are not downloaded again; a broken transfer is resumed. A file that is not the published one is kept until a
+    verified one replaces it. Show the licence first: `describe`.
     """
     entry = source(name)
     if not entry.to_fetch:
-        raise DownloadError(f"{name} cannot be fetched by a program. {by_hand(entry)}")
+        raise DownloadError(f"{name} cannot be downloaded automatically. {by_hand(entry)}")
     target = (Path(cache) if cache is not None else cache_folder()) / name
     target.mkdir(parents=True, exist_ok=True)
     fetched = []
@@ -225,7 +226,7 @@ def by_hand(entry: Source) -> str:
 
 
 def _listed(file: PublishedFile) -> str:
-    size = f"{file.size / 1e6:.1f} MB" if file.size else "size not known"
+    size = f"{file.size / 1e6:.1f} MB" if file.size else "size unknown"
     return f"File: {file.name}, {file.what}, {size}, verified by {'sha256' if file.sha256 else 'git blob id'}"
 
 
@@ -242,7 +243,7 @@ def _fetch_one(
         found = digests(final)
         if matches(found, file):
             return Fetched(file.name, final, "present", found.size)
-    with part_file(final) as part:  # what is at `final` stays until its successor is proven
+    with part_file(final) as part:  # a file at `final` is kept until the new one is verified
         if folder is not None:
             _copy(entry, file, Path(folder), part)
         else:
@@ -261,14 +262,14 @@ def _copy(entry: Source, file: PublishedFile, folder: Path, part: Path) -> None:
 
 
 def _download(file: PublishedFile, url: str, part: Path, report: Report | None) -> None:
-    """Through pooch into a name of our own, since pooch takes a file that has the final one for the right one."""
+    """Download by pooch under another name, because pooch trusts a file that already has the final name."""
     pooch = extra("pooch")
     proven = part.with_name(f".{file.name}.{uuid4().hex}")
     try:
         with _quiet(pooch.get_logger()):
             pooch.retrieve(
                 url,
-                known_hash=f"sha256:{file.sha256}" if file.sha256 else None,  # a git blob id: the downloader proves it
+                known_hash=f"sha256:{file.sha256}" if file.sha256 else None,  # the downloader checks a git blob id
                 fname=proven.name,
                 path=proven.parent,
                 downloader=ResumingDownloader(file, part, report),
@@ -280,7 +281,7 @@ def _download(file: PublishedFile, url: str, part: Path, report: Report | None) 
 
 @contextmanager
 def _quiet(logger: logging.Logger) -> Iterator[None]:
-    """Pooch says what it does on stderr; the command line has its own progress."""
+    """Silence pooch's log on stderr; the command line has its own progress."""
     level = logger.level
     logger.setLevel(logging.WARNING)
     try:

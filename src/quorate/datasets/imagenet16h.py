@@ -1,6 +1,6 @@
 """ImageNet-16H: 1,200 images at four noise levels, 16 classes, 5 to 7 votes -> `VoteDataset` (Steyvers et al., 2022).
 
-Classifiers do not predict at every level: `covered` gives the items that one, or several, do cover.
+Classifiers do not predict at every level: `covered` returns the items that one or several of them cover.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ NUMBERED = "classes are numbered as in the authors' file, which does not name th
 def load(
     path: str | Path | None = None, *, predictions: Paths | None = None, model: str | Sequence[str] | None = None
 ) -> VoteDataset:
-    """All items with all classifiers; None: the folder in `QUORATE_DATA`, else what `quorate data fetch` got.
+    """All items with all classifiers; None: the folder in `QUORATE_DATA`, else the `quorate data fetch` cache.
 
-    Where a classifier has no prediction all classes are alike, and `notes` say which levels each one covers.
+    Where a classifier has no prediction all classes are equally likely; `notes` say which levels each one covers.
     `model`: the same as `covered(load(path), model)`. `predictions`: other classifiers' file(s), rows of NaN (or empty
-    cells) where there is no prediction. A folder with the authors' `imagenet_16h.pkl` is read from that, and its
-    classifiers are called paper-0, paper-1, ...; `notes` say which file was read.
+    cells) where there is no prediction. If a folder has the authors' `imagenet_16h.pkl`, that is read, and its
+    classifiers are named paper-0, paper-1, ...; `notes` say which file was read.
 
     >>> load("nowhere")  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
@@ -82,7 +82,7 @@ def noise_levels(path: str | Path | None = None) -> IntArray:
 def covered(source: VoteDataset | str | Path | None = None, model: str | Sequence[str] | None = None) -> VoteDataset:
     """The items that `model` (one name, or several) has predictions for, with these classifiers only.
 
-    None: the items that the most classifiers cover, with those classifiers: what fusing several needs.
+    None: the items that the most classifiers cover, with those classifiers, as needed to fuse several.
 
     >>> from quorate.datasets import vote_dataset
     >>> data = vote_dataset([[0], [1]], [[[0.5, 0.5], [0.1, 0.9]], [[0.8, 0.2], [0.3, 0.7]]], classes=["a", "b"])
@@ -99,11 +99,11 @@ def covered(source: VoteDataset | str | Path | None = None, model: str | Sequenc
     known = [dataset.models.index(name) for name in names if name in dataset.models]
     chosen = chosen_models(dataset, names, items=np.asarray(present[known].all(axis=0)))
     note = f"{chosen.num_items} of {dataset.num_items} items: those that {', '.join(names)} cover"
-    kept = [text for text in dataset.notes if "missing" not in text and not _speaks_of_others(text, dataset, names)]
+    kept = [text for text in dataset.notes if "missing" not in text and not _is_about_others(text, dataset, names)]
     return replace(chosen, notes=(*kept, note))
 
 
-def _speaks_of_others(note: str, dataset: VoteDataset, names: tuple[str, ...]) -> bool:
+def _is_about_others(note: str, dataset: VoteDataset, names: tuple[str, ...]) -> bool:
     return any(note.startswith(f"{name}:") for name in dataset.models if name not in names)
 
 
@@ -119,7 +119,7 @@ def _levels(file: Path) -> IntArray | None:
 
 
 def _reach(dataset: VoteDataset, levels: IntArray) -> list[str]:
-    """A note for each classifier: the levels it covers."""
+    """A note for each classifier on the noise levels it covers."""
     present = ~missing_predictions(dataset)
     reach = [", ".join(str(level) for level in np.unique(levels[row])) for row in present]
     return [f"{name}: predictions at noise {text or 'none'}" for name, text in zip(dataset.models, reach, strict=True)]
@@ -134,5 +134,5 @@ def _from_pickle(file: Path, content: object) -> VoteDataset:
     probs, notes = tidied(confs, where="model_confs")
     numbers = [str(k) for k in range(len(CLASSES))]
     names = [f"paper-{number}" for number in range(len(confs))]
-    said = (*notes, NUMBERED, read_from(file, own=True))
-    return vote_dataset(votes, probs, classes=numbers, models=names, name=NAME, notes=said)
+    notes = (*notes, NUMBERED, read_from(file, own=True))
+    return vote_dataset(votes, probs, classes=numbers, models=names, name=NAME, notes=notes)

@@ -19,21 +19,21 @@ from quorate.types import VoteDataset
 NAME = "imagenet16h_shift"
 FILES = ("imagenet16h_shift.npz", "imagenet16h_dist_shift.pkl")
 MODELS = ("alexnet", "densenet", "googlenet", "resnet", "vgg")
-CLASSES = (  # the authors' numbering, which is not ImageNet-16H's alphabetical one
+CLASSES = (  # in the authors' order, which is not ImageNet-16H's alphabetical one
     "bird", "car", "clock", "bear", "boat", "dog", "cat", "airplane",
     "bottle", "knife", "elephant", "oven", "keyboard", "chair", "truck", "bicycle",
 )  # fmt: skip
-INFERRED = "the file only numbers classes and classifiers: named after the ImageNet-16H items of equal predictions"
-BLOCKS = "block 0 is before the shift, block 1 after; rows lie in classes: shuffle within each block"
+INFERRED = "the file only numbers classes and classifiers: names are those of ImageNet-16H with equal predictions"
+BLOCKS = "block 0 is before the shift, block 1 after; rows are grouped by class: shuffle within each block"
 FORMS = "imagenet16h_shift.npz, or imagenet16h_dist_shift.pkl with `model_confs` and `expert_preds_dirty`"
 
 
 def load(path: str | Path | None = None, *, predictions: Paths | None = None) -> VoteDataset:
-    """The shift set from a file or a folder; None: the folder in `QUORATE_DATA`, else what `quorate data fetch` got.
+    """The shift set from a file or a folder; None: the folder in `QUORATE_DATA`, else the `quorate data fetch` cache.
 
-    Both forms give equal data: the pickle's confidences (rows sum to as little as 5e-9) are normalised and kept to the
-    single precision of the npz. In a folder with both the pickle is read; `notes` say which it was. `predictions`:
-    other classifiers' file(s), (2400, 16) or (models, 2400, 16).
+    Both forms give equal data: the pickle's confidences (rows sum to as little as 5e-9) are normalised and rounded to
+    the single precision of the npz. If a folder has both, the pickle is read; `notes` say which. `predictions`: other
+    classifiers' file(s), (2400, 16) or (models, 2400, 16).
 
     >>> load("nowhere")  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
@@ -55,7 +55,7 @@ def load(path: str | Path | None = None, *, predictions: Paths | None = None) ->
 
 
 def _from_pickle(file: Path, content: object) -> VoteDataset:
-    """The authors' file. `expert_preds_dirty` are the votes; `_clean` repeats those before the shift after it."""
+    """The authors' file. `expert_preds_dirty` are the votes; in `_clean` the votes before the shift also follow it."""
     if not isinstance(content, dict) or not {"model_confs", "expert_preds_dirty"} <= content.keys():
         raise unknown_form(file, NAME, FORMS)
     confs, votes = np.asarray(content["model_confs"]), np.asarray(content["expert_preds_dirty"]).T  # (M, T, K), (T, N)

@@ -1,4 +1,4 @@
-"""A file or folder -> what it is: which published files, whether untouched, and what the loaders make of it.
+"""A file or folder -> which published files it holds, whether they are unchanged, and the data sets that load from it.
 
 Called by `quorate data check`.
 """
@@ -30,7 +30,7 @@ LOADERS: dict[str, tuple[Loader, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """`published`: the file it has the name or the content of; `intact`: is it that file (None: nothing to compare)."""
+    """`published`: the file with the same name or content; `intact`: whether it is that file (None: cannot compare)."""
 
     path: str
     size: int
@@ -44,7 +44,7 @@ class FileFacts:
 
 @dataclass(frozen=True, slots=True)
 class DatasetFacts:
-    """What a loader made of it. `accuracy`: by model, against the votes' plurality, one number per block."""
+    """A loaded data set. `accuracy`: by model, against the plurality of the votes, one number per block."""
 
     name: str
     num_items: int
@@ -57,7 +57,7 @@ class DatasetFacts:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """All that was found; `problems` are sentences, and none means all is well."""
+    """The result of `inspect`; `problems` are sentences, empty if everything is fine."""
 
     path: str
     files: tuple[FileFacts, ...]
@@ -66,7 +66,7 @@ class Inspection:
 
 
 def inspect(path: str | Path, *, predictions: Paths | None = None) -> Inspection:
-    """What a file or folder is. `predictions`: file(s) to go with votes that have none.
+    """Identify a file or folder. `predictions`: file(s) for votes without predictions.
 
     >>> inspect("nowhere")  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
@@ -74,7 +74,7 @@ def inspect(path: str | Path, *, predictions: Paths | None = None) -> Inspection
     """
     where = Path(path)
     if not where.exists():
-        raise broken("path", str(path), "a file or folder that exists", "name one with files of a data set.")
+        raise broken("path", str(path), "a file or folder that exists", "pass one with files of a data set.")
     found = [where] if where.is_file() else _known_files(where)
     files, problems = [], []
     for file in found:
@@ -138,7 +138,7 @@ def _shapes(content: object) -> str:
 
 
 def _loads(where: Path) -> list[tuple[str, Callable[..., VoteDataset]]]:
-    """The loaders that may read it, each as a call without a path."""
+    """The loaders that may read it, each bound to its path."""
     if where.is_dir():
         folders = [(name, load, find(where, files, dataset=name)) for name, (load, files) in LOADERS.items()]
         return [(name, _bound(load, where)) for name, load, file in folders if file is not None]

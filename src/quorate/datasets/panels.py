@@ -1,7 +1,7 @@
-"""Panels whose members are known: the four sets of Kelly et al. (ICML 2025), a column of votes for each expert.
+"""Panels with known members: the four sets of Kelly et al. (ICML 2025), with a column of votes for each expert.
 
 Chest X-rays (5 radiologists) and Chaoyang (3 pathologists) are real votes; the experts of the other two were simulated
-by the authors (GitHub `markellekelly/consensus`). `voters` holds the columns: expert 0, 1, ...
+by the authors (GitHub `markellekelly/consensus`). `voters` holds the column number: expert 0, 1, ...
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ def load(name: str, path: str | Path | None = None) -> VoteDataset:
     quorate.errors.InvalidInput: path='nowhere' is neither a file nor a folder with kelly_nih.npz, ...
     """
     if name not in TITLES:
-        raise broken("name", name, f"one of {', '.join(NAMES)}", "name a panel.")
+        raise broken("name", name, f"one of {', '.join(NAMES)}", "pass one of them.")
     try:
         file = locate(path, (f"{name}.npz",), dataset=name)
-    except InvalidInput as missing:  # these sets have no licence: they cannot be fetched
-        fix = "make it from the tables of GitHub `markellekelly/consensus` and pass its folder as `path`."
+    except InvalidInput as missing:  # these sets have no licence, so `data fetch` does not offer them
+        fix = "create it from the tables of GitHub `markellekelly/consensus` and pass its folder as `path`."
         raise broken("path", missing.value, f"a file, or a folder with {name}.npz", fix) from None
     content = plain_arrays(file)
     if not isinstance(content, dict) or not {"votes", "probs"} <= content.keys():

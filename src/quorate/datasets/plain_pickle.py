@@ -1,4 +1,7 @@
-"""A pickle of numpy arrays -> the arrays, by a small machine of its own that calls nothing the file names."""
+"""A pickle of numpy arrays -> the arrays, read by a small interpreter that never imports or calls what the file names.
+
+Called by the loaders of published `.pkl` files.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +26,14 @@ MOST_AXES = 16
 
 @dataclass(slots=True, eq=False)
 class Element:
-    """A plain element type: a numpy dtype that holds no objects. The file says its byte order later."""
+    """A plain element type: a numpy dtype without objects. The file sets its byte order later."""
 
     dtype: np.dtype[Any]
 
 
 @dataclass(slots=True, eq=False)
 class Blank:
-    """An array that the file has announced (`_reconstruct`) and fills later."""
+    """An array that the file has created (`_reconstruct`) and fills later."""
 
     array: NDArray[Any] | None = field(default=None)
 
@@ -38,29 +41,29 @@ class Blank:
 def element_of(text: str) -> Element:
     """The element type of a code such as 'f8', '<i4' or 'U12'."""
     if not PLAIN.fullmatch(text):
-        raise RefusedPickle(f"an array has elements of type {said(text)}; only numbers and text are read, no objects.")
+        raise RefusedPickle(f"an array has elements of type {brief(text)}; only numbers and text are read, no objects.")
     return Element(np.dtype(text))
 
 
 def set_element_state(element: Element, state: tuple[Any, ...]) -> None:
-    """Take the byte order of a type's pickled state (version, order, subarray, names, fields, ...)."""
+    """Set the byte order from a type's pickled state (version, order, subarray, names, fields, ...)."""
     order = state[1] if len(state) >= 5 else None
     if any(part is not None for part in state[2:5]) or not isinstance(order, str) or order not in {"<", ">", "|", "="}:
-        raise RefusedPickle(f"an element type has the state {said(state)}; only plain numbers and text are read.")
+        raise RefusedPickle(f"an element type has the state {brief(state)}; only plain numbers and text are read.")
     element.dtype = element.dtype.newbyteorder(order)  # type: ignore[arg-type]
 
 
 def array_of(buffer: object, element: Element, shape: object, *, order: object) -> NDArray[Any]:
-    """The array; the bytes must be exactly as many as the shape needs, so nothing large is ever made up."""
+    """The array; the shape must need exactly the bytes there are, so that a small file cannot claim a large array."""
     raw = buffer.encode("latin-1") if isinstance(buffer, str) else buffer  # text: written by Python 2
     if not isinstance(raw, (bytes, bytearray)):
         raise RefusedPickle(f"an array's content is {type(buffer).__name__}, not bytes: an array of objects.")
     if not isinstance(shape, tuple) or len(shape) > MOST_AXES or not all(_is_length(size) for size in shape):
-        raise RefusedPickle(f"an array has the shape {said(shape)}.")
+        raise RefusedPickle(f"an array has the shape {brief(shape)}.")
     if math.prod(shape) * element.dtype.itemsize != len(raw) or (element.dtype.itemsize == 0 and math.prod(shape)):
-        raise RefusedPickle(f"an array of shape {said(shape)} and type {element.dtype} has {len(raw)} bytes in it.")
+        raise RefusedPickle(f"an array of shape {brief(shape)} and type {element.dtype} has {len(raw)} bytes in it.")
     if not isinstance(order, str) or order not in {"C", "F"}:
-        raise RefusedPickle(f"an array has the order {said(order)}.")
+        raise RefusedPickle(f"an array has the order {brief(order)}.")
     flat = np.frombuffer(bytes(raw), dtype=element.dtype) if raw else np.zeros(0, dtype=element.dtype)
     native = flat.astype(element.dtype.newbyteorder("="))
     return native.reshape(shape, order="F" if order == "F" else "C")
@@ -70,24 +73,24 @@ def _is_length(size: object) -> bool:
     return isinstance(size, int) and not isinstance(size, bool) and 0 <= size < 2**40
 
 
-def said(value: object) -> str:
-    """A value of a file as a message names it: never its whole content, which may be made to have no end."""
+def brief(value: object) -> str:
+    """A value of a file for a message: never its whole content, which may be endless."""
     if isinstance(value, (str, bytes)):
         return shown(value[:100])
     if isinstance(value, tuple) and len(value) <= 8:
-        return f"({', '.join(said(part) if not isinstance(part, tuple) else 'tuple' for part in value)})"
+        return f"({', '.join(brief(part) if not isinstance(part, tuple) else 'tuple' for part in value)})"
     if value is None or isinstance(value, (bool, float)) or (isinstance(value, int) and abs(value) < 2**64):
         return repr(value)
     return str(getattr(value, "name", type(value).__name__))
 
 
-IN_MEMORY = 3  # bytes that a byte of a pickle may take: its content, and twice as much made of it
-MOST_OPCODES = 2_000_000  # seconds; the published files have fewer than 300
-MOST_DEPTH = 32  # of containers in containers
-MOST_KEY = 2**31  # whole numbers as keys of a dict: small ones cannot be made to collide
-FIX = "Ask whoever made it for an .npz, or convert it where you trust it: np.savez(name, probs=..., votes=...)."
+IN_MEMORY = 3  # bytes of memory per byte of a pickle: its content, and twice as much built from it
+MOST_OPCODES = 2_000_000  # takes seconds; the published files have fewer than 300
+MOST_DEPTH = 32  # of nested containers
+MOST_KEY = 2**31  # whole numbers as keys of a dict: small ones cannot be crafted to collide
+FIX = "Ask its author for an .npz, or convert it where you trust it: np.savez(name, probs=..., votes=...)."
 
-# Every spelling numpy 1 and 2 write, with the few builtins that protocol 2 needs for bytes.
+# Every name that numpy 1 and 2 write, with the few builtins that protocol 2 needs for bytes.
 GLOBALS = {
     f"{module} {name}": name
     for modules, names in (
@@ -118,15 +121,15 @@ EXPLAINED = {
 
 @dataclass(frozen=True, slots=True)
 class Global:
-    """A name the file may use; it stands for an action of this module, and is never imported."""
+    """A name that the file may use; it stands for a function of this module, and is never imported."""
 
     name: str
 
 
 def read_pickle(path: str | Path) -> object:
-    """What a pickle of numpy arrays holds: arrays, numbers, text, and dicts, lists and tuples of them.
+    """The content of a pickle of numpy arrays: arrays, numbers, text, and dicts, lists and tuples of them.
 
-    Anything else in it (a function, a class, an array of objects, ...) is refused and nothing of it is run.
+    Anything else (a function, a class, an array of objects, ...) is refused and nothing in the file is run.
 
     >>> import pickle, tempfile
     >>> import numpy as np
@@ -137,21 +140,21 @@ def read_pickle(path: str | Path) -> object:
     """
     file = Path(path)
     if not file.is_file():
-        raise broken("path", str(path), "a file", "name a pickle of numpy arrays.")
+        raise broken("path", str(path), "a file", "pass a pickle of numpy arrays.")
     check_size(file, IN_MEMORY * file.stat().st_size)
     return read_pickle_bytes(file.read_bytes(), where=str(file))
 
 
 def read_pickle_bytes(content: bytes, *, where: str = "pickle") -> object:
-    """The same from memory; `where` names the source in messages."""
+    """As `read_pickle`, from memory; `where` names the source in messages."""
     try:
         return _resolved(_Machine(len(content)).run(content), {})
     except RefusedPickle as cause:
         raise RefusedPickle(f"{where!r} is refused: {cause} Nothing in it was run. {FIX}") from None
     except (ValueError, IndexError, KeyError, TypeError, OverflowError, UnicodeError) as cause:
         raise RefusedPickle(
-            f"{where!r} is not a whole pickle ({shown(str(cause))}); expected a pickle of numpy arrays, as published. "
-            f"Download it again. {FIX}"
+            f"{where!r} is not a complete pickle ({shown(str(cause))}); expected a pickle of numpy arrays, as "
+            f"published. Download it again. {FIX}"
         ) from cause
 
 
@@ -168,19 +171,19 @@ def _opcodes(content: bytes) -> Iterator[tuple[str, Any]]:
 
 
 class _Machine:
-    """The pickle's stack and memo: plain Python values, `Blank` arrays not filled yet, and `Global` names."""
+    """The pickle's stack and memo: plain Python values, `Blank` arrays to be filled, and `Global` names."""
 
     def __init__(self, num_bytes: int) -> None:
         self.stack: list[Any] = []
         self.marks: list[int] = []
-        self.memo: dict[int, Any] = {}  # a dict: an absurd index costs nothing
-        self.room = (IN_MEMORY - 1) * num_bytes + 64  # that may be made of it: text to bytes, bytes to array
+        self.memo: dict[int, Any] = {}  # a dict: a huge index costs nothing
+        self.room = (IN_MEMORY - 1) * num_bytes + 64  # bytes that may be built from it: text to bytes, bytes to array
 
     def take_room(self, num_bytes: int) -> None:
         """Refuse a file that builds from one content again and again."""
         self.room -= num_bytes
         if self.room < 0:
-            raise RefusedPickle("it makes far more of its content than it has.")
+            raise RefusedPickle("it expands to far more than its own size.")
 
     def run(self, content: bytes) -> object:
         """The one value left at the end."""
@@ -204,17 +207,17 @@ class _Machine:
             ACTIONS[name](self, argument)
         elif name not in SILENT:
             what = EXPLAINED.get(name, "something arrays do not need")
-            raise RefusedPickle(f"it asks for {what} ({name} {said(argument)}).")
+            raise RefusedPickle(f"it asks for {what} ({name} {brief(argument)}).")
 
     def since_mark(self) -> list[Any]:
-        """Take what was put on the stack since the last mark."""
+        """Pop what was put on the stack since the last mark."""
         start = self.marks.pop()
         taken = self.stack[start:]
         del self.stack[start:]
         return taken
 
     def top(self, number: int) -> list[Any]:
-        """Take the last `number` values, which must be above the last mark."""
+        """Pop the last `number` values, which must be above the last mark."""
         floor = self.marks[-1] if self.marks else 0
         if len(self.stack) - number < floor:
             raise RefusedPickle("it takes more values off its stack than it put there.")
@@ -232,23 +235,23 @@ def _memoize(machine: _Machine, _: object) -> None:
 
 
 def _named(machine: _Machine, argument: object) -> None:
-    """GLOBAL and STACK_GLOBAL: a name of the list, as a mere name."""
+    """GLOBAL and STACK_GLOBAL: push a known name, without importing it."""
     parts = [argument] if argument is not None else machine.top(2)
     words = [part for part in parts if isinstance(part, str)]
     if len(words) < len(parts):
         raise RefusedPickle("it asks for a global whose name is not text.")
     name = " ".join(words)
     if name not in GLOBALS:
-        asked = said(name.replace(" ", "."))
-        raise RefusedPickle(f"it asks for {asked}; only numpy's array functions are known here.")
+        asked = brief(name.replace(" ", "."))
+        raise RefusedPickle(f"it asks for {asked}; only numpy's array functions are allowed.")
     machine.stack.append(Global(GLOBALS[name]))
 
 
 def _reduce(machine: _Machine, _: object) -> None:
-    """A call: done here for the known names, refused for everything else."""
+    """A call: emulated for the known names, refused for everything else."""
     function, arguments = machine.top(2)
     if not isinstance(function, Global) or not isinstance(arguments, tuple):
-        raise RefusedPickle(f"it calls {said(function)}, which is not one of numpy's array functions.")
+        raise RefusedPickle(f"it calls {brief(function)}, which is not one of numpy's array functions.")
     machine.stack.append(_called(machine, function.name, arguments))
 
 
@@ -269,22 +272,22 @@ def _called(machine: _Machine, name: str, arguments: tuple[object, ...]) -> obje
             return text.encode("latin-1")
         case "bytes", ():
             return b""
-    raise RefusedPickle(f"it calls {name} with {said(arguments)}, which is not how numpy rebuilds an array.")
+    raise RefusedPickle(f"it calls {name} with {brief(arguments)}, which is not how numpy rebuilds an array.")
 
 
 def _build(machine: _Machine, _: object) -> None:
-    """Fill a blank array, or say more of an element type; nothing else has a state here."""
+    """Fill a blank array, or set the byte order of an element type; nothing else has a state here."""
     target, state = machine.top(2)
     if isinstance(target, Element) and isinstance(state, tuple):
         set_element_state(target, state)
     elif isinstance(target, Blank) and target.array is None and isinstance(state, tuple) and len(state) == 5:
         _, shape, element, is_fortran, buffer = state
         if not isinstance(element, Element):
-            raise RefusedPickle(f"an array's type is {said(element)}, not a numpy dtype.")
+            raise RefusedPickle(f"an array's type is {brief(element)}, not a numpy dtype.")
         machine.take_room(len(buffer) if isinstance(buffer, (bytes, bytearray, str)) else 0)
         target.array = array_of(buffer, element, shape, order="F" if is_fortran is True else "C")
     else:
-        raise RefusedPickle(f"it sets the state of {said(target)} to {said(state)}.")
+        raise RefusedPickle(f"it sets the state of {brief(target)} to {brief(state)}.")
     machine.stack.append(target)
 
 
@@ -295,17 +298,17 @@ def _tuple_of(size: int) -> Callable[[_Machine, Any], None]:
 def _extend(machine: _Machine, values: list[Any]) -> None:
     target = machine.stack[-1]
     if not isinstance(target, list):
-        raise RefusedPickle(f"it appends to {said(target)}, which is not a list.")
+        raise RefusedPickle(f"it appends to {brief(target)}, which is not a list.")
     target.extend(values)
 
 
 def _set_items(machine: _Machine, pairs: list[Any]) -> None:
     target = machine.stack[-1]
     if not isinstance(target, dict):
-        raise RefusedPickle(f"it sets items of {said(target)}, which is not a dict.")
+        raise RefusedPickle(f"it sets items of {brief(target)}, which is not a dict.")
     for key, value in zip(pairs[::2], pairs[1::2], strict=True):
         if not (isinstance(key, str) or (isinstance(key, int) and abs(key) < MOST_KEY)):
-            raise RefusedPickle(f"a dict has the key {said(key)}; expected text or a small whole number.")
+            raise RefusedPickle(f"a dict has the key {brief(key)}; expected text or a small whole number.")
         target[key] = value
 
 
@@ -338,17 +341,17 @@ ACTIONS: dict[str, Callable[[_Machine, Any], None]] = {
 
 
 def _resolved(value: object, done: dict[int, object], depth: int = 0) -> object:
-    """The value with every blank replaced by its array; each container once, however often it is referred to."""
+    """The value with every blank replaced by its array; each container is resolved once."""
     if depth > MOST_DEPTH:
-        raise RefusedPickle(f"its containers lie more than {MOST_DEPTH} deep, or hold themselves.")
+        raise RefusedPickle(f"its containers are nested more than {MOST_DEPTH} deep, or contain themselves.")
     if id(value) in done:
         return done[id(value)]
     if isinstance(value, Blank):
         if value.array is None:
-            raise RefusedPickle("an array was announced but never filled.")
+            raise RefusedPickle("an array was created but never filled.")
         return value.array
     if isinstance(value, (Global, Element)):
-        raise RefusedPickle(f"it holds {said(value)} itself, which is no data.")
+        raise RefusedPickle(f"it holds {brief(value)} itself, which is not data.")
     if isinstance(value, dict):
         done[id(value)] = {key: _resolved(inner, done, depth + 1) for key, inner in value.items()}
     elif isinstance(value, (list, tuple)):

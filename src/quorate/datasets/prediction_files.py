@@ -20,7 +20,7 @@ from quorate.parquet import parquet_batches
 from quorate.types import FloatArray
 from quorate.validate import SUM_TOLERANCE, broken
 
-CELL_BYTES = 64  # of a number in a list and in a row
+CELL_BYTES = 64  # memory of a number in a list and in a row
 ITEM_COLUMNS = ("item", "item_id", "index", "id", "", "__index_level_0__")
 
 
@@ -30,7 +30,7 @@ def read_csv(file: Path, classes: Sequence[str]) -> dict[str, FloatArray]:
         with file.open(newline="", encoding="utf-8-sig") as lines:
             rows = [row for row in csv.reader(lines) if row]
     except (UnicodeDecodeError, csv.Error) as cause:
-        raise broken("predictions", str(file), f"a CSV in UTF-8 ({cause})", "save it as one.") from None
+        raise broken("predictions", str(file), f"a CSV in UTF-8 ({cause})", "save it again.") from None
     if not rows or len({len(row) for row in rows}) != 1:
         raise broken("predictions", str(file), "rows of one length, and at least one", "write one cell per class.")
     if all(_is_number(cell) for cell in rows[0]):
@@ -42,7 +42,7 @@ def read_csv(file: Path, classes: Sequence[str]) -> dict[str, FloatArray]:
 
 
 def read_parquet(file: Path, classes: Sequence[str]) -> dict[str, FloatArray]:
-    """The same from Parquet."""
+    """As `read_csv`, from Parquet."""
     columns: dict[str, list[Any]] = {}
     try:
         for batch in parquet_batches(file, cell_bytes=CELL_BYTES):
@@ -74,24 +74,24 @@ def _class_columns(names: list[str], classes: Sequence[str], file: Path) -> list
     if len(names) == len(classes) == len(by_number) and sorted(by_number) == list(range(len(classes))):
         return [by_number[k] for k in range(len(classes))]
     rule = (
-        f"a column per class, {shown(list(classes))} or 0 to {len(classes) - 1} (and model, item if you like); "
+        f"a column per class, {shown(list(classes))} or 0 to {len(classes) - 1} (optionally also model and item); "
         f"it has {shown(names)}"
     )
     raise broken("predictions", str(file), rule, "rename the columns.")
 
 
-def _in_order(table: FloatArray, order: FloatArray | None, mine: NDArray[np.bool_], file: Path) -> FloatArray:
+def _in_order(table: FloatArray, order: FloatArray | None, own: NDArray[np.bool_], file: Path) -> FloatArray:
     """One classifier's rows, sorted by their item numbers if there are any."""
-    rows: FloatArray = table[mine]
+    rows: FloatArray = table[own]
     if order is None:
         return rows
-    numbers = order[mine]
+    numbers = order[own]
     if not np.array_equal(np.sort(numbers), np.arange(len(rows))):
         rule = (
-            f"item numbers 0 to {len(rows) - 1}, each once, as the votes are ordered; "
+            f"item numbers 0 to {len(rows) - 1}, each once, in the order of the votes; "
             f"they go from {numbers.min():g} to {numbers.max():g}"
         )
-        raise broken("predictions", str(file), rule, "drop the column if the rows are in order already.")
+        raise broken("predictions", str(file), rule, "drop the column if the rows are already in order.")
     return np.asarray(rows[np.argsort(numbers)])
 
 
@@ -116,13 +116,13 @@ STACKS = (
     "probs",
     "model_confs",
     "predictions",
-)  # keys that hold (T, K) or (M, T, K); the second as the authors name it
+)  # keys that hold (T, K) or (M, T, K); the second is the authors' name
 SHAPES = "the shape (items, classes), or (models, items, classes)"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PredictionArrays:
-    """`probs` (M, T, K), floored; `models` M names; `notes` what was done to them."""
+    """`probs` (M, T, K), floored; `models` M names; `notes` what was changed."""
 
     probs: FloatArray
     models: tuple[str, ...]
@@ -142,8 +142,8 @@ def read_predictions(source: Paths, *, num_items: int, classes: Sequence[str]) -
     notes: list[str] = []
     for given, path in _named_paths(source):
         for own, stack in _stacks(Path(path), classes).items():
-            probs, said = _checked(stack, f"{path}: {own}" if own else str(path), num_items, len(classes))
-            notes += [f"{Path(path).name}: {note}" for note in said]
+            probs, found = _checked(stack, f"{path}: {own}" if own else str(path), num_items, len(classes))
+            notes += [f"{Path(path).name}: {note}" for note in found]
             for number, table in enumerate(probs):
                 prefix = given if isinstance(source, Mapping) or not own else ""
                 name = "-".join(part for part in (prefix, own, str(number) if len(probs) > 1 else "") if part)
@@ -157,7 +157,7 @@ def read_predictions(source: Paths, *, num_items: int, classes: Sequence[str]) -
 
 
 def _named_paths(source: Paths) -> list[tuple[str, str | Path]]:
-    """A name for what each file holds: the given one, else the file's."""
+    """A name for each file: the given one, else the file's own."""
     if isinstance(source, Mapping):
         return [(str(name), path) for name, path in source.items()]
     if isinstance(source, (str, Path)):
@@ -170,7 +170,7 @@ def _named_paths(source: Paths) -> list[tuple[str, str | Path]]:
 def _stacks(file: Path, classes: Sequence[str]) -> dict[str, Any]:
     """The tables of one file by name; '' where the file has no name for them."""
     if not file.is_file():
-        raise broken("predictions", str(file), "a file", "name an .npy, .npz, .csv or .parquet.")
+        raise broken("predictions", str(file), "a file", "pass an .npy, .npz, .csv or .parquet.")
     match file.suffix.lower():
         case ".npy":
             return {"": plain_arrays(file)}
@@ -188,7 +188,7 @@ def _stacks(file: Path, classes: Sequence[str]) -> dict[str, Any]:
 
 
 def _chosen(arrays: dict[Any, Any], file: Path) -> dict[str, Any]:
-    """Which arrays of a mapping are predictions: one of STACKS (named by `models`), else all that have classes."""
+    """The arrays of a mapping that are predictions: one of STACKS (named by `models`), else all that have classes."""
     key = next((name for name in STACKS if name in arrays), None)
     if key is not None:
         stack = np.asarray(arrays[key])
@@ -213,7 +213,7 @@ def _checked(stack: ArrayLike, where: str, num_items: int, num_classes: int) -> 
         raise broken("predictions", where, rule, "put the items in the order of the votes.")
     probs, notes = tidied(array, where="predictions", source=where)
     sums = array.astype(np.float64).sum(axis=-1)
-    off = np.abs(sums - 1) > SUM_TOLERANCE  # NaN, a missing prediction, is not
+    off = np.abs(sums - 1) > SUM_TOLERANCE  # False for NaN, a missing prediction
     if off.any() and not where.endswith(AUTHORS_FILES):
         rule = f"rows that sum to 1 (within {SUM_TOLERANCE:g}); one sums to {sums[off].flat[0]:.6g}"
         fix = "pass probabilities, not logits or counts."
@@ -221,4 +221,4 @@ def _checked(stack: ArrayLike, where: str, num_items: int, num_classes: int) -> 
     return probs, notes
 
 
-AUTHORS_FILES = ("cifar10-fixmatch-rs1-s40.pkl", "imagenet_16h.pkl")  # confidences that their own code normalises
+AUTHORS_FILES = ("cifar10-fixmatch-rs1-s40.pkl", "imagenet_16h.pkl")  # not normalised; the authors' code does it

@@ -1,7 +1,7 @@
-"""A built-in stream with dials: how good, honest and even the classifier is, how far experts agree, a shift half-way.
+"""A synthetic stream. Parameters: accuracy, calibration and evenness of the classifier, agreement of experts, a shift.
 
-Made after the real sets: items are clear or confusing for experts and classifier alike; experts who are wrong agree on
-a few confusable classes; an uneven classifier over-predicts some classes, as one trained on an unbalanced set does.
+Modelled on the real sets: an item is clear or confusing for both experts and classifier; experts who are wrong agree on
+a few confusable classes; an uneven classifier over-predicts some classes, as if trained on an unbalanced set.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from quorate.types import FloatArray, IntArray, VoteDataset
 from quorate.validate import bounded, broken, fraction, members, whole
 
 CLARITY_SPREAD = 1.5  # Beta concentration of an item's agreement: mostly clear, some confusing, as in ImageNet-16H
-MOST_CLASSES = 1000  # of a made-up stream; recorded ones may have more
-MOST_CELLS = 10**8  # items * classes * votes: about a gigabyte while it is made
+MOST_CLASSES = 1000  # of a synthetic stream; recorded ones may have more
+MOST_CELLS = 10**8  # items * classes * votes: about a gigabyte while it is generated
 NUM_LEVELS = 20  # quantiles of that Beta, to average the classifier's accuracy over
 
 
@@ -40,9 +40,9 @@ def synthetic(
 ) -> VoteDataset:
     """A stream of `num_items` items voted on by a pool of `pool_size` experts.
 
-    accuracy: how often the classifier names the true class (1/num_classes is a useless one)
-    calibration: 1 honest on average (its mean confidence is its accuracy), above 1 overconfident, below 1 shy
-    unevenness: 0 treats all classes alike; 1 over-predicts some strongly and hardly ever names others
+    accuracy: how often the classifier predicts the true class (1/num_classes is useless)
+    calibration: 1 honest on average (mean confidence equals accuracy), above 1 overconfident, below 1 underconfident
+    unevenness: 0 treats all classes equally; 1 strongly over-predicts some and hardly ever predicts others
     agreement: how often an expert names the true class, on average over clear and confusing items
     shift_accuracy, shift_agreement: their values in the second half of the stream
 
@@ -82,7 +82,7 @@ def synthetic(
 
 
 def _refuse_giants(num_items: int, num_classes: int, pool_size: int, num_models: int) -> None:
-    """Streams that no memory holds."""
+    """Refuse streams that would not fit into memory."""
     cells = num_items * num_classes * max(pool_size, num_models)
     if cells > MOST_CELLS:
         rule = f"at most {MOST_CELLS:.2g} cells (items * classes * votes or models); here there are {cells:.2g}"
@@ -91,24 +91,24 @@ def _refuse_giants(num_items: int, num_classes: int, pool_size: int, num_models:
 
 @dataclass(frozen=True, slots=True)
 class Half:
-    """The dials of one half of the stream."""
+    """The parameters of one half of the stream."""
 
     accuracy: float
     agreement: float
     num_classes: int
 
     def __post_init__(self) -> None:
-        """Refuse what is worse than guessing."""
+        """Refuse an accuracy or agreement below that of guessing."""
         for where in ("accuracy", "agreement"):
             value = fraction(getattr(self, where), where=where)
             if value < 1 / self.num_classes - 1e-9:
-                rule = f"at least {1 / self.num_classes:.4g}, what guessing among {self.num_classes} classes gives"
+                rule = f"at least {1 / self.num_classes:.4g}, as by guessing among {self.num_classes} classes"
                 raise broken(where, value, rule, "raise it.")
 
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """What is true of each item (T,): its class, the share of experts who see it, and its half of the stream."""
+    """For each item (T,): its true class, the share of experts who vote for it, and its half of the stream."""
 
     truth: IntArray
     clarity: FloatArray
@@ -118,7 +118,7 @@ class Items:
 def _votes(
     truth: IntArray, clarity: FloatArray, num_classes: int, pool_size: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Each expert names the true class with probability `clarity`, else one of the item's few confusable classes."""
+    """Each expert votes for the true class with probability `clarity`, else for one of a few confusable classes."""
     wrong = rng.dirichlet(np.full(num_classes, 0.3), size=len(truth))  # (T, K)
     rows = np.arange(len(truth))
     wrong[rows, truth] = 0.0
@@ -135,8 +135,8 @@ def _predictions(
 ) -> FloatArray:
     """softmax of evidence z = strength * clarity e_truth + lean + N(0, 1), at a temperature that makes it honest.
 
-    The lean towards some classes is the unevenness. The classifier does not know that the world has shifted: its
-    temperature is that of the first half.
+    The lean towards some classes is the unevenness. The temperature is that of the first half: the classifier does not
+    know of the shift.
     """
     num_classes = halves[0].num_classes
     quantiles = np.array([normal_quantile((k + 0.5) / num_classes) for k in range(num_classes)])

@@ -1,1 +1,1 @@
-"""What people look at: plots, styles and small charts shared by all reports."""
+"""Reports for people: their parts, templates, plots, small charts and number formats."""

@@ -1,6 +1,6 @@
-"""A `Figure` -> an SVG and a PNG, drawn by matplotlib in the project's style; both as data for a page, too.
+"""A `Figure` -> an SVG and a PNG, drawn by matplotlib in the project's style, and a data URI for a page.
 
-matplotlib is an extra: `can_plot` says whether it is there, `MISSING` how to install it.
+matplotlib is an extra: `can_plot` says whether it is installed, `MISSING` how to install it.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from quorate.reports.section import Figure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as MplFigure
 
-MISSING = "No plots: matplotlib is not installed. To have them: pip install 'quorate[plot]'"
-HEAVY = 220_000  # bytes of SVG beyond which a page carries a PNG
+MISSING = "No plots: matplotlib is not installed. To get them: pip install 'quorate[plot]'"
+HEAVY = 220_000  # bytes of SVG; above this a page contains the PNG instead
 DPI = 140
 COLOURS = 64  # of the PNG on the page: lines and bands on white need no more
 INK, QUIET, BUDGET, GRID = "#222222", "#767676", "#b9b9b9", "#ececec"
@@ -43,7 +43,7 @@ RC: dict[Any, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class DrawnFigure:
-    """A figure, drawn: the same picture twice."""
+    """A drawn figure, as SVG and as PNG."""
 
     figure: Figure
     svg: bytes
@@ -51,14 +51,14 @@ class DrawnFigure:
 
     @property
     def data_uri(self) -> str:
-        """The picture for a page that loads nothing from elsewhere."""
+        """The picture as a data URI, so that the page is self-contained."""
         if len(self.svg) <= HEAVY:
             return data_uri(self.svg, "svg+xml")
         return data_uri(_few_colours(self.png), "png")
 
 
 def data_uri(content: bytes, kind: str) -> str:
-    """An image as an address that holds it.
+    """An image as a data URI.
 
     >>> data_uri(b"<svg/>", "svg+xml")
     'data:image/svg+xml;base64,PHN2Zy8+'
@@ -84,7 +84,7 @@ def can_plot() -> bool:
 
 
 def canvas(figure: Figure) -> MplFigure:
-    """The figure as matplotlib's own: shown by a notebook, or saved with `.savefig`."""
+    """The figure as a matplotlib figure: a notebook shows it, `.savefig` saves it."""
     if not can_plot():
         raise MissingExtra(MISSING)
     from matplotlib import rc_context  # noqa: PLC0415 - optional
@@ -113,5 +113,5 @@ def draw(figure: Figure) -> DrawnFigure:
 
 
 def draw_all(figures: Iterable[Figure]) -> dict[str, DrawnFigure]:
-    """Figures by key; none without matplotlib: the page then says what is missing."""
+    """Drawn figures by key; empty without matplotlib: the page then says what is missing."""
     return {figure.key: draw(figure) for figure in figures} if can_plot() else {}

@@ -22,7 +22,7 @@ def plain(value: object) -> object: ...
 
 
 def plain(value: object) -> object:
-    """A value for strict JSON: numbers and arrays of numpy as those of Python, what is not finite as null.
+    """A value for strict JSON: numpy numbers and arrays as Python ones, numbers that are not finite as null.
 
     >>> plain({"error": np.float64(0.5), "se": float("nan"), "seeds": (3, 4)})
     {'error': 0.5, 'se': None, 'seeds': [3, 4]}
@@ -39,7 +39,7 @@ def plain(value: object) -> object:
 
 
 def json_page(content: Mapping[str, object], *, indent: int = 2) -> str:
-    """Strict JSON as a file holds it: indented, with a line end; what is not a finite number is null.
+    """Strict JSON for a file: indented, with a final newline; numbers that are not finite are null.
 
     >>> json_page({"error": float("nan")}, indent=0)
     '{\\n"error": null\\n}\\n'

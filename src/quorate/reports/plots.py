@@ -1,6 +1,6 @@
 """Error-cost plots: error against votes per item, one line per method, ours in front, the tie floor drawn.
 
-Colour says the family, the dash which member of it (Okabe and Ito's colours, safe for the colour-blind). Needs
+Colour shows the family of a method, the dash its member (Okabe and Ito's colours, safe for the colour-blind). Needs
 matplotlib, an extra: without it nothing is drawn and `MISSING` says how to install it.
 """
 
@@ -52,7 +52,7 @@ SINGLE = {"until-settled": "D", "ask-all": "X"}
 
 
 def write_plots(comparisons: Sequence[Comparison], folder: Path) -> tuple[Path, ...]:
-    """All settings on one page, as PNG and SVG; nothing if matplotlib is missing."""
+    """Write all settings in one figure, as PNG and SVG; nothing if matplotlib is missing."""
 
     def panels(figure: MplFigure) -> None:
         for axes, each in zip(figure.subplots(2, (len(comparisons) + 1) // 2).flat, comparisons, strict=False):
@@ -64,7 +64,7 @@ def write_plots(comparisons: Sequence[Comparison], folder: Path) -> tuple[Path, 
 
 
 def write_curves(curves: Sequence[Curve], folder: Path, *, title: str) -> tuple[Path, ...]:
-    """One set of curves as PNG and SVG; nothing if matplotlib is missing."""
+    """Write one set of curves as PNG and SVG; nothing if matplotlib is missing."""
     return _write(_single("error-cost", curves, title, ()), folder)
 
 
@@ -99,7 +99,7 @@ def draw_curves(
     title: str,
     budgets: Sequence[float] = (),
 ) -> None:
-    """One panel; thin upright lines mark the budgets at which the tables compare."""
+    """One panel; thin vertical lines mark the budgets of the tables."""
     from matplotlib.ticker import FixedLocator, NullLocator  # noqa: PLC0415
 
     for curve in sorted(curves, key=lambda c: list(STYLES).index(c.name) if c.name in STYLES else 99):
@@ -137,6 +137,6 @@ def _line(axes: Axes, curve: Curve) -> None:
 
 
 def _limits(curves: Sequence[Curve]) -> tuple[float, float]:
-    """From below the best to above the worst error, in percent; the axis is logarithmic, so nothing hides at 0."""
+    """From below the best to above the worst error, in per cent, for a logarithmic axis."""
     errors = [100 * point.error_rate for curve in curves for point in curve.points]
     return max(0.75 * min(errors), 0.05), min(1.15 * max(errors), 100.0)

@@ -1,6 +1,6 @@
-"""A `Document` -> one HTML page: no scripts, nothing loaded from elsewhere, light and dark, phone and paper.
+"""A `Document` -> one self-contained HTML page without scripts, for light and dark themes, phones and paper.
 
-The templates escape every value; only charts of `reports.svg` are markup, and they escape their own words.
+The templates escape every value; only charts of `reports.svg` are markup, and they escape their own text.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from quorate.reports.format import Cell, number
 from quorate.reports.section import Document, Table
 
 TEMPLATES = Path(__file__).parent / "templates"
-SHORT_NOTES = 3  # notes that are shown at once; the others are folded
-LONG_TABLE = 24  # rows beyond which a table is folded away
-# What stays as it is (styles, code, tags), or a " %" that no line may end in; the one of "5 %.csv" is part of a name.
+SHORT_NOTES = 3  # notes that are shown; the others are folded
+LONG_TABLE = 24  # a table with more rows is folded
+# Styles, code and tags, which stay unchanged, or a " %", which becomes non-breaking (but not in a name like "5 %.csv").
 NOT_PROSE_OR_PERCENT = re.compile(r"<(style|code|pre)\b.*?</\1>|<[^>]*>| %(?!\.?\w)", re.DOTALL)
 
 
@@ -30,7 +30,7 @@ def page(document: Document) -> str:
 
 
 def fragment(answer: str, table: Table, *, notes: tuple[str, ...] = (), command: str = "") -> str:
-    """An answer, a command, notes and a table without a page around them: what a notebook shows."""
+    """An answer, a command, notes and a table as HTML for a notebook."""
     template = _environment().get_template("fragment.html")
     return template.render(answer=answer, table=table, notes=notes, command=command, marks={})
 
@@ -56,20 +56,20 @@ def with_code(text: str) -> Markup:
 
 
 def unbroken(command: str) -> Markup:
-    """A command as HTML that only breaks between an option with its value and the next; other code breaks anywhere.
+    """A command as HTML that breaks lines only before an option; other code breaks anywhere.
 
-    Its own line ends stay.
+    Its own newlines are kept.
 
     >>> unbroken("quorate run --votes 'a b'")
     Markup('<span>quorate run</span> <span>--votes &#39;a b&#39;</span>')
     """
     if " --" not in command:
         return escape(command)
-    parts = re.split(r"( (?=--)|\n)", command)  # every second one is what stands between two
+    parts = re.split(r"( (?=--)|\n)", command)  # every second part is a separator
     return Markup("").join(part if n % 2 else Markup("<span>{}</span>").format(part) for n, part in enumerate(parts))
 
 
 def cell_class(cell: Cell, is_text: bool, marks: dict[str, str]) -> str:
-    """The classes of a cell: words or not, and its mark."""
+    """The CSS classes of a cell: text or not, and its mark."""
     mark = marks.get(cell, "") if isinstance(cell, str) else ""
     return " ".join(filter(None, ["text" if is_text else "", mark]))

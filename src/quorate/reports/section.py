@@ -1,6 +1,6 @@
-"""What a report is made of: sections with sentences, claims, tables and pictures; `Document` is a whole report.
+"""The parts of a report: sections with sentences, claims, tables and pictures; `Document` is a whole report.
 
-Plain values, no markup. Commands and experiments build them; `reports.render` writes them as a page.
+Plain values, no markup. Commands and experiments build them; `reports.render` renders them as a page.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ NUMBER_STARTS = frozenset("0123456789+-−–·∞.")
 class Table:
     """A table for people and for CSV. The first `text_columns` are text; numbers are shown with `digits` decimals.
 
-    `highlight`, `quiet`: rows whose first cell is one of these stand out, or step back   `source` how it was made;
-    shown below   A table with a `key` has its title as a heading with an anchor, one without has it as caption.
-    `links` first cell of a row -> the page it leads to
+    `highlight`, `quiet`: rows whose first cell is one of these are emphasised, or greyed   `source` how it was made,
+    shown below   With a `key` the title is a heading with an anchor, without it a caption.
+    `links` first cell of a row -> the page it links to
     """
 
     key: str
@@ -41,7 +41,7 @@ class Table:
     links: Mapping[str, str] = field(default_factory=dict)
 
     def columns_of_words(self) -> list[bool]:
-        """Whether each column holds words: it is then aligned to the left.
+        """Whether each column holds text, which is aligned to the left.
 
         >>> table = Table("", "", ("class", "items", "why"), (("7", "12 %", "settled"), ("8", "–", "")))
         >>> table.columns_of_words()
@@ -56,7 +56,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure: `draw(figure)` fills an empty matplotlib figure of that size in inches; `alt` says what it shows."""
+    """A figure: `draw(figure)` fills an empty matplotlib figure of that size in inches; `alt` describes it."""
 
     key: str
     title: str
@@ -69,7 +69,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A chart as SVG markup made by `reports.svg`: it needs no library and follows the colours of the page."""
+    """A chart as SVG markup from `reports.svg`: it needs no library and uses the colours of the page."""
 
     svg: str
     caption: str = ""
@@ -77,9 +77,9 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Something that should be so, whether it is, and what was measured.
+    """A claim, whether it holds, and what was measured.
 
-    `of_paper`: a claim of the paper, on data like its own; else a target of ours, or classifiers unlike the paper's.
+    `of_paper`: a claim of the paper, on data like its own; else our own target, or classifiers unlike the paper's.
     """
 
     text: str
@@ -92,8 +92,8 @@ class Claim:
 class Section:
     """A part of a report. `lead` sentences come first; `summary` goes into summary.json under its own keys.
 
-    `cautions` what is different from what a reader expects   `cards` (figure, what it is)   `points` a list of
-    sentences; text between backticks is code   `commands` (where, what to type there)
+    `cautions` what differs from a reader's expectation   `cards` (number, its meaning)   `points` a list of sentences;
+    text between backticks is code   `commands` (where, what to type there)
     """
 
     key: str
@@ -121,9 +121,9 @@ class Document:
     """A whole report: it opens with a question, the answer in one sentence and one picture.
 
     `notes` what a reader must know, the most important first   `sections` tables and charts   `folded` methods, data
-    and settings: closed until somebody opens them   `footer` where the files and the version are   `contents` with a
-    table of contents   `marks` cell text -> "yes" or "no": how such a cell is coloured   `drawn` figures by key;
-    figures that are not there could not be drawn
+    and settings, collapsed at first   `footer` files and version   `contents` whether there is a table of contents
+    `marks` cell text -> "yes" or "no": how such a cell is coloured   `drawn` figures by key; a missing figure could not
+    be drawn
     """
 
     title: str
@@ -140,7 +140,7 @@ class Document:
 
 
 def data_section(data: Mapping[str, Any]) -> Section:
-    """How tables were read, and every rule that applied. `data` as `tables.Report.as_dict` gives it."""
+    """How tables were read, and every rule that fired. `data`: from `tables.Report.as_dict`."""
     totals = ", ".join(counted(count, name) for name, count in data["totals"].items())
     rows = tuple((found["rule"], found["count"], found["met"], found["done"]) for found in data["findings"])
     heads = ("rule", "times", "what was found", "what was done")

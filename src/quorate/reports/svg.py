@@ -1,7 +1,6 @@
-"""Numbers -> small charts as inline SVG in the page's own colours: they follow light and dark and need no library.
+"""Numbers -> small charts as inline SVG in the colours of the page, light or dark; they need no library.
 
-The words in them are escaped; everything else is computed here. Called by the reports of `run`, `audit` and
-`reproduce`.
+Text is escaped; everything else is computed here. Called by the reports of `run`, `audit` and `reproduce`.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ ROW = 48  # height of a bar with its label
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A bar: its label, its length, the words at its end; `is_ours`: the one the chart is about."""
+    """A bar: its label, its length, the text at its end; `is_ours`: highlighted."""
 
     label: str
     value: float
@@ -33,7 +32,7 @@ def bars(rows: Sequence[Bar], *, title: str) -> str:
     2
     """
     most = max([*(row.value for row in rows), 1e-12])
-    room = WIDTH - 150  # the words at the end of the longest bar
+    room = WIDTH - 150  # leaves space for the text after the longest bar
     drawn = "".join(
         f'<text x="0" y="{ROW * place + 16}">{escape(row.label)}</text>'
         f'<rect class="{"bar" if row.is_ours else "other"}" x="0" y="{ROW * place + 23}" rx="3" height="18" '
@@ -64,9 +63,9 @@ def lines(
     y_label: str,
     least_top: float = 1e-9,
 ) -> str:
-    """Lines: (style class, x, y) each; points that are not numbers break a line. At least one point is a number.
+    """Lines: (style class, x, y) each; NaN breaks a line. At least one point must be a number.
 
-    The y axis ends at the largest value, or at `least_top`: what is 0 throughout needs some scale.
+    The y axis ends at the largest value, or at `least_top`, which is needed if all values are 0.
     """
     points = [(x, y) for _, xs, ys in series for x, y in zip(xs, ys, strict=True) if math.isfinite(y)]
     xs = [x for x, _ in points]
@@ -80,7 +79,7 @@ def _head(height: float, title: str) -> str:
 
 
 class _Frame:
-    """A plane from `low` to `high` and from 0 to above `top`, with axes."""
+    """A coordinate system from `low` to `high` and from 0 to above `top`, with axes."""
 
     def __init__(self, low: float, high: float, top: float) -> None:
         self.low, self.high = low, high
@@ -123,7 +122,7 @@ class _Frame:
 
 
 def _nice(step: float) -> float:
-    """The next of 1, 2, 5 times a power of ten.
+    """`step` rounded up to 1, 2 or 5 times a power of ten.
 
     >>> _nice(0.3), _nice(7), _nice(100)
     (0.5, 10.0, 100.0)

@@ -1,8 +1,8 @@
-"""Votes and predictions in: long, wide and count tables, Label Studio exports, arrays and data frames, dirt included.
+"""Reads votes and predictions: long, wide and count tables, Label Studio exports, arrays and data frames, dirty or not.
 
-`read_votes` and `read_predictions` read, `join` brings them together; each gives a report of every rule that fired.
-Needs `pip install 'quorate[tables]'`; `tables.options` does not, so that the commands can be listed without it. The
-rules: docs/tables.md.
+`read_votes` and `read_predictions` read a source, `join` matches them; each returns a report of every rule that fired.
+docs/tables.md lists the rules. Needs `pip install 'quorate[tables]'`; only `tables.options` works without it, so that
+`quorate --help` does too.
 """
 
 from importlib import import_module

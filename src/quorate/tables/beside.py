@@ -1,4 +1,4 @@
-"""Small tables that stand beside the votes: the true classes of items, and what a vote of each person costs."""
+"""Reads the small tables that accompany the votes: the true class of each item, and the cost of each person's vote."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ Costs = TableLike | Mapping[str, float]
 
 
 def read_truth(truth: TableLike, joined: Joined) -> IntArray:
-    """(T,) the true class of each item of the votes, -1 where it is not known."""
+    """(T,) the true class of each item in the votes, -1 where it is unknown."""
     with source_is("truth"):
         column = find_column("truth", _opened(truth).columns)
         gold = read_votes(truth, format="long", label=column, classes=joined.classes)
         if gold.num_votes < gold.raw.num_rows:
             rule = f"one class of the votes per item: {', '.join(joined.classes[:12])}"
-            value = f"{gold.raw.num_rows - gold.num_votes} rows with another label, or none"
+            value = f"{gold.raw.num_rows - gold.num_votes} rows with another label or without one"
             raise broken("truth", value, rule, "spell the classes as in `votes`, and leave out the other rows.")
     position = {name: number for number, name in enumerate(joined.items)}
     number = {name: k for k, name in enumerate(joined.classes)}
@@ -38,16 +38,16 @@ def read_truth(truth: TableLike, joined: Joined) -> IntArray:
     for item, label in zip(items, labels, strict=True):
         place = position.get(item, -1)
         if place >= 0 and known[place] not in (-1, number[label]):
-            raise broken("truth", f"item {item!r}", "one true class per item; there are two", "keep one row per item.")
+            raise broken("truth", f"item {item!r}", "one true class per item; it has two", "keep one row per item.")
         if place >= 0:
             known[place] = number[label]
     if not (known >= 0).any():
-        raise broken("truth", str(truth), "true classes of items that are in `votes`; none is", "check its ids.")
+        raise broken("truth", str(truth), "true classes of items in `votes`; none of its items is", "check its ids.")
     return known
 
 
 def read_costs(costs: Costs, people: Sequence[str]) -> tuple[float, ...]:
-    """What a vote of each of `people` costs; 1 for those who are not named.
+    """The cost of a vote of each of `people`; 1 for those whom `costs` does not name.
 
     `costs`: a table with a column of people and a column `cost`, or a mapping of names to costs.
 
@@ -58,7 +58,7 @@ def read_costs(costs: Costs, people: Sequence[str]) -> tuple[float, ...]:
     known = set(people)
     for who, cost in costs.items() if isinstance(costs, Mapping) else _cost_rows(costs):
         if named.setdefault(name_text(who), cost) != cost:
-            raise broken("costs", who, "one cost for each person; there are two", "keep one row.")
+            raise broken("costs", who, "one cost per person; this one has two", "keep one row.")
     unknown = [who for who in named if who not in known]
     if unknown or not named:
         rule = f"costs of people who voted, such as {list(people)[:3]}"
@@ -72,7 +72,7 @@ def _cost_rows(source: TableLike) -> list[tuple[object, object]]:
         who, cost = find_column("worker", opened.columns), find_column("cost", opened.columns)
         if who is None or cost is None:
             rule = "a column of people, such as `worker`, and a column `cost`"
-            raise broken("costs", list(opened.columns), rule, "name them so.")
+            raise broken("costs", list(opened.columns), rule, "rename the columns.")
         rows: list[tuple[object, object]] = []
         for batch in opened.read([who, cost]):
             rows += zip(batch.table.column(who).to_pylist(), batch.table.column(cost).to_pylist(), strict=True)

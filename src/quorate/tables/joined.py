@@ -1,6 +1,6 @@
-"""`join`: votes and predictions -> `Joined`, by item id and class name, with one report of everything that was done.
+"""`join`: votes and predictions -> `Joined`, matched by item id and class name, with one report of every rule.
 
-`Joined` is compact and ready for any command: the votes are in one array each, sorted by item and then in recorded
+`Joined` is what the commands work on: one array each for item, label and worker, sorted by item and then in recorded
 order.
 """
 
@@ -28,7 +28,7 @@ from quorate.tables.predictions.align import (
     named_classes,
     unpredicted_labels,
     unvoted_classes,
-    without_strays,
+    without_other_columns,
 )
 from quorate.tables.predictions.read import Predictions, uniform
 from quorate.tables.readers.arrow import TEXT, pa, pc
@@ -56,7 +56,7 @@ class Joined:
     `order` (V,) place in the recorded sequence of all votes   `time` (V,) seconds since 1970, NaN unknown; or None
     `predictions` (M, T, K) probabilities, floored, each row summing to 1   `models` M names
     `unvoted` ids with a prediction but no vote, and `unvoted_predictions` (M, U, K)
-    `report` every rule that fired   `backend` the kind of table `vote_table` gives back, `own` the types in it
+    `report` every rule that fired   `backend` the kind of table that `vote_table` returns, `own` its column types
     """
 
     items: tuple[str, ...]
@@ -122,8 +122,8 @@ class Joined:
     def vote_table(self, backend: str | None = None) -> Any:  # noqa: ANN401 - a frame of any library
         """The clean votes as a long table `task, worker, label` (and `timestamp`), in recorded order.
 
-        As the kind of table the votes came in, or `backend`: "pandas", "polars" or "pyarrow". Ids, workers and labels
-        have the types they had in a frame.
+        Returns the kind of table that was read, or `backend`: "pandas", "polars" or "pyarrow". If votes were read from
+        a frame, ids, workers and labels have the types they had there.
         """
         at = np.argsort(self.order)
         worker = self.worker[at]
@@ -150,14 +150,14 @@ def join(
     strict: bool = False,
     as_read: bool = False,
 ) -> Joined:
-    """Votes and predictions of the same items.
+    """Match votes and predictions of the same items.
 
-    Without `predictions` there is one classifier, "uniform", to which every class is equally likely. `classes`: exactly
-    these, in this order, and other labels are set aside; else the classes of the predictions in the order of their
-    columns, then those of the votes by first vote. `items`: "votes" keeps every item with a vote (uniform where a
-    classifier has no prediction), "votes-and-predictions" only those with a usable prediction. Refused: a classifier
-    with no id, or no class, of the votes, and an array without ids unless the items of the votes are exactly "0" to
-    "T-1". Refused unless `as_read`: what looks like a misreading (docs/tables.md).
+    Without `predictions` there is one classifier, "uniform", which predicts every class with the same probability.
+    `classes`: exactly these, in this order, and other labels are set aside; by default the classes of the predictions
+    in the order of their columns, then those of the votes by first vote. `items`: "votes" keeps every item with a vote
+    (uniform where a classifier has no prediction), "votes-and-predictions" only those with a usable prediction.
+    Refused: a classifier that shares no id, or no class, with the votes, and an array without ids unless the items of
+    the votes are exactly "0" to "T-1". Refused unless `as_read`: tables that look misread (docs/tables.md).
 
     >>> from quorate.tables import read_predictions, read_votes
     >>> votes = read_votes(pa.table({"task": ["b", "a", "b"], "worker": ["x", "x", "y"], "label": ["dog"] * 3}))
@@ -170,7 +170,7 @@ def join(
         raise broken("items", items, "'votes' or 'votes-and-predictions'", "pass one of them.")
     given = votes.given if classes is None else class_texts(classes)
     if predictions is not None and given is None:
-        predictions = without_strays(predictions, votes.labels)
+        predictions = without_other_columns(predictions, votes.labels)
     tables = predictions.tables if predictions is not None else ()
     known = named_classes(tables, given)
     votes = _relabelled(votes, known, given)
@@ -200,7 +200,7 @@ def _refuse_misread_predictions(votes: Votes, sources: Sequence[Aligned]) -> Non
     names = votes.raw.task.names.take(pa.array(votes.voted))
     for source in sources:
         present, usable = looked_up(source, names)[1:]
-        if present.any():  # that no id is in both has its own error
+        if present.any():  # no shared id at all has its own error
             refuse_misread_predictions(votes, source, len(names), int(usable.sum()))
 
 
@@ -214,7 +214,7 @@ class _Recorded:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Outcome:
-    """The predictions by item, and those of items without votes; `usable` how many items each classifier predicts."""
+    """Predictions by item, and those of items without votes; `usable`: how many items each classifier predicts."""
 
     probs: FloatArray
     models: tuple[str, ...]
@@ -224,7 +224,7 @@ class _Outcome:
 
 
 def _relabelled(votes: Votes, known: tuple[str, ...], given: tuple[str, ...] | None) -> Votes:
-    """The votes under the names of the classes; duplicates are settled again if that changed any label."""
+    """The votes with labels replaced by class names; duplicates are resolved again if that changed any label."""
     if not known or (given is not None and given == votes.given):
         return votes
     raw, entries = relabelled(votes.raw, known, given=given is not None)
@@ -250,7 +250,7 @@ def _final_classes(votes: Votes, known: tuple[str, ...], given: tuple[str, ...] 
 
 
 def _recorded(votes: Votes, sources: Sequence[Aligned], *, keep_all: bool) -> tuple[_Recorded, list[Fired]]:
-    """The votes in recorded order: by time where there is any, else by row."""
+    """The votes in recorded order: by time where there are times, else by row."""
     raw = votes.raw
     at = np.flatnonzero(votes.counts_vote)
     if raw.time is not None:
@@ -297,19 +297,19 @@ def _with_predictions(
 
 
 def _unmatched(votes: Votes, source: Aligned, names: pa.Array, present: np.ndarray) -> list[Fired]:
-    """An entry for the items a classifier does not know; an error if it knows none."""
+    """An entry for the items that a classifier does not predict; an error if it predicts none."""
     if present.all():
         return []
     if not present.any():
-        mine, theirs = (list(each.slice(0, 3).to_pylist()) for each in (names, source.table.ids))
-        rule = f"ids of {votes.raw.source}, such as {mine}; it has none of them, but such as {theirs}"
+        voted, predicted = (list(each.slice(0, 3).to_pylist()) for each in (names, source.table.ids))
+        rule = f"the ids of {votes.raw.source}, such as {voted}; it has other ids, such as {predicted}"
         raise broken("predictions", source.table.source, rule, "name the id columns: `task=...`, `id_column=...`.")
     absent = names.filter(pa.array(~present))
     return fired_whole("no-prediction", source.table.source, absent, of="items")
 
 
 def _leading_zeros(votes: Votes, names: pa.Array, apart: pa.Array) -> list[Fired]:
-    """Ids of the predictions that would be items but for leading zeros."""
+    """Ids of predictions that differ from an item's id by leading zeros only."""
     known = pc.utf8_ltrim(names, characters="0")
     hit = apart.filter(pc.is_in(pc.utf8_ltrim(apart, characters="0"), value_set=known))
     return fired_whole("leading-zeros", votes.raw.source, hit, of="items")
@@ -370,7 +370,7 @@ def _joined(votes: Votes, recorded: _Recorded, classes: tuple[str, ...], outcome
 
 
 def _stable_order(item: np.ndarray) -> IntArray:
-    """np.argsort(item, kind="stable"), three times as fast: item and place in one number, sorted in place."""
+    """np.argsort(item, kind="stable"), but three times as fast: sorts item and position packed into one number."""
     key = item.astype(np.int64) * len(item) + np.arange(len(item))
     key.sort()
     key %= len(item)
@@ -378,15 +378,15 @@ def _stable_order(item: np.ndarray) -> IntArray:
 
 
 def _workers(votes: Votes, at: IntArray) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Worker numbers of the votes, and the names of those who have one."""
+    """The worker's number of each vote, -1 for none, and the names of the numbers."""
     codes = votes.raw.worker.codes[at]
     used = by_first(codes[codes >= 0], len(votes.raw.worker.names))
-    place = np.full(len(votes.raw.worker.names) + 1, -1, dtype=np.int32)  # code -1 finds the last
+    place = np.full(len(votes.raw.worker.names) + 1, -1, dtype=np.int32)  # code -1 indexes the last entry
     place[used] = np.arange(len(used), dtype=np.int32)
     return place[codes], tuple(votes.raw.worker.names.take(pa.array(used)).to_pylist())
 
 
 def _fixed(array: Array) -> Array:
-    """The array itself, read-only: it was made here, so it needs no copy."""
+    """The same array, set read-only; no copy, because it was created here."""
     array.flags.writeable = False
     return array

@@ -1,7 +1,7 @@
-"""Votes and predictions as read -> nothing, or an error: do they look like something else than they were read as?
+"""Refuses votes and predictions that were probably misread, such as a wrong column taken for the labels.
 
-Called by `join` once both are read. Each check names what was seen, why it is probably a misreading, and the fix; with
-`as_read` the caller says that the data are like that, and nothing here is asked.
+Called by `join` once both are read. Each error says what was found, why it is probably a misreading, and how to fix it.
+With `as_read` the caller confirms the reading, and these checks are skipped.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from quorate.tables.readers.arrow import pc
 from quorate.tables.rules import RULES, Fired
 from quorate.tables.votes.formats import GUESSED_COUNTS
 from quorate.tables.votes.layouts import PASSED_OVER
-from quorate.tables.votes.names import GO_ON, means_no_answer, meant
+from quorate.tables.votes.names import IF_CORRECT, means_no_answer, meant
 from quorate.tables.votes.read import Votes
 from quorate.validate import broken
 
-FEWEST = 10  # rows or items below which a share says nothing
-FEWEST_LABELS = 20  # votes from which on labels that are nearly all different are no classes
+FEWEST = 10  # with fewer rows or items a share is not reliable
+FEWEST_LABELS = 20  # with this many votes, labels that are nearly all different are not classes
 MOST_TIED = 0.9  # share of the pools with two votes or more
 LEAST_PREDICTED = 0.1  # share of the items with votes
 
@@ -47,9 +47,9 @@ def refuse_misread_votes(
     typed_classes: bool = True,
     in_order: bool = True,
 ) -> None:
-    """Refuse votes that were mostly set aside, misspelt classes, labels that are no classes and unread times.
+    """Refuse votes that were mostly set aside, misspelt classes, labels that are not classes and unread times.
 
-    `predicted`: the classes that classifiers predict; `blanks_expected`: rows without a label are votes to come;
+    `predicted`: the classes that classifiers predict; `blanks_expected`: rows without a label are future votes;
     `typed_classes`: the classes, if given, were typed by a person; `in_order`: the order of the votes matters.
     """
     if typed_classes:
@@ -62,18 +62,18 @@ def refuse_misread_votes(
 
 
 def refuse_misread_pools(votes: Votes, item: np.ndarray, label: np.ndarray, num_classes: int) -> None:
-    """Refuse items that all have one vote, and pools that nearly all tie: wrong columns give both.
+    """Refuse items that all have one vote, and pools that nearly all tie: both are signs of a wrong column.
 
-    `item`, `label` (V,) numbers of the item and of the class of each vote. Counts that were found out, not told, may
-    be annotators' labels in numbers, which tie where they agree: there half the pools are enough.
+    `item`, `label` (V,) numbers of the item and of the class of each vote. If the format "counts" was guessed, the
+    numbers may be annotators' labels, which tie where the annotators agree: then ties in half the pools are enough.
     """
     source, guessed = votes.raw.source, votes.raw.classes is not None and GUESSED_COUNTS in _how(votes)
     counts = np.bincount(item.astype(np.int64) * num_classes + label)
     counts = np.append(counts, np.zeros(-len(counts) % num_classes, dtype=counts.dtype)).reshape(-1, num_classes)
     num_votes, top = counts.sum(axis=1), counts.max(axis=1)
     if len(counts) >= FEWEST and num_votes.max() == 1:
-        rule = f"items that several people voted on; each of the {len(counts)} items has one vote"
-        raise broken("votes", source, rule, f"name the column of the items, if it is another one: `task=...`; {GO_ON}")
+        rule = f"several votes on some items; each of the {len(counts)} items has one vote"
+        raise broken("votes", source, rule, f"if another column holds the items, name it: `task=...`; {IF_CORRECT}")
     several = num_votes >= 2
     _refuse_answer_key(votes, int(several.sum()), int((several & (top == num_votes)).sum()))
     tied = several & ((counts == top[:, None]).sum(axis=1) > 1)
@@ -85,49 +85,50 @@ def refuse_misread_pools(votes: Votes, item: np.ndarray, label: np.ndarray, num_
         )
         rule = (
             f"votes that agree more often; {int(tied.sum())} of {int(several.sum())} items with two or more votes end "
-            "in a tie, as they do if other columns are read as annotators"
+            "in a tie, which happens when other columns are read as annotators"
         )
-        raise broken("votes", source, rule, f"{fix}; {GO_ON}")
+        raise broken("votes", source, rule, f"{fix}; {IF_CORRECT}")
 
 
 def _refuse_answer_key(votes: Votes, several: int, unanimous: int) -> None:
-    """Pools that are all unanimous, beside another column called like labels: the one read may be the right answer."""
+    """Refuse pools that are all unanimous if another column is named like labels: the one read may be the truth."""
     how = _how(votes)
     if several >= FEWEST_LABELS and unanimous == several and f" ({PASSED_OVER} '" in how:
         rule = (
             f"some disagreement; all {several} items with two or more votes are unanimous, and another column is named "
             f"like labels (read as: {how})"
         )
-        fix = "if the column read is the right answer of each item, name that of the votes: `label=...`"
-        raise broken("votes", votes.raw.source, rule, f"{fix}; {GO_ON}")
+        fix = "if the column read holds the true answers, name the column of the votes: `label=...`"
+        raise broken("votes", votes.raw.source, rule, f"{fix}; {IF_CORRECT}")
 
 
 def refuse_misread_predictions(votes: Votes, source: Aligned, num_items: int, num_usable: int) -> None:
-    """Refuse a classifier most of whose rows are no probabilities, or that predicts hardly any item with votes."""
+    """Refuse a classifier if most of its rows are not probabilities, or if it predicts hardly any item with votes."""
     table = source.table
     again = sum(entry.count for entry in table.entries if entry.rule == "repeated-prediction")
     if again >= FEWEST and again > len(table.rows):
         rule = f"one row per item, not {again + len(table.rows)} rows for {len(table.rows)} items"
-        raise broken("predictions", table.source, rule, f"are `votes` and `predictions` swapped? Otherwise, {GO_ON}")
+        fix = f"are `votes` and `predictions` swapped? Otherwise, {IF_CORRECT}"
+        raise broken("predictions", table.source, rule, fix)
     refuse_unusable(source)
     if num_items >= FEWEST and num_usable < LEAST_PREDICTED * num_items:
         rule = (
             f"a usable prediction for at least {LEAST_PREDICTED:.0%} of the items of {votes.raw.source}; "
             f"{num_usable} of {num_items} have one"
         )
-        fix = "check that the ids are the same in both (`task=...`, `id_column=...`), or leave the predictions out"
-        raise broken("predictions", table.source, rule, f"{fix}; {GO_ON}")
+        fix = "check that both tables use the same ids (`task=...`, `id_column=...`), or leave the predictions out"
+        raise broken("predictions", table.source, rule, f"{fix}; {IF_CORRECT}")
 
 
 def refuse_unnamed_rows(votes: Votes, table: CheckedPredictions) -> None:
-    """Rows of an array without ids are called 0 to T-1: an error unless the items of the votes are exactly these."""
+    """Refuse an array without ids, whose rows are named 0 to T-1, unless the votes have exactly these items."""
     if not table.is_unnamed:
         return
     items, rows = votes.raw.task.names.drop_null(), table.ids
     if len(items) == len(rows) and pc.all(pc.is_in(items, value_set=rows)).as_py():
         return
     rule = (
-        f"the ids of the items: it has none, so its {len(rows)} rows are called 0 to {len(rows) - 1}, but "
+        f"the ids of the items: it has none, so its {len(rows)} rows are named 0 to {len(rows) - 1}, but "
         f"{votes.raw.source} has {len(items)} items, such as {items.slice(0, 3).to_pylist()}"
     )
     fix = "name the items of the rows, in order: `ids=...`; or save ids in the .npz, or use a table with an id column."
@@ -135,7 +136,7 @@ def refuse_unnamed_rows(votes: Votes, table: CheckedPredictions) -> None:
 
 
 def refuse_other_classes(votes: Votes, table: CheckedPredictions, classes: tuple[str, ...], *, given: bool) -> None:
-    """An error if no label of the votes, or none of the classes `given`, is a class of the classifier."""
+    """Refuse a classifier that shares no class with the labels of the votes, or with the classes `given`."""
     named = set(matched(table, classes, given=given).values())
     if named.intersection(votes.classes):
         return
@@ -163,7 +164,7 @@ def _refuse_misspelt_classes(votes: Votes) -> None:
                 f"{unknown[close]} votes are for {close!r}"
             )
             corrected = [close if each == name else each for each in votes.given]
-            raise broken("classes", name, rule, f"did you mean {close!r}? Pass `classes={corrected}`, or {GO_ON}")
+            raise broken("classes", name, rule, f"did you mean {close!r}? Pass `classes={corrected}`, or {IF_CORRECT}")
 
 
 def _refuse_mostly_set_aside(votes: Votes, but: Sequence[str]) -> None:
@@ -182,7 +183,7 @@ def _refuse_mostly_set_aside(votes: Votes, but: Sequence[str]) -> None:
         f"most rows to count, but {total} are set aside and {votes.num_votes} votes are left ({told}{such}; read as: "
         f"{_how(votes)})"
     )
-    raise broken("votes", votes.raw.source, rule, f"{_FIXES.get(worst, _OTHER_FIX)}; {GO_ON}")
+    raise broken("votes", votes.raw.source, rule, f"{_FIXES.get(worst, _OTHER_FIX)}; {IF_CORRECT}")
 
 
 def _refuse_free_text(votes: Votes) -> None:
@@ -192,11 +193,11 @@ def _refuse_free_text(votes: Votes) -> None:
             f"a few classes; the {votes.num_votes} votes have {len(labels)} different labels, such as "
             f"{shown(list(labels[:3]))} (read as: {_how(votes)})"
         )
-        raise broken("votes", votes.raw.source, rule, f"{_OTHER_FIX}; {GO_ON}")
+        raise broken("votes", votes.raw.source, rule, f"{_OTHER_FIX}; {IF_CORRECT}")
 
 
 def _refuse_abstentions(votes: Votes, predicted: Sequence[str]) -> None:
-    """A label that says "no answer" and that no classifier predicts is not a class, unless the caller says so."""
+    """Refuse a label that means "no answer" and that no classifier predicts, unless the caller named it a class."""
     if votes.given is not None or not predicted:
         return
     named = [name for name in votes.labels if means_no_answer(name) and name not in predicted]
@@ -204,7 +205,7 @@ def _refuse_abstentions(votes: Votes, predicted: Sequence[str]) -> None:
         every = list(dict.fromkeys([*predicted, *votes.labels]))
         rule = f"labels that classifiers predict; {shown(named)} are not among them and often mean no answer"
         fix = f"if they are abstentions, pass `abstain_labels={named}`; if they are classes, pass `classes={every}`"
-        raise broken("votes", votes.raw.source, rule, f"{fix}; {GO_ON}")
+        raise broken("votes", votes.raw.source, rule, f"{fix}; {IF_CORRECT}")
 
 
 def _refuse_unread_times(votes: Votes) -> None:
@@ -217,12 +218,12 @@ def _refuse_unread_times(votes: Votes) -> None:
             "times in ISO 8601, such as 2026-03-31T14:05:00, or in seconds since 1970 (31/03/2026 and 03/31/2026 look "
             f"alike); {int(lost.sum())} of {len(lost)} cannot be read{such}"
         )
-        fix = "write them so, or take the votes in the order of the rows: `order='given'`"
-        raise broken("votes", votes.raw.source, rule, f"{fix}; {GO_ON}")
+        fix = "convert them, or use the order of the rows: `order='given'`"
+        raise broken("votes", votes.raw.source, rule, f"{fix}; {IF_CORRECT}")
 
 
 def _values(entries: Sequence[Fired], rule: str) -> Counter[str]:
-    """What the rows a rule set aside held, the most frequent first."""
+    """The values of the rows that a rule set aside, the most frequent first."""
     seen: Counter[str] = Counter()
     for entry in entries:
         if entry.rule == rule and entry.values is not None:

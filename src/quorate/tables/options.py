@@ -1,4 +1,4 @@
-"""How to read tables, declared once: each option's name, type, default, spelling on the command line and sentence.
+"""How to read tables, declared once: each option's name, type, default, spelling on the command line and help text.
 
 The options of the commands (`cli.options`), the keyword arguments of `quorate.run`, `plan`, `score` and
 `calibrate`, and the table in docs/tables.md follow from `TableOptions`; tests compare them.
@@ -18,7 +18,7 @@ from quorate.validate import broken
 Format = Literal["auto", "long", "wide", "counts", "cells", "label-studio"]
 Items = Literal["votes", "votes-and-predictions"]
 Tables = Literal["votes", "predictions", "both"]
-HARD_LABEL_ACCURACY = 0.9  # of a bare label, as in a live session; how far it is true is what the method learns
+HARD_LABEL_ACCURACY = 0.9  # of a bare label, as in a live session; the method learns the classifier's real accuracy
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., object])
@@ -26,9 +26,9 @@ F = TypeVar("F", bound=Callable[..., object])
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option: `name`, `type` and `default` as an argument, `spelling` on the command line, `help` its sentence.
+    """One option: `name`, `type` and `default` as an argument, `spelling` on the command line, `help` text.
 
-    `tables`: which of the tables it is about. `choices`: the values it takes, if they are few.
+    `tables`: which tables it applies to. `choices`: the values it accepts, if they are few.
     """
 
     name: str
@@ -48,7 +48,7 @@ def _option(default: T, spelling: str, sentence: str, *, tables: Tables = "votes
 
 @dataclass(frozen=True, slots=True)
 class TableOptions:
-    """How to read votes and predictions. None: found out from the names of the columns and from what they hold."""
+    """How to read votes and predictions. None: detected from the names and the content of the columns."""
 
     task: str | None = _option(
         None, "--task-column", "Column of the item in the votes; also that of the predictions, if they have it."
@@ -127,7 +127,7 @@ class TableOptions:
         object.__setattr__(self, "classes", class_texts(self.classes))
 
     def keywords(self, taken_by: object) -> dict[str, Any]:
-        """The options as keyword arguments, as far as `taken_by`, a function, a TypedDict or a dataclass, has them.
+        """The options that `taken_by` (a function, a TypedDict or a dataclass) accepts, as keyword arguments.
 
         >>> TableOptions(task="photo").keywords(ScoreKeywords)["task"]
         'photo'
@@ -135,7 +135,7 @@ class TableOptions:
         return {name: getattr(self, name) for name in OPTIONS if name in _names(taken_by)}
 
     def in_shell(self) -> list[str]:
-        """The options that are not the defaults, as they are typed; `ids`, which is a file there, is left out.
+        """The options that differ from their defaults, as typed in a shell; without `ids`, which is a file there.
 
         >>> TableOptions(task="photo", classes=["cat", "dog"], as_read=True).in_shell()
         ['--task-column', 'photo', '--classes', 'cat,dog', '--as-read']
@@ -163,7 +163,7 @@ OPTIONS: dict[str, Option] = {
 
 
 class ScoreKeywords(TypedDict, total=False):
-    """The options that `quorate.score` shares with `quorate.run`: the rest is in the parameters it is given."""
+    """The options that `quorate.score` shares with `quorate.run`; the others come from the parameter file."""
 
     task: str | None
     worker: str | Sequence[str] | None
@@ -180,7 +180,7 @@ class ScoreKeywords(TypedDict, total=False):
 
 
 class TableKeywords(ScoreKeywords, total=False):
-    """`TableOptions` as keyword arguments, each of which may be left out: `run(votes, predictions, task="photo")`."""
+    """`TableOptions` as keyword arguments, all optional: `run(votes, predictions, task="photo")`."""
 
     classes: Sequence[Any] | None
     items: Items
@@ -190,7 +190,7 @@ class TableKeywords(ScoreKeywords, total=False):
 
 
 def table_options(given: Mapping[str, object]) -> TableOptions:
-    """The options given as keyword arguments; an error names the one that does not exist, and the nearest.
+    """The options given as keyword arguments; the error for an unknown name suggests the nearest one.
 
     >>> table_options({"label": "Read"}).label
     'Read'
@@ -216,7 +216,7 @@ def _names(keywords: object) -> Collection[str]:
 
 
 def shows(keywords: type) -> Callable[[F], F]:
-    """Let `help` list the options of `keywords`, a TypedDict, one by one in the place of `**tables`."""
+    """Make `help` list the options of `keywords`, a TypedDict, one by one instead of `**tables`."""
 
     def decorate(function: F) -> F:
         signature = inspect.signature(function)

@@ -1,6 +1,6 @@
-"""What the rules of tables found -> a frozen summary, a few lines for people, and a file of the rows set aside.
+"""The rules that fired -> a frozen summary, a few lines for people, and a file of the rows set aside.
 
-Nothing that a rule sets aside is missing from that file, except ragged rows beyond the first 100,000 of a table
+The file lists every row that a rule set aside, except ragged rows beyond the first 100,000 of a table
 (`open_files.MOST_RAGGED`), which are only counted.
 """
 
@@ -20,20 +20,20 @@ from quorate.validate import broken
 KIND_OF_FILE = re.compile(r"^(\S+ text, columns separated by|sheet )")
 USUAL_KIND = "utf-8 text, columns separated by commas"
 MOST_CLASSES, MOST_SOURCES, MOST_RULES, MOST_NAMES = 12, 3, 3, 5
-TOLD = ("class-without-votes", "unpredicted-label", "unread-people")  # in a line of their own
-QUIET = ("ignored-column", "prediction-without-votes", "byte-order-mark")  # told last: they cost nothing
+ON_OWN_LINE = ("class-without-votes", "unpredicted-label", "unread-people")
+HARMLESS = ("ignored-column", "prediction-without-votes", "byte-order-mark")  # listed last
 
 
 def understood(report: Report, rejects: str | None = None, *, most_sources: int = MOST_SOURCES) -> list[str]:
     """How the tables were read, votes by class, items with a usable prediction, and the rules that fired most."""
     sources = _by_source(report.decisions)
-    told = [f"Read {line}" for line in sources[:most_sources]]
+    read = [f"Read {line}" for line in sources[:most_sources]]
     if len(sources) > most_sources:
-        told[-1] += f"; and {len(sources) - most_sources} more"
+        read[-1] += f"; and {len(sources) - most_sources} more"
     return [
-        *told,
+        *read,
         *_classes(report),
-        *_strangers(report),
+        *_unpredicted(report),
         *_people(report),
         *_predictions(report),
         *_dirt(report, rejects),
@@ -43,14 +43,14 @@ def understood(report: Report, rejects: str | None = None, *, most_sources: int 
 def _by_source(decisions: Sequence[str]) -> list[str]:
     """A line per source: how it was read, and in brackets which sheet or what unusual kind of text it is."""
     lines: list[str] = []
-    waiting: dict[str, str] = {}
+    kinds: dict[str, str] = {}
     for decision in decisions:
-        source, _, told = decision.partition(": ")
-        if KIND_OF_FILE.search(told):
-            waiting[source] = "" if told == USUAL_KIND else f" ({told})"
+        source, _, text = decision.partition(": ")
+        if KIND_OF_FILE.search(text):
+            kinds[source] = "" if text == USUAL_KIND else f" ({text})"
         else:
-            lines.append(decision + waiting.pop(source, ""))
-    return [*lines, *(source + told for source, told in waiting.items())]
+            lines.append(decision + kinds.pop(source, ""))
+    return [*lines, *(source + kind for source, kind in kinds.items())]
 
 
 def _classes(report: Report) -> list[str]:
@@ -66,7 +66,7 @@ def _classes(report: Report) -> list[str]:
     return [f"{many}: {shown}{f' and {more} more' if more > 0 else ''}.{unvoted}"]
 
 
-def _strangers(report: Report) -> list[str]:
+def _unpredicted(report: Report) -> list[str]:
     """The labels that no classifier predicts, each with its votes and the class that was perhaps meant."""
     found = next((each for each in report.findings if each.rule == "unpredicted-label"), None)
     if found is None:
@@ -77,7 +77,7 @@ def _strangers(report: Report) -> list[str]:
 
 
 def _people(report: Report) -> list[str]:
-    """The column that looks like the people who voted, though no column was read as such."""
+    """The column that looks like the people who voted, if no column was read as such."""
     found = next((each for each in report.findings if each.rule == "unread-people"), None)
     if found is None:
         return []
@@ -96,11 +96,11 @@ def _predictions(report: Report) -> list[str]:
 
 
 def _dirt(report: Report, rejects: str | None) -> list[str]:
-    untold = [each for each in report.findings if each.rule not in TOLD]
-    ranked = sorted(untold, key=lambda each: (each.rule in QUIET, not each.set_aside, -each.count))
+    others = [each for each in report.findings if each.rule not in ON_OWN_LINE]
+    ranked = sorted(others, key=lambda each: (each.rule in HARMLESS, not each.set_aside, -each.count))
     if not ranked:
         return []
-    worst = "; ".join(_told(each) for each in ranked[:MOST_RULES])
+    worst = "; ".join(_with_values(each) for each in ranked[:MOST_RULES])
     more = len(ranked) - MOST_RULES
     where = f" Rows set aside: {report.num_set_aside}" if report.num_set_aside else ""
     where += f", listed in {rejects}" if where and rejects else ""
@@ -108,7 +108,7 @@ def _dirt(report: Report, rejects: str | None) -> list[str]:
     return [f"{worst[0].upper()}{worst[1:]}{also}.{where}{'.' if where else ''}"]
 
 
-def _told(each: Finding) -> str:
+def _with_values(each: Finding) -> str:
     values = list(dict.fromkeys(str(sample["value"]) for sample in each.samples if "value" in sample))
     such = f" ({', '.join(values[:2])}{', ...' if len(values) > 2 else ''})" if values else ""
     return f"{each.told}{such}: {each.done}"
@@ -127,13 +127,13 @@ class Finding:
 
     @property
     def told(self) -> str:
-        """What was found, with its number: "17 columns that ..."."""
+        """What was found and how often: "17 columns that ..."."""
         return RULES[self.rule].told(self.count)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Report:
-    """What reading decided, how much it read and which rules fired.
+    """How the sources were read, how much was read and which rules fired.
 
     `decisions` sentences: the format, the columns, the delimiter   `totals` rows, votes, items ... by name
     `classes` votes for each class   `usable` items with a usable prediction, by classifier; both once they are joined
@@ -153,7 +153,7 @@ class Report:
 
     @property
     def num_set_aside(self) -> int:
-        """Rows that are not used; the rejects list them."""
+        """The number of rows not used; `write_rejects` lists them."""
         return sum(entry.count for entry in self.entries if RULES[entry.rule].set_aside)
 
     def count(self, rule: str) -> int:
@@ -188,34 +188,34 @@ class Report:
         return understood(self, rejects)
 
     def lines(self) -> list[str]:
-        """The summary for people, a line each."""
+        """The summary for people, as lines."""
         totals = ", ".join(f"{number} {name[:-1] if number == 1 else name}" for name, number in self.totals.items())
         found = [f"{f.told}: {f.done} ({f.rule})" for f in self.findings]
         return [*self.decisions, totals, *found]
 
 
 def merged(reports: Sequence[Report], *, totals: Mapping[str, int], entries: Sequence[Fired] = ()) -> Report:
-    """Several reports as one, with the totals of the whole."""
+    """Several reports as one, with new totals."""
     decisions = [line for report in reports for line in report.decisions]
     earlier = [entry for report in reports for entry in report.entries]
     return Report(tuple(dict.fromkeys(decisions)), dict(totals), (*earlier, *entries))
 
 
 def refuse_dirt(entries: Sequence[Fired], hint: str = "") -> None:
-    """Strict mode: the first offending row, and how many more there are; `hint` a sentence to end with."""
+    """Strict mode: an error with the first offending row and how many more there are; `hint` is its last sentence."""
     entries = [entry for entry in entries if RULES[entry.rule].strict]
     if not entries:
         return
     first = min(entries, key=lambda entry: int(entry.rows.min()) if len(entry.rows) and entry.rows.min() else 2**62)
     sample = _samples(first)[0] if len(first.rows) else {}
-    told = ", ".join(f"{name} {shown(value)}" for name, value in sample.items() if name in ("task", "worker", "value"))
+    cells = ", ".join(f"{name} {shown(value)}" for name, value in sample.items() if name in ("task", "worker", "value"))
     place = f"row {sample['row']}" if "row" in sample else None
     more = sum(entry.count for entry in entries) - 1
     by_rule = ", ".join(f"{n} {rule}" for rule, n in _tally(entries).items())
-    cure = "Name the classes: `classes=[...]`. " if first.rule == "labels-differ-by-case" else ""
-    fix = f"{cure}Correct the source, or read it without `strict`.{hint and f' {hint}'}"
-    met = f"{RULES[first.rule].met}{f' ({told})' if told else ''}"
-    rule = f"no irregularity, as `strict` asks; found: {met}, and {more} more (in all: {by_rule})"
+    own_fix = "Name the classes: `classes=[...]`. " if first.rule == "labels-differ-by-case" else ""
+    fix = f"{own_fix}Correct the source, or read it without `strict`.{hint and f' {hint}'}"
+    met = f"{RULES[first.rule].met}{f' ({cells})' if cells else ''}"
+    rule = f"no irregularity, because of `strict`; found: {met}, and {more} more (in all: {by_rule})"
     raise broken("source", first.source, rule, fix, place=place)
 
 
@@ -227,10 +227,10 @@ def _tally(entries: Sequence[Fired]) -> dict[str, int]:
 
 
 def _finding(name: str, entries: Sequence[Fired]) -> Finding:
-    mine = [entry for entry in entries if entry.rule == name]
+    fired = [entry for entry in entries if entry.rule == name]
     rule = RULES[name]
-    samples = [sample for entry in mine for sample in _samples(entry)][:MOST_SAMPLES]
-    return Finding(name, rule.met, rule.done, rule.set_aside, sum(e.count for e in mine), tuple(samples))
+    samples = [sample for entry in fired for sample in _samples(entry)][:MOST_SAMPLES]
+    return Finding(name, rule.met, rule.done, rule.set_aside, sum(e.count for e in fired), tuple(samples))
 
 
 def _samples(entry: Fired) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
-"""Every rule of dirty data in one place: what is met, what is done, whether the row is set aside.
+"""Every rule for dirty data in one place: what is found, what is done, whether the row is set aside.
 
-The readers write a `Fired` each time a rule fires; `report.py` sums them up and writes what was set
-aside, and docs/tables.md has one line per rule (a test compares them).
+The readers create a `Fired` when a rule fires; `report.py` summarises them and writes the rows set aside.
+docs/tables.md has one line per rule (a test compares them).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from quorate.types import IntArray
 Texts = Iterable[object]  # Arrow arrays too
 MOST_SAMPLES = 5  # rows shown per rule in a summary
 SUM_ROUNDING = 1e-3  # sums this close to 1 are rounding, as everywhere in quorate
-SUM_TOLERANCE = 0.05  # farther than this a row is not probabilities
-NEARLY_ALL = 0.95  # share of the rows that tells which columns are the classes
+SUM_TOLERANCE = 0.05  # a row whose sum is farther from 1 is not probabilities
+NEARLY_ALL = 0.95  # share of rows that must sum to 1 over the columns taken as classes
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,8 @@ class ReadingRule:
 
     `set_aside`: whether the row goes to the rejects.
 
-    `strict`: whether strict reading refuses it. It accepts what is only reported, and spellings that have one meaning:
-    " cat", "Cat" beside the class "cat", 7.0 for 7.
+    `strict`: whether strict reading refuses it. Strict reading accepts what is only reported, and spellings with one
+    meaning: " cat" and "Cat" for the class "cat", 7.0 for 7.
     """
 
     name: str
@@ -41,7 +41,7 @@ class ReadingRule:
     strict: bool = True
 
     def told(self, count: int) -> str:
-        """What was found, with its number.
+        """What was found and how often.
 
         >>> RULES["ignored-column"].told(17)
         "17 columns that are neither one person's votes nor a class"
@@ -150,8 +150,8 @@ RULES = {rule.name: rule for rule in _RULES}
 class Fired:
     """A rule that fired `count` times in `source`.
 
-    `rows` their row numbers: all of them where rows are set aside, else the first few; `tasks`, `workers` and `values`
-    are beside them, Arrow text or None.
+    `rows` row numbers: all of them if the rule sets rows aside, else the first few; `tasks`, `workers` and `values`
+    belong to these rows, Arrow text or None.
     """
 
     rule: str
@@ -173,7 +173,7 @@ def fired(
     workers: Texts | None = None,
     values: Texts | None = None,
 ) -> Fired:
-    """An entry from row numbers and, beside each, the texts that a reader of the rejects needs."""
+    """An entry from row numbers and the texts of these rows, which the file of rejects shows."""
     numbers = np.asarray(rows, dtype=np.int64)
     texts = [None if each is None else as_text(each) for each in (tasks, workers, values)]
     return Fired(rule, source, len(numbers) if count is None else count, numbers, *texts)
@@ -182,7 +182,7 @@ def fired(
 def fired_whole(
     rule: str, source: str, names: Sequence[str] | pa.Array, *, of: Literal["items", "columns"]
 ) -> list[Fired]:
-    """An entry about whole items or columns, which names the first few of them; none if there are no names."""
+    """An entry about whole items or columns that names the first few; none if `names` is empty."""
     few = names[:MOST_SAMPLES]
     texts = {"tasks" if of == "items" else "values": few}
     return [fired(rule, source, np.zeros(len(few)), count=len(names), **texts)] if len(names) else []

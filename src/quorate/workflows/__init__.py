@@ -1,1 +1,1 @@
-"""What the commands do, as library functions."""
+"""The commands as library functions: one folder or file per command; `cli` parses the arguments and prints."""

@@ -1,7 +1,6 @@
-"""An address -> a Dask client: of a scheduler that is there, or of workers started here and ended with the block.
+"""An address -> a Dask client, of a running scheduler or of workers that are started here and stopped with the block.
 
-Workers that would compute something else are refused before anything is run. Used by `score` and by the experiments'
-sweeps.
+Workers with other code or versions are refused before anything runs. Used by `score` and by the sweeps of `paper`.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Any
 from quorate.errors import ClusterError, MissingExtra
 from quorate.validate import broken
 
-ANSWER_WITHIN = 10.0  # seconds for a scheduler to answer, and for its first worker to be there
+ANSWER_WITHIN = 10.0  # seconds for a scheduler to answer, and for its first worker to appear
 
 Kind = Callable[[], Mapping[str, str]]
 
@@ -25,11 +24,11 @@ Kind = Callable[[], Mapping[str, str]]
 def connected(
     address: str, *, kind: Kind, prepare: Callable[[], None], answer_within: float | None = None
 ) -> Iterator[Any]:
-    """A client whose workers are there and alike.
+    """A client whose workers run and have the same code as this process.
 
     `address` "tcp://host:port" (or tls://) of a Dask scheduler, or "local:2" for two worker processes started here.
-    `kind` says what must be alike on two machines for their results to be, "code" and versions by name. `prepare` is
-    called before workers are started here: it compiles what they will need, so that they find it on disk.
+    `kind`: what must be equal on two machines for equal results, "code" and versions by name. `prepare` is called
+    before workers are started here: it compiles the kernels that they will load from disk.
     """
     num_local = num_workers(address)
     dask()
@@ -55,7 +54,7 @@ def num_workers(address: str) -> int:
 
 
 def dask() -> Any:  # noqa: ANN401
-    """The module `distributed`, or how to get it."""
+    """The module `distributed`, or an error that says how to install it."""
     try:
         import distributed  # noqa: PLC0415
         import joblib  # noqa: F401, PLC0415
@@ -66,7 +65,7 @@ def dask() -> Any:  # noqa: ANN401
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Dask tells of each lost connection by a traceback; what matters of it we say in one line."""
+    """Silence Dask's tracebacks for lost connections; our error says it in one line."""
     logger = logging.getLogger("distributed")
     before = logger.level
     logger.setLevel(logging.CRITICAL + 1)
@@ -99,7 +98,7 @@ def _workers(count: int, prepare: Callable[[], None]) -> Iterator[Any]:
             n_workers=count,
             threads_per_worker=1,
             processes=True,
-            dashboard_address="127.0.0.1:0",  # any free port: None would insist on 8787
+            dashboard_address="127.0.0.1:0",  # any free port: with None it must be 8787
             memory_limit=0,
             silence_logs=logging.CRITICAL,
         ) as cluster,
@@ -110,7 +109,7 @@ def _workers(count: int, prepare: Callable[[], None]) -> Iterator[Any]:
 
 
 def _undisturbed() -> Any:  # noqa: ANN401
-    """A plugin for workers started here, which share our terminal: its Ctrl-C is meant for us, and we end them."""
+    """A plugin for workers started here: they ignore Ctrl-C in the shared terminal, because we stop them."""
 
     class Undisturbed(dask().WorkerPlugin):  # type: ignore[misc]
         def setup(self, worker: object) -> None:
@@ -120,7 +119,7 @@ def _undisturbed() -> Any:  # noqa: ANN401
 
 
 def _check_workers(client: Any, address: str, kind: Kind, answer_within: float) -> None:  # noqa: ANN401
-    """Refuse, before anything is run, workers that are not there or would compute something else."""
+    """Refuse a scheduler without workers, and workers with other code or versions."""
     try:
         client.wait_for_workers(1, timeout=answer_within)
     except TimeoutError as cause:
@@ -129,7 +128,7 @@ def _check_workers(client: Any, address: str, kind: Kind, answer_within: float) 
     ours = kind()
     for worker, theirs in client.run(kind, on_error="return").items():
         if isinstance(theirs, Exception):
-            rule, fix = f"workers that can run quorate, not {theirs!r}", "install the same quorate there."
+            rule, fix = f"workers that can run quorate, not {theirs!r}", "install the same version there."
             raise broken("cluster", worker, rule, fix, error=ClusterError)
         for part, value in ours.items():
             if theirs.get(part) != value:

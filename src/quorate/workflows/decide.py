@@ -1,4 +1,4 @@
-"""One decision from one prediction and some votes, without a session: what a session would decide of its first item.
+"""One decision from one prediction and some votes, without a session: as a session decides on its first item.
 
 Uses the parameters before any learning. Called by `quorate decide`.
 """
@@ -21,7 +21,7 @@ from quorate.session.items import opened
 from quorate.types import Decision, IntArray, PredictionValue, Reason
 from quorate.validate import broken, class_names, counts, members, whole
 
-DETAILS: dict[Reason, str] = {  # in brackets behind the reason's sentence
+DETAILS: dict[Reason, str] = {  # in brackets after the reason's sentence
     "ask": "{who}; {left} of the pool have not voted",
     "quota": "{who}; drawn with seed {seed}, see --seed",
     "settled": "{left} of the pool have not voted",
@@ -76,7 +76,7 @@ def explain(decision: Decision, method: Method, *, pool_size: int, seed: int = 0
     sure = f"{100 * decision.confidence:.1f} % sure"
     if method.predicting.posterior == "vote_share" and decision.reason not in CERTAIN:
         share = f"with {100 * decision.confidence:.0f} % of the votes"
-        sure = f"{share} (this method has no probability)" if decision.num_votes else "the classifier's choice"
+        sure = f"{share} (this method has no probability)" if decision.num_votes else "as the classifier predicts"
     knobs = knob_text(method.knobs)
     who = f"{method.name}: {knobs}" if knobs else method.name
     detail = DETAILS.get(decision.reason, "{who}").format(who=who, left=pool_size - decision.num_votes, seed=seed)

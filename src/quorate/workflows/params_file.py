@@ -1,4 +1,4 @@
-"""What was learned, as a file: parameters, classes, models and method out to params.json (`write_params`) and in again.
+"""params.json: the learned parameters with classes, models and method; `write_params` and `read_params`.
 
 Written by `quorate run`, read by `quorate score`. Reading is strict: every field is checked, nothing is guessed.
 """
@@ -36,14 +36,14 @@ WRITE_IT = "write it with quorate run"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ParamsFile:
-    """What a params.json says.
+    """The content of a params.json.
 
     `params` theta, phi, tau (K,) or (M, K), bias   `classes` K names, in the order of tau   `models` M names
     `posterior` "finite", "infinite" or "vote_share": the belief that predicts   `name`, `knobs` of the method
     `pool_size` N   `fitted_after` how many items had been seen   `quorate` the version that wrote it
-    `pool_rule` "given", or "largest-recorded": N of the run was the votes recorded for each item, and this the largest
+    `pool_rule` "given", or "largest-recorded": the pools of the run were the recorded votes, and N is the largest pool
     `min_votes`, `max_votes` of an item   `error_costs` (K, K) by truth and answer, or None
-    `accuracy` how sure a hard label was taken to be   `abstain_labels` labels of votes that mean no answer
+    `accuracy` the probability given to a hard label   `abstain_labels` labels of votes that mean no answer
     """
 
     params: PriorParams
@@ -87,7 +87,7 @@ def write_params(
     accuracy: float = HARD_LABEL_ACCURACY,
     abstain_labels: Sequence[str] = (),
 ) -> Path:
-    """Write params.json, whole or not at all; numbers are written so that they are read back exactly.
+    """Write params.json atomically; numbers are written with every digit.
 
     >>> import tempfile
     >>> import quorate
@@ -166,12 +166,12 @@ def _parsed(content: Mapping[str, Any]) -> ParamsFile:
     )
     if name in METHODS and found.method().predicting.posterior != posterior:
         says = found.method().predicting.posterior
-        raise broken("posterior", posterior, f"{says!r}, with which method {name!r} predicts", f"{WRITE_IT}.")
+        raise broken("posterior", posterior, f"{says!r}, which method {name!r} predicts with", f"{WRITE_IT}.")
     return found
 
 
 def _checked_kind(content: object) -> Mapping[str, Any]:
-    """Our format, a version we know, and exactly its fields."""
+    """The content, if it has our format, a known version and exactly its fields."""
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         field, value = ("format", content.get("format")) if isinstance(content, dict) else ("params", content)
         raise broken(field, value, f'an object with "format": "{FORMAT}"', f"{WRITE_IT}.")
@@ -259,9 +259,9 @@ def _text(value: object, field: str) -> str:
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a field stands twice")
+        raise ValueError("a field occurs twice")
     return found
 
 
 def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is not a number of JSON")
+    raise ValueError(f"{constant} is not a JSON number")

@@ -1,7 +1,7 @@
-"""Named methods on one source of streams -> a row each: cost, error and what is saved. Behind `quorate simulate`.
+"""Methods and a source of streams -> a row per method: cost, error and savings. Called by `quorate simulate`.
 
-The source is a synthetic stream or a recorded data set; asking everyone and asking until settled are
-always run too, because savings are counted against them.
+The source is a synthetic stream or a recorded data set. Asking everyone and asking until settled are always run too,
+as the references for savings.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MOST_REPEATS = 10_000
 class StreamSource:
     """Where streams come from: an `.npz` file, or the parameters of `synthetic` (None: its default).
 
-    `target`: what answers are compared with; None: what each method seeks. `costs` of people, by their `annotator_ids`.
+    `target`: what answers are compared with; None: the target of each method. `costs` of people, by `annotator_ids`.
     """
 
     data: str | Path | None = None
@@ -49,18 +49,18 @@ class StreamSource:
         return tuple(range(first, first + whole(self.repeats, where="repeats", most=MOST_REPEATS)))
 
     def replicates(self) -> tuple[Replicate, ...]:
-        """The streams: recorded votes reshuffled, or synthetic ones drawn anew, by each seed."""
+        """The streams, one per seed: recorded votes shuffled, or new synthetic ones."""
         turned = {name: value for name, value in self.dials.items() if value is not None}
         if self.data is None:
             for name, value in {"target": self.target, "costs": self.costs}.items():
                 if value not in (None, "plurality"):
                     fix = "name an .npz with `data`."
-                    raise broken(name, value, "`data` beside it: voters of synthetic streams have no names", fix)
+                    raise broken(name, value, "`data` too: voters of synthetic streams have no names", fix)
             sized = {} if self.pool_size is None else {"pool_size": self.pool_size}
             return tuple(Replicate(synthetic(seed=seed, **sized, **turned), seed) for seed in self.seeds)
         if turned:
             name, value = next(iter(turned.items()))
-            raise broken(name, value, "no `data` beside it: it describes synthetic streams", "drop it, or drop `data`.")
+            raise broken(name, value, "no `data` with it: it describes synthetic streams", "drop it, or drop `data`.")
         dataset = load_npz(self.data)
         costs = None
         if self.costs is not None:
@@ -138,7 +138,7 @@ def compare_methods(
     """Run each method (`name` or `name:parameter=value`) over the source; with `whole_range`, over its whole grid."""
     named = [parse_method(spec) for spec in specs]
     if out is not None:
-        Path(out).mkdir(parents=True, exist_ok=True)  # before the work, not after it
+        Path(out).mkdir(parents=True, exist_ok=True)  # fail early
     replicates = source.replicates()
     families = [_family(chosen, replicates[0], whole_range) for chosen in named]
     families += [(method(name),) for name in REFERENCES if name not in {chosen.name for chosen in named}]

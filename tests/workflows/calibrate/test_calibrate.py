@@ -155,9 +155,9 @@ def test_an_own_policy_is_judged_like_any_other():
 
 def test_when_nothing_stops_early_that_is_said():
     found = calibrate(synthetic(num_items=60, pool_size=3, seed=1), method="until-settled")
-    assert found.early is None and "no confidence to judge" in found.verdict
+    assert found.early is None and "no confidence to check" in found.verdict
     assert found.every.ece == pytest.approx(0, abs=1e-12)
-    assert "no confidence to judge" in page(found)
+    assert "no confidence to check" in page(found)
 
 
 def test_mistakes_are_named():

@@ -54,7 +54,7 @@ def test_a_target_of_a_few_errors_is_said_to_be_hard_to_hold(long_stream):
     def few(target, rows):
         result = run(long_stream.votes[:rows], long_stream.predictions[0, :rows], classes=long_stream.classes,
                      order="given", target_error=target)  # fmt: skip
-        return result, [note for note in result.notes() if "cannot be held closely" in note]
+        return result, [note for note in result.notes() if "to hold closely" in note]
 
     short, (note,) = few(0.08, 50)
     assert "A target of 8.00 % of 50 items is 4.0 errors" in note

@@ -162,7 +162,7 @@ def test_the_page_loads_nothing_and_runs_nothing(written):
         "Votes and money",
         "Errors by class",
         "Confidence",
-        "Why the asking",
+        "Why asking stopped",
         "Over time",
         "What was learned",
         "Pools",

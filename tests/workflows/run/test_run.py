@@ -145,7 +145,7 @@ def test_one_item_no_known_truth_and_many_classes_are_no_trouble():
     many = run(rng.integers(0, 80, (50, 4)), rng.dirichlet(np.ones(80), 50))
     nobody = run(np.zeros((30, 2), dtype=int), np.array([[0.99, 0.01]] * 30), max_votes=0, price=0)
     assert unknown.summary()["error"]["rate"] is None
-    assert "the error is not known" in unknown.to_html()
+    assert "the error is unknown" in unknown.to_html()
     assert many.summary()["confusion"] is None
     assert nobody.table.column("agreement").null_count == 30
     for result in (one, unknown, many, nobody):

@@ -1,8 +1,8 @@
 """Checked predictions and the final classes -> probabilities (T, K) for the items, matched by id and by class name.
 
-Nothing is matched by position. Columns of numbers that are no class by the votes are left out. Rows that are mostly
-no probabilities are refused with what they probably are: percentages, logits, ... Called by `join`, and by `quorate
-score` on the first batch of a stream.
+Nothing is matched by position. Numeric columns that are not classes of the votes are left out. A table whose rows are
+mostly not probabilities is refused; the error says what they probably are: percentages, logits, ... Called by `join`,
+and by `quorate score` on the first batch of a stream.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from quorate.tables.predictions.checks import CheckedPredictions, narrowed, sums
 from quorate.tables.readers.arrow import pa, pc
 from quorate.tables.rules import MOST_SAMPLES, NEARLY_ALL, SUM_ROUNDING, SUM_TOLERANCE, Fired, fired, fired_whole
 from quorate.tables.votes.codes import encode, hits
-from quorate.tables.votes.names import GO_ON, match_labels, meant
+from quorate.tables.votes.names import IF_CORRECT, match_labels, meant
 from quorate.types import FloatArray, IntArray
 from quorate.validate import PREDICTION_FLOOR, broken, floored
 
@@ -55,7 +55,7 @@ def aligned(table: CheckedPredictions, classes: tuple[str, ...], *, given: bool)
     values[:, target] = table.values[:, own]
     entries = _class_entries(table, classes, names, target)
     usable = table.usable
-    if len(own) < len(table.classes):  # mass on a class not asked for is gone: the rule of sums again
+    if len(own) < len(table.classes):  # probability of the classes left out is lost, so check the sums again
         usable, more = _still_sums(table, values)
         entries += more
     probs = np.full(values.shape, 1.0 / len(classes))
@@ -64,7 +64,7 @@ def aligned(table: CheckedPredictions, classes: tuple[str, ...], *, given: bool)
 
 
 def matched(table: CheckedPredictions, known: tuple[str, ...], *, given: bool) -> dict[str, str]:
-    """Own class name -> final class name. A name written exactly so goes before one that needs a rule."""
+    """Own class name -> final class name. An exact match takes precedence over one that needs a rule."""
     matches = dict(zip(table.classes, match_labels(table.classes, known, given=given), strict=True))
     taken = {match.name for match in matches.values() if match.rule is None}
     found: dict[str, str] = {}
@@ -79,7 +79,7 @@ def matched(table: CheckedPredictions, known: tuple[str, ...], *, given: bool) -
 
 
 def looked_up(source: Aligned, items: pa.Array) -> tuple[FloatArray, np.ndarray, np.ndarray]:
-    """Probabilities of the items (T, K), all alike where there are none; which are in the table, and are usable."""
+    """Probabilities of the items (T, K), uniform where there are none; which items are present, and which usable."""
     at = pc.fill_null(pc.index_in(items, value_set=source.table.ids), -1).to_numpy(zero_copy_only=False)
     present = at >= 0
     num_classes = source.probs.shape[1]
@@ -110,15 +110,15 @@ def _still_sums(table: CheckedPredictions, values: FloatArray) -> tuple[np.ndarr
     near = table.usable & ~far & (off > SUM_ROUNDING)
     task = encode(table.ids)
 
-    def told(at: IntArray) -> list[str]:
-        return [f"sum {each:.6g} over the classes asked for" for each in total[at]]
+    def sum_texts(at: IntArray) -> list[str]:
+        return [f"sum {each:.6g} over the classes given" for each in total[at]]
 
-    entries = hits("sum-off", table.source, table.rows, far, task, value=told)
+    entries = hits("sum-off", table.source, table.rows, far, task, value=sum_texts)
     return table.usable & ~far, entries + hits("sum-near-one", table.source, table.rows, near, task)
 
 
 def _completed(values: FloatArray, *, shares_rest: bool) -> FloatArray:
-    """Rows with a number for every class: the rest shared by those not named, or the floor for them."""
+    """Rows with a number for every class; classes not named share the rest, or get the floor."""
     unsaid = np.isnan(values)
     rest = 0.0 if not shares_rest else np.maximum(1 - sums(values), 0) / np.maximum(unsaid.sum(axis=1), 1)
     full = np.where(unsaid, np.broadcast_to(np.asarray(rest).reshape(-1, 1), values.shape), values)
@@ -130,17 +130,18 @@ FEWEST_ROWS = 10  # rows below which one usable is enough
 
 
 def refuse_unusable(source: Aligned) -> None:
-    """Refuse a classifier of whose rows none, or less than half, are probabilities over the classes."""
+    """Refuse a classifier if none, or less than half, of its rows are probabilities over the classes."""
     table = source.table
     count, usable = len(source.usable), int(source.usable.sum())
     if not count or (usable and (count < FEWEST_ROWS or usable >= LEAST_USABLE * count)):
         return
     rule = f"probabilities that sum to 1 over the classes; {usable} of {count} rows are"
-    raise broken("predictions", table.source, rule, f"{_diagnosis(source)} {columns_read(table)} Otherwise, {GO_ON}")
+    fix = f"{_diagnosis(source)} {columns_read(table)} Otherwise, {IF_CORRECT}"
+    raise broken("predictions", table.source, rule, fix)
 
 
 def columns_read(table: CheckedPredictions) -> str:
-    """The columns taken for classes, in a sentence that says how to name others.
+    """A sentence that names the columns read as classes and says how to change them.
 
     >>> import pyarrow as pa
     >>> from quorate.tables import read_predictions
@@ -157,12 +158,12 @@ def _diagnosis(source: Aligned) -> str:
     if table.usable.sum() > source.usable.sum():
         left = [entry for entry in source.entries if entry.rule == "class-not-asked-for"]
         names = [name for entry in left if entry.values is not None for name in entry.values.to_pylist()]
-        return f"The classes asked for leave out {names}, which the predictions have: correct `classes`."
+        return f"`classes` leaves out {names}, which the predictions have: correct `classes`."
     return likely_form(table)
 
 
 def likely_form(table: CheckedPredictions) -> str:
-    """What the rows that are not usable look like, and what to do about it, in a sentence.
+    """A sentence that says what the unusable rows look like, and what to do about it.
 
     >>> import pyarrow as pa
     >>> from quorate.tables import read_predictions
@@ -173,7 +174,7 @@ def likely_form(table: CheckedPredictions) -> str:
     such = _few(rows)
     rows = rows[np.isfinite(rows).any(axis=1)]
     if not len(rows):
-        return "Their cells are blank or no numbers: check the columns and the decimal sign."
+        return "Their cells are blank or not numbers: check the columns and the decimal sign."
     total, low = sums(rows), np.nanmin(rows)
     if low < 0:
         return _of_logarithms(rows, such)
@@ -184,10 +185,10 @@ def likely_form(table: CheckedPredictions) -> str:
     if np.nanmax(rows) <= 1:
         return (
             f"They are between 0 and 1 but do not sum to 1 ({such}): if a column of a class is missing, add it; if "
-            "each class was scored by itself (sigmoid), divide each row by its sum."
+            "each class was scored independently (sigmoid), divide each row by its sum."
         )
     if (rows[np.isfinite(rows)] % 1 == 0).all():
-        return f"They look like counts of votes ({such}): give the file as `votes`, or divide each row by its sum."
+        return f"They look like counts of votes ({such}): pass the file as `votes`, or divide each row by its sum."
     return f"They look like scores before the softmax ({such}): apply a softmax to each row."
 
 
@@ -206,8 +207,8 @@ def _few(rows: FloatArray) -> str:
     return " ".join(f"{value:.4g}" for value in rows[0][:5]) + (" ..." if rows.shape[1] > 5 else "")
 
 
-def without_strays(predictions: Predictions, voted: Sequence[str]) -> Predictions:
-    """The predictions without columns that are no class by `voted`, the labels of the votes; each is counted."""
+def without_other_columns(predictions: Predictions, voted: Sequence[str]) -> Predictions:
+    """The predictions without the columns that are not classes, given `voted`, the labels of the votes."""
     report = predictions.report
     tables = []
     for table in predictions.tables:
@@ -219,19 +220,19 @@ def without_strays(predictions: Predictions, voted: Sequence[str]) -> Prediction
         fewer = narrowed(table, keep, entries=fired_whole("ignored-column", table.source, left, of="columns"))
         tables.append(fewer)
         before, after = (f"classes {list(each.classes[:30])}" for each in (table, fewer))
-        told = [
+        decisions = [
             line.replace(before, after) if line.startswith(f"{table.source}: ") else line for line in report.decisions
         ]
-        report = replace(report, decisions=tuple(told))
+        report = replace(report, decisions=tuple(decisions))
     entries = tuple(entry for table in tables for entry in table.entries)
     return replace(predictions, tables=tuple(tables), report=replace(report, entries=entries))
 
 
 def class_places(table: CheckedPredictions, voted: Sequence[str]) -> list[int]:
-    """Places of the columns that are classes: only those voted for, if these alone sum to 1 in nearly every row.
+    """Positions of the columns that are classes: only those voted for, if these alone sum to 1 in nearly every row.
 
-    They do so if more rows sum to 1 without the others than with them, or if the others hold nothing but zeros beside
-    true probabilities; else every column is a class, also one that nobody voted for.
+    That is the case if more rows sum to 1 without the other columns than with them, or if the others hold only zeros
+    and these hold fractions. Otherwise every column is a class, even one that nobody voted for.
 
     >>> import pyarrow as pa
     >>> from quorate.tables import read_predictions
@@ -241,16 +242,16 @@ def class_places(table: CheckedPredictions, voted: Sequence[str]) -> list[int]:
     """
     every = list(range(len(table.classes)))
     matches = match_labels(table.classes, tuple(voted), given=True)
-    mine = [place for place in every if matches[place].name is not None]
+    named = [place for place in every if matches[place].name is not None]
     others = [place for place in every if matches[place].name is None]
-    if table.shares_rest or len(mine) < 2 or not others or not len(table.rows):
+    if table.shares_rest or len(named) < 2 or not others or not len(table.rows):
         return every
     for tolerance in (SUM_ROUNDING, SUM_TOLERANCE):
-        alone, together = (_share_summing(table.values[:, places], tolerance) for places in (mine, every))
+        alone, together = (_share_summing(table.values[:, places], tolerance) for places in (named, every))
         if alone >= NEARLY_ALL and alone > together and (tolerance == SUM_ROUNDING or together < 0.5):
-            return mine
+            return named
     zeros = [place for place in others if not np.nan_to_num(table.values[:, place]).any()]
-    if zeros and _share_summing(table.values[:, mine], SUM_ROUNDING) >= NEARLY_ALL and _has_fractions(table, mine):
+    if zeros and _share_summing(table.values[:, named], SUM_ROUNDING) >= NEARLY_ALL and _has_fractions(table, named):
         return [place for place in every if place not in zeros]
     return every
 
@@ -258,7 +259,7 @@ def class_places(table: CheckedPredictions, voted: Sequence[str]) -> list[int]:
 def unvoted_classes(
     tables: Sequence[CheckedPredictions], classes: tuple[str, ...], voted: Sequence[str]
 ) -> list[Fired]:
-    """An entry for each classifier with classes that nobody voted for, which names the first few."""
+    """An entry for each classifier that has classes nobody voted for; it names the first few."""
     entries: list[Fired] = []
     for table in tables:
         names = [name for name in matched(table, classes, given=False).values() if name not in voted]
@@ -267,9 +268,9 @@ def unvoted_classes(
 
 
 def unpredicted_labels(tables: Sequence[CheckedPredictions], predicted: Sequence[str], votes: Votes) -> list[Fired]:
-    """Votes for labels that no classifier predicts, with the class that was perhaps meant: an entry, or none.
+    """An entry for the votes for labels that no classifier predicts, with the class that was perhaps meant.
 
-    Classifiers that name one class, or the top one, leave classes unsaid: there only a near spelling is told.
+    If every classifier names only some classes per item, a missing class means little: then only near spellings count.
     """
     if not tables:
         return []
@@ -280,9 +281,9 @@ def unpredicted_labels(tables: Sequence[CheckedPredictions], predicted: Sequence
         return []
     codes = {name: code for code, name in enumerate(votes.raw.label.names.to_pylist())}
     at = [np.flatnonzero((votes.raw.label.codes == codes[name]) & votes.counts_vote) for name in near]
-    told = [_with_meant(*pair, len(hit)) for pair, hit in zip(near.items(), at, strict=True)][:MOST_SAMPLES]
+    values = [_with_meant(*pair, len(hit)) for pair, hit in zip(near.items(), at, strict=True)][:MOST_SAMPLES]
     rows = [votes.raw.rows[hit[0]] for hit in at[:MOST_SAMPLES]]
-    return [fired("unpredicted-label", votes.raw.source, rows, count=sum(map(len, at)), values=told)]
+    return [fired("unpredicted-label", votes.raw.source, rows, count=sum(map(len, at)), values=values)]
 
 
 def _with_meant(name: str, close: str | None, count: int) -> str:
@@ -295,6 +296,6 @@ def _share_summing(values: FloatArray, tolerance: float) -> float:
 
 
 def _has_fractions(table: CheckedPredictions, places: Sequence[int]) -> bool:
-    """Whether they are true probabilities; labels written as 0 and 1 leave classes at 0 that are only rare."""
+    """Whether some are neither 0 nor 1; in one-hot labels, a column of zeros may be a rare class."""
     values = table.values[:, places]
     return bool((values[np.isfinite(values)] % 1 != 0).any())

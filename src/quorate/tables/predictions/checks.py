@@ -1,6 +1,6 @@
-"""Predictions as given -> predictions to be trusted: each item once, each row probabilities or marked unusable.
+"""Predictions as read -> checked predictions: each item once, each row either probabilities or marked unusable.
 
-Called by `predictions`; the rules are those of `rules.py`.
+Called by `predictions.read`; the rules are in `rules.py`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _OF_ROWS = ("blank-prediction", "bad-probability", "sum-off", "sum-near-one")
 class Given:
     """One classifier's predictions as read.
 
-    `task` (n,) the item of each row   `values` (n, K) what is said of each class, NaN for nothing or nonsense
-    `unsaid` (n, K) True where a NaN is no fault: the rest is shared by those classes (hard labels, single scores)
-    `is_blank` (n,) rows without any value   `is_unnamed` nobody said whose rows they are: they are called 0, 1, ...
+    `task` (n,) the item of each row   `values` (n, K) the number for each class, NaN if missing or not a number
+    `unsaid` (n, K) True where a NaN is valid: those classes share the rest (hard labels, single scores)
+    `is_blank` (n,) rows without any value   `is_unnamed` no ids were given: the rows are named 0, 1, ...
     """
 
     model: str
@@ -46,8 +46,8 @@ class Given:
 class CheckedPredictions:
     """One classifier's predictions, each item once. `ids` Arrow text; rows that are not `usable` are set aside.
 
-    `shares_rest`: what is missing from 1 belongs to the classes not named (NaN here); else to none.
-    `is_unnamed`: the ids are places in an array, 0, 1, ..., and nobody said whose rows they are.
+    `shares_rest`: the classes not named (NaN here) share what is missing from 1; otherwise they get nothing.
+    `is_unnamed`: no ids were given, so the ids are positions in an array: 0, 1, ...
     """
 
     model: str
@@ -63,7 +63,7 @@ class CheckedPredictions:
 
 
 def checked(given: Given) -> CheckedPredictions:
-    """Tidy ids, the last prediction of each item, and the rows that are no probabilities marked."""
+    """Tidy the ids, keep the last prediction of each item, and mark the rows that are not probabilities."""
     task, of_ids = tidy_ids(given.task, given.source, given.rows)
     last, repeated = _last_of_each(given, task)
     usable, unusable = _judged(given, task, last)
@@ -83,7 +83,7 @@ def checked(given: Given) -> CheckedPredictions:
 
 
 def narrowed(table: CheckedPredictions, keep: Sequence[int], *, entries: Sequence[Fired]) -> CheckedPredictions:
-    """The predictions over some of the columns, judged anew, with `entries` more."""
+    """The predictions with some of the columns only, checked again; `entries` are added."""
     kept = table.values[:, list(keep)]
     blank = [entry.rows for entry in table.entries if entry.rule == "blank-prediction"]
     given = Given(
@@ -103,7 +103,7 @@ def narrowed(table: CheckedPredictions, keep: Sequence[int], *, entries: Sequenc
 
 
 def sums(values: FloatArray) -> FloatArray:
-    """What the classes that are named sum to."""
+    """The sum of each row over the classes that have a number."""
     return np.asarray(np.nansum(values, axis=1))
 
 
@@ -124,7 +124,7 @@ def _judged(given: Given, task: Coded, among: np.ndarray) -> tuple[np.ndarray, l
     with np.errstate(invalid="ignore"):
         bad = ((np.isnan(values) & ~given.unsaid) | np.isinf(values) | (values < 0)).any(axis=1) & ~given.is_blank
     off = np.abs(total - 1)
-    if given.shares_rest:  # less than 1 is the point; more is not
+    if given.shares_rest:  # a sum below 1 is valid, one above is not
         off = np.maximum(total - 1, 0)
     fine = ~bad & ~given.is_blank
     far, near = fine & (off > SUM_TOLERANCE), fine & (off <= SUM_TOLERANCE) & (off > SUM_ROUNDING)

@@ -1,6 +1,6 @@
-"""A table of predictions -> what is said of each class: a vector, a hard label, a label with its score, or one score.
+"""A table of predictions -> numbers per class, from a vector, a hard label, a label with its score, or one score.
 
-Called by `predictions`. Which form a table has is decided by its columns, and told.
+Called by `predictions.read`. The columns decide which form a table has; the report says which one was chosen.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from quorate.tables.rules import NEARLY_ALL, SUM_TOLERANCE, Fired, fired, fired_
 from quorate.tables.votes.clean import blank_cells
 from quorate.tables.votes.codes import Coded, encode, hits, merge
 from quorate.tables.votes.names import (
-    GO_ON,
+    IF_CORRECT,
     SYNONYMS,
     find_column,
     is_nameless,
@@ -43,7 +43,7 @@ def from_table(
     probs_column: str | None = None,
     prediction_column: str | None = None,
 ) -> Given:
-    """The predictions of a table with an id column; without `id_column` that of the votes, `task`, is tried first."""
+    """The predictions of a table with an id column; without `id_column`, `task` is tried first."""
     if not as_read:
         refuse_own_output(opened.columns, opened.name, expected="predictions")
     about = {"source": opened.name, "advice": opened.advice}
@@ -87,11 +87,11 @@ def from_table(
 
 
 def _refuse_votes(opened: Opened, others: Sequence[str], columns: dict[str, str]) -> None:
-    """Refuse a table with a worker and a label in each row, unless columns beside them hold probabilities."""
+    """Refuse a table with a worker and a label in each row, unless other columns hold probabilities."""
     worker, label = find_column("worker", others), find_column("label", others)
     if worker is not None and label is not None and not [name for name in columns if name not in (worker, label)]:
         rule = f"a prediction per item, not a worker {worker!r} and a label {label!r} in each row, as votes have"
-        raise broken("source", opened.name, rule, f"are `votes` and `predictions` swapped? Otherwise, {GO_ON}")
+        raise broken("source", opened.name, rule, f"are `votes` and `predictions` swapped? Otherwise, {IF_CORRECT}")
 
 
 def _refuse_long(source: str, first: pa.Table, item: str, label: str, score: str) -> None:
@@ -123,10 +123,10 @@ def _percent_signs(table: pa.Table, others: Sequence[str]) -> str:
 
 
 def class_columns(table: pa.Table, others: Sequence[str], classes: tuple[str, ...] | None) -> dict[str, str]:
-    """Column -> class: the columns named after the classes given, or else the columns of numbers.
+    """Column -> class: the columns named after the classes given, or else the numeric columns.
 
-    Of those are left out: known roles, headers that say nothing, and, where columns such as prob_cat alone sum to 1,
-    those without such a prefix.
+    Left out are columns with another role, columns without a name and, where columns such as prob_cat sum to 1, those
+    without such a prefix.
     """
     if classes is not None:
         plain = dict(zip(others, match_labels(others, classes, given=True), strict=True))
@@ -192,7 +192,7 @@ def _vectors(opened: Opened, model: str, item: str, columns: dict[str, str], oth
         is_blank=np.concatenate(blanks) if blanks else np.empty(0, dtype=bool),
         rows=np.concatenate(rows) if rows else np.empty(0, dtype=np.int64),
         shares_rest=len(columns) == 1,
-        decisions=_told(opened, f"{how}: item {item!r}, classes {list(columns.values())[:30]}"),
+        decisions=_decisions(opened, f"{how}: item {item!r}, classes {list(columns.values())[:30]}"),
         entries=tuple(entries),
     )
 
@@ -218,9 +218,10 @@ def _labels(
     row = np.concatenate(rows) if rows else np.empty(0, dtype=np.int64)
     task, name = merge(tasks), merge(labels)
     sure = np.concatenate(scores) if scores else np.empty(0)
-    how = f"each taken as {accuracy:g} sure" if score is None else f"with its score {score!r}"
-    told = _told(opened, f"one label: item {item!r}, label {label!r}, {how}, the rest shared by the other classes")
-    return from_labels(model, opened.name, task, name, sure, row, classes=classes, told=told, entries=entries)
+    how = f"with probability {accuracy:g}" if score is None else f"with its score {score!r}"
+    how = f"one label: item {item!r}, label {label!r}, {how}, the rest shared by the other classes"
+    decisions = _decisions(opened, how)
+    return from_labels(model, opened.name, task, name, sure, row, classes=classes, decisions=decisions, entries=entries)
 
 
 def from_labels(
@@ -232,10 +233,10 @@ def from_labels(
     rows: np.ndarray,
     *,
     classes: tuple[str, ...] | None,
-    told: tuple[str, ...],
+    decisions: tuple[str, ...],
     entries: Sequence[Fired] = (),
 ) -> Given:
-    """Hard labels, each with how sure it is: that for the label, nothing said of the other classes."""
+    """Hard labels, each with the probability `sure`; the other classes share the rest."""
     names = label.names.to_pylist()
     matches = match_labels([name if name.strip() else None for name in names], classes, given=classes is not None)
     more = list(entries)
@@ -253,7 +254,7 @@ def from_labels(
     values[named, column[named]] = sure[at][named]
     unsaid = np.ones(values.shape, dtype=bool)
     unsaid[named, column[named]] = False
-    return Given(model, source, tuple(known), task, values, unsaid, column < 0, rows[at], True, told, tuple(more))
+    return Given(model, source, tuple(known), task, values, unsaid, column < 0, rows[at], True, decisions, tuple(more))
 
 
 def _sureness(table: pa.Table, score: str | None, accuracy: float) -> Numbers:
@@ -264,13 +265,13 @@ def _sureness(table: pa.Table, score: str | None, accuracy: float) -> Numbers:
 
 def _scores(opened: Opened, model: str, item: str, score: str, classes: tuple[str, ...] | None) -> Given:
     if classes is None or len(classes) != 2:
-        rule = f"a label beside the score {score!r}, or a column named after the class that is scored"
+        rule = f"a label column beside the score {score!r}, or a score column named after its class"
         fix = "rename the column, or name both classes, the scored one last: `classes=[...]`."
         raise broken("source", opened.name, rule, fix)
     given = _vectors(opened, model, item, {score: classes[1]}, [score])
     decision = f"one score {score!r} per item: the probability of {classes[1]!r}, the rest for {classes[0]!r}"
-    return replace(given, shares_rest=True, decisions=_told(opened, decision))
+    return replace(given, shares_rest=True, decisions=_decisions(opened, decision))
 
 
-def _told(opened: Opened, decision: str) -> tuple[str, ...]:
+def _decisions(opened: Opened, decision: str) -> tuple[str, ...]:
     return (*opened.decisions, f"{opened.name}: {decision}")

@@ -1,8 +1,8 @@
 """`read_predictions`: files, frames or arrays of classifiers' predictions -> `Predictions`, checked row by row.
 
-Several classifiers are several sources. Class names stand with the numbers, so that `join` matches them by name. An
-array has no names: `classes` and `ids` give them, or else they are "0", "1", ..., and rows without ids are marked as
-such.
+Several sources are several classifiers. Class names are kept with the numbers, so that `join` can match them by name.
+An array has no names: `classes` and `ids` name its columns and rows; otherwise they are "0", "1", ..., and rows without
+ids are marked as unnamed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PredictionSources = PredictionLike | Sequence[PredictionLike] | Mapping[str, Pre
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Predictions:
-    """What M classifiers say, each over its own items and classes; `join` brings them together."""
+    """The predictions of M classifiers, each with its own items and classes; `join` matches them."""
 
     tables: tuple[CheckedPredictions, ...]
     report: Report
@@ -70,14 +70,14 @@ def read_predictions(
 
     A source is a path (CSV, TSV, JSONL, Parquet, Excel: an id column and a column per class; .npy; .npz with `probs`
     and, if it has them, `ids`, `classes`, `models`; a Label Studio export), a frame, or an array (items, classes).
-    `classes` names the classes: needed for the columns of a bare array, else they are called "0", "1", ...
-    `ids` names the items of a bare array, else they are "0", "1", ..., and `join` refuses votes on any other items.
-    Instead of a vector: a hard label (`accuracy` is how sure it is taken to be), a label with its score (the rest is
-    shared by the other classes), or one score, which is that of the second of two `classes`.
-    `field`: where a Label Studio task keeps a mapping of class to probability in its `data`. `as_read` takes a table
-    also where it looks like votes. `probs_column`, `prediction_column`: the column of a list or mapping of all
-    probabilities, or of a label. `encoding` of text tables. `task`: the item column of the votes, tried for the ids if
-    no `id_column` is named.
+    `classes` names the classes of the columns of an array, by default "0", "1", ...
+    `ids` names the items of its rows, by default "0", "1", ...; then `join` refuses votes on any other items.
+    A row may also hold a hard label (which gets the probability `accuracy`), a label with its score (the other classes
+    share the rest), or one score, that of the second of two `classes`.
+    `field`: the field of a Label Studio task's `data` that maps classes to probabilities. `as_read` accepts a table
+    even if it looks like votes. `probs_column`, `prediction_column`: the column with a list or mapping of all
+    probabilities, or with a label. `encoding` of text tables. `task`: the item column of the votes, tried if no
+    `id_column` is named.
 
     >>> import pyarrow as pa
     >>> found = read_predictions(pa.table({"id": ["a", "b"], "cat": [0.9, 0.5], "dog": [0.1, 0.48]}))
@@ -109,7 +109,7 @@ def read_predictions(
 
 
 def _read_as_classes(tables: Sequence[CheckedPredictions]) -> str:
-    """Which columns were taken for classes, where rows do not sum to 1: one of them may be none."""
+    """Which columns were read as classes, if rows do not sum to 1: one of them may not be a class."""
     off = [table for table in tables if {"sum-off", "sum-near-one"} & {entry.rule for entry in table.entries}]
     return columns_read(off[0]) if off and not off[0].shares_rest else ""
 
@@ -124,7 +124,7 @@ def named_sources(sources: PredictionSources) -> list[tuple[str | None, Predicti
     else:
         pairs = [(None, sources)]
     if not pairs:
-        raise broken("source", sources, "at least one source", "without a classifier pass no predictions.")
+        raise broken("source", sources, "at least one source", "without a classifier, leave the predictions out.")
     return pairs
 
 
@@ -137,7 +137,7 @@ def _open(
     field: str | None,
     encoding: str | None,
 ) -> list[Given]:
-    """Every classifier of one source, as given; `how`: as `from_table` takes it."""
+    """Every classifier of one source, unchecked; `how`: arguments of `from_table`."""
     classes = how["classes"]
     if isinstance(source, np.ndarray):
         return from_array(source, name or "model-0", classes=classes, ids=ids)
@@ -157,7 +157,7 @@ def _open(
 
 
 def _with_unique_names(tables: Sequence[Given]) -> list[Given]:
-    """The tables with a number after each name that was there before."""
+    """The tables with a number appended to each repeated model name."""
     seen: dict[str, int] = {}
     named = []
     for table in tables:
@@ -168,7 +168,7 @@ def _with_unique_names(tables: Sequence[Given]) -> list[Given]:
 
 
 def uniform(num_items: int, num_classes: int) -> FloatArray:
-    """No classifier: every class alike, (1, T, K)."""
+    """Predictions without a classifier: every class equally likely, (1, T, K)."""
     return np.full((1, num_items, num_classes), 1.0 / num_classes)
 
 

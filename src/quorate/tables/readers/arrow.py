@@ -1,6 +1,6 @@
-"""PyArrow, or one clear line on how to get it. The other files of `tables` take it from here.
+"""Imports PyArrow for all of `tables`, or raises an error that says how to install it.
 
-`import quorate` never comes this way: only `import quorate.tables` does.
+`import quorate` does not import this module, so it works without PyArrow.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ try:
 except ImportError as cause:  # pragma: no cover - the tests have it
     raise MissingExtra(f"quorate.tables reads files with PyArrow, which is not installed: {INSTALL}") from cause
 
-TEXT = pa.large_string()  # 64-bit offsets: the names of many long ids pass 2 GB
+TEXT = pa.large_string()  # 64-bit offsets: many long ids can exceed 2 GB
 PACKINGS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
@@ -36,7 +36,7 @@ class SupportsRead(Protocol):
 
 
 class Counted(io.RawIOBase):
-    """A stream that unpacks a file, and refuses to give more than the file may unpack to (`quorate.unpacked`)."""
+    """A decompressed stream that fails once it exceeds the size limit for the file (`quorate.unpacked`)."""
 
     def __init__(self, stream: SupportsRead, file: Path) -> None:
         super().__init__()
@@ -54,17 +54,17 @@ class Counted(io.RawIOBase):
         return taken
 
     def read1(self, size: int = -1) -> bytes:
-        """The same, for readers of text."""
+        """As `read`; `io.TextIOWrapper` calls this one."""
         return self.read(1 << 20 if size < 0 else size)
 
 
 def packing(file: Path) -> str | None:
-    """What a file is packed with, by its ending; None: not at all."""
+    """The compression of a file, by its ending; None: not compressed."""
     return PACKINGS.get(file.suffix.lower())
 
 
 def encoding_of(head: bytes) -> tuple[str, bool]:
-    """The encoding, and whether a byte-order mark says so."""
+    """The encoding, and whether there is a byte-order mark."""
     for mark, encoding in _MARKS:
         if head.startswith(mark):
             return encoding, True

@@ -1,8 +1,8 @@
-"""pandas, polars and PyArrow tables, datasets of Hugging Face -> `Opened`, and Arrow tables back to the caller's kind.
+"""pandas, polars and PyArrow tables, Hugging Face datasets -> `Opened`; and Arrow tables -> the caller's kind of table.
 
 Ids, workers and labels are compared as text; `OwnTypes` remembers which types they had in the frame (integers,
-booleans, dates), and `in_own_type` converts them on the way out. Called by the readers when they are handed an
-object, by `Joined`, and for the results of `run` and `score`.
+booleans, dates), and `in_own_type` converts them back for the output. Called by the readers when the source is not a
+path, by `Joined`, and for the results of `run` and `score`.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ BLOCK_ROWS = 1 << 17
 
 
 def open_frame(frame: object, *, name: str = "frame") -> Opened:
-    """A data frame of any library narwhals knows, as a source; lazy frames are collected.
+    """Open a data frame of any library that narwhals supports; lazy frames are collected.
 
-    Names of columns may be numbers, booleans or several levels. A pandas index that holds the ids, as a crosstab's or a
-    pivot's does, is a column.
+    Column names may be numbers, booleans or have several levels. A pandas index that holds the ids, as after a crosstab
+    or a pivot, becomes a column.
 
     >>> open_frame(pa.table({"task": ["1"], "label": ["cat"]})).columns
     ('task', 'label')
@@ -66,7 +66,7 @@ def open_frame(frame: object, *, name: str = "frame") -> Opened:
 
 
 def _plain_pandas(frame: Any, name: str) -> tuple[Any, dict[str, Any], str]:  # noqa: ANN401 - of pandas
-    """A pandas frame whose columns are named by texts, with its ids in a column; the names before, and their name."""
+    """The frame with text column names and its ids in a column; the original names that were not text; their title."""
     own = _one_level(frame.columns)
     texts = [name_text(each) for each in own]
     unique_columns(texts, name)
@@ -82,7 +82,7 @@ def _plain_pandas(frame: Any, name: str) -> tuple[Any, dict[str, Any], str]:  # 
 
 
 def _one_level(columns: Any) -> list[Any]:  # noqa: ANN401
-    """The names of the columns; of several levels those that differ, joined where more than one does."""
+    """The names of the columns; with several levels, those levels that differ, joined with underscores."""
     if columns.nlevels == 1:
         return list(columns)
     telling = [level for level in range(columns.nlevels) if columns.get_level_values(level).nunique() > 1]
@@ -92,10 +92,10 @@ def _one_level(columns: Any) -> list[Any]:  # noqa: ANN401
 
 
 def _id_levels(index: Any, texts: Sequence[str], own: Sequence[Any]) -> list[str | None]:  # noqa: ANN401
-    """What each level of the index is called as a column; None: it is no column.
+    """The column name of each level of the index; None: the level is not read as a column.
 
-    A named level is one if its name says what it is, or if no column is called after the item. An index without a name
-    is one only if it cannot be mere row numbers: it holds text, or stands beside classes that are no text.
+    A named level is read if its name has a known role, or if no column is named like an item. An index without a name
+    is read only if it cannot be row numbers: it holds text, or the column names are not all text.
     """
     has_item = find_column("task", texts) is not None
     known = {squeezed(each) for role in ("task", "worker", "label", "timestamp") for each in SYNONYMS[role]}
@@ -111,8 +111,8 @@ def _id_levels(index: Any, texts: Sequence[str], own: Sequence[Any]) -> list[str
     ]
 
 
-def _from_dataset(dataset: Any) -> pa.Table:  # noqa: ANN401 - of a library that may not be there
-    """A Hugging Face dataset as an Arrow table; classes that are stored as numbers have their names."""
+def _from_dataset(dataset: Any) -> pa.Table:  # noqa: ANN401 - of an optional library
+    """A Hugging Face dataset as an Arrow table; class numbers are replaced by class names."""
     if not hasattr(dataset, "features") or not hasattr(dataset, "with_format"):
         rule = f"one split of a dataset, not {type(dataset).__name__}"
         raise broken("source", dataset, rule, 'pass one of them, e.g. dataset["train"].')
@@ -136,7 +136,7 @@ def _to_dataset(table: pa.Table) -> Any:  # noqa: ANN401
 
 
 class ToFrames(ABC):
-    """What has a `table` gives it as a table of any library; ids and labels have the caller's own types."""
+    """Mixin for results with a `table`: conversions to each library; ids and labels keep the caller's types."""
 
     __slots__ = ()
 
@@ -149,15 +149,15 @@ class ToFrames(ABC):
         """As a PyArrow table."""
         return self.table
 
-    def to_pandas(self) -> Any:  # noqa: ANN401 - of a library that may not be there
+    def to_pandas(self) -> Any:  # noqa: ANN401 - of an optional library
         """As a pandas DataFrame."""
         return give_back(self.table, "pandas")
 
-    def to_polars(self) -> Any:  # noqa: ANN401 - of a library that may not be there
+    def to_polars(self) -> Any:  # noqa: ANN401 - of an optional library
         """As a polars DataFrame."""
         return give_back(self.table, "polars")
 
-    def to_dataset(self) -> Any:  # noqa: ANN401 - of a library that may not be there
+    def to_dataset(self) -> Any:  # noqa: ANN401 - of an optional library
         """As a `datasets.Dataset` of Hugging Face, which can be pushed to its hub."""
         return give_back(self.table, "datasets")
 
@@ -189,7 +189,7 @@ def _narwhals() -> Any:  # noqa: ANN401
 
 
 def _arrow(frame: Any, columns: list[str]) -> pa.Table:  # noqa: ANN401
-    """The frame as an Arrow table; a column of mixed types, which Arrow has not, becomes text."""
+    """The frame as an Arrow table; a column of mixed types becomes text."""
     arrays = []
     for column in frame.columns:
         series = frame[column]
@@ -217,7 +217,7 @@ def _read(table: pa.Table, columns: Sequence[str] | None) -> Iterator[TableBatch
 
 @dataclass(frozen=True, slots=True)
 class OwnTypes:
-    """The caller's Arrow type of each of the three; None: text."""
+    """The Arrow types that ids, workers and labels had in the caller's frame; None: text."""
 
     task: pa.DataType | None = None
     worker: pa.DataType | None = None
@@ -228,10 +228,10 @@ TEXTS = OwnTypes()
 
 
 def cell_type(opened: Opened, *columns: str) -> pa.DataType | None:
-    """The one type of the cells of these columns of a frame; None: text, or no one type, or no frame.
+    """The common type of the cells of these columns of a frame; None: text, mixed types, or not a frame.
 
-    Categories have the type of their values, lists that of their parts. Floats that are all whole are integers: pandas
-    has no other column of integers with gaps.
+    Categories have the type of their values, lists that of their elements. Floats that are all whole are integers,
+    because pandas stores integers with gaps as floats.
     """
     if opened.frame is None or not all(name in opened.frame.column_names for name in columns):
         return None
@@ -245,7 +245,7 @@ def cell_type(opened: Opened, *columns: str) -> pa.DataType | None:
 
 
 def header_type(opened: Opened, columns: Sequence[str]) -> pa.DataType | None:
-    """The one type of the names of these columns in the frame; None: text, or several types."""
+    """The common type of the names of these columns in the frame; None: text, or mixed types."""
     names = [opened.headers.get(name, name) for name in columns]
     plain = [name.item() if isinstance(name, np.generic) else name for name in names]
     if plain and all(isinstance(name, bool) for name in plain):
@@ -256,7 +256,7 @@ def header_type(opened: Opened, columns: Sequence[str]) -> pa.DataType | None:
 
 
 def in_own_type(names: pa.Array | Iterable[str], kind: pa.DataType | None) -> pa.Array:
-    """Different names (Arrow text or a list of texts) in the type `kind`; as text if one of them cannot be.
+    """Distinct names (Arrow text or a list of texts) converted to `kind`; unchanged if one cannot be converted.
 
     >>> in_own_type(["7", "12"], pa.int64()).to_pylist(), in_own_type(["7", "none"], pa.int64()).to_pylist()
     ([7, 12], ['7', 'none'])
@@ -272,7 +272,7 @@ def in_own_type(names: pa.Array | Iterable[str], kind: pa.DataType | None) -> pa
 
 
 def _parts(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The parts of a column of lists; any other column as it is."""
+    """The elements of a column of lists; any other column unchanged."""
     is_list = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
     return pc.list_flatten(column) if any(test(column.type) for test in is_list) else column
 

@@ -1,7 +1,7 @@
-"""JSON files -> their records one by one, never the whole file at once; Label Studio exports -> votes and predictions.
+"""JSON files -> their records, streamed one by one; Label Studio exports -> votes and predictions.
 
-Lines of JSONL, elements of a JSON array. Numbers stay as they are written (ids of twenty digits survive). Of an
-export, an annotation with exactly one choice is a vote. Called by `open_files` and by the readers of votes and
+A record is a line of JSONL or an element of a JSON array. Numbers are kept as written (ids of twenty digits survive).
+In an export, an annotation with exactly one choice is a vote. Called by `open_files` and by the readers of votes and
 predictions.
 """
 
@@ -27,21 +27,21 @@ from quorate.unpacked import max_size, too_large
 from quorate.validate import broken
 
 CHUNK = 1 << 20
-FIRST = 1 << 23  # characters of the first records, unless the first has more
-IN_MEMORY = 30  # bytes that a character of a record may take once it is decoded: of many small lists
+FIRST = 1 << 23  # characters read by `first_records`, unless the first record is longer
+IN_MEMORY = 30  # bytes of memory per character of a decoded record, at most: many small lists
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=lambda name: None)
 
 
 def records(path: Path) -> Iterator[tuple[int, Any, int]]:
-    """(number from 1, record, bytes read so far); a record that is not a JSON object comes as None.
+    """(number from 1, record, bytes read so far); the record is None if it is not a JSON object.
 
-    A record that could take more memory than `quorate.unpacked.max_size` allows is refused.
+    Refuses a record that could take more memory than `quorate.unpacked.max_size` allows.
     """
     return ((number, record, done) for number, record, done, _ in _sized(path))
 
 
 def _sized(path: Path) -> Iterator[tuple[int, Any, int, int]]:
-    """The same, with the characters of each record."""
+    """As `records`, with the number of characters of each record."""
     try:
         with pa.OSFile(str(path)) as raw, pa.input_stream(raw, compression=packing(path)) as stream:
             text = _text(Counted(stream, path) if packing(path) else stream, encoding_of(_first_bytes(path))[0])
@@ -55,7 +55,7 @@ def _sized(path: Path) -> Iterator[tuple[int, Any, int, int]]:
 
 
 def is_lines(path: Path) -> bool:
-    """Whether the file's name says one record per line."""
+    """Whether the file's ending means one record per line."""
     return any(suffix.lower() in (".jsonl", ".ndjson") for suffix in path.suffixes)
 
 
@@ -65,7 +65,7 @@ def has_mark(path: Path) -> bool:
 
 
 def first_records(path: Path, most: int = 1000) -> list[dict[str, Any]]:
-    """The first readable records, to see what is in them."""
+    """The first readable records, to detect what the file holds."""
     found: list[dict[str, Any]] = []
     length = 0
     for number, record, _, size in _sized(path):
@@ -112,7 +112,7 @@ def _lines(text: TextIO, path: Path) -> Iterator[tuple[int, Any, int]]:
 
 
 def _elements(text: TextIO, path: Path) -> Iterator[tuple[int, Any, int]]:
-    """The elements of one JSON array, decoded as they come."""
+    """The elements of one JSON array, decoded one by one."""
     most = max(1, max_size() // IN_MEMORY)
     chunk = min(CHUNK, most)
     buffer = text.read(chunk).lstrip()
@@ -128,11 +128,11 @@ def _elements(text: TextIO, path: Path) -> Iterator[tuple[int, Any, int]]:
             record, end = _DECODER.raw_decode(buffer)
         except RecursionError as cause:
             rule = f"plain records; record {number + 1} is nested too deeply"
-            raise broken("source", str(path), rule, "take it out.") from cause
+            raise broken("source", str(path), rule, "remove it.") from cause
         except ValueError as cause:
             if len(buffer) > most:
                 raise too_large(path, IN_MEMORY * len(buffer), max_size()) from cause
-            more = text.read(max(chunk, len(buffer)))  # doubling: a large record is not decoded again and again
+            more = text.read(max(chunk, len(buffer)))  # doubles, so that a large record is not decoded too often
             if not more:
                 rule = f"a JSON array of records; record {number + 1} is broken ({cause})"
                 raise broken("source", str(path), rule, "export it again.") from cause
@@ -158,7 +158,7 @@ class Annotation:
 
 
 def is_label_studio(path: Path) -> bool:
-    """Whether the first record has what a Label Studio task has."""
+    """Whether the first record has the fields of a Label Studio task."""
     first = first_records(path, most=1)
     return bool(first) and ("annotations" in first[0] or "completions" in first[0]) and "data" in first[0]
 
@@ -188,19 +188,19 @@ def studio_chunks(path: Path, *, task: str | None, control: str | None, progress
 
 
 def item_id(record: Mapping[str, Any], task: str | None) -> str | None:
-    """The id of a task: its `id`, or the field of `data` that was named."""
+    """The id of a task: its `id`, or the field `task` of its `data`."""
     data = record.get("data")
     value = record.get("id") if task in (None, "id") else data.get(task) if isinstance(data, dict) else None
     return json_text(value)
 
 
 def choices(result: object, control: str | None) -> list[str]:
-    """All choices of a result, of one control if it is named."""
+    """All choices of a result, or only those of one control."""
     regions = [region for region in (result if isinstance(result, list) else []) if isinstance(region, dict)]
     if control is not None:
         regions = [region for region in regions if region.get("from_name") == control]
-    said = [region["value"] for region in regions if isinstance(region.get("value"), dict)]
-    values = [value.get("choices") or [] for value in said]
+    answers = [region["value"] for region in regions if isinstance(region.get("value"), dict)]
+    values = [answer.get("choices") or [] for answer in answers]
     return [str(choice) for value in values for choice in (value if isinstance(value, list) else [value])]
 
 
@@ -211,7 +211,7 @@ def field_names(path: Path) -> list[str]:
 
 
 def check_field(path: Path, name: str | None, *, argument: str) -> None:
-    """Refuse a field that the first task does not have."""
+    """Refuse the name of a field that the first task does not have."""
     if name is not None and name != "id" and name not in field_names(path):
         raise broken(argument, name, f"a field of the data in {path.name}: {field_names(path)}", "name one of them.")
 
@@ -246,7 +246,7 @@ def _chunk(name: str, found: list[Annotation], bad: list[int], tasks: list[str |
             items, workers, labels = ([getattr(a, each) for a in aside] for each in ("task", "worker", "label"))
             entries.append(fired(rule, name, [a.row for a in aside], tasks=items, workers=workers, values=labels))
     votes = [each for each in found if each.rule is None]
-    every = encode(pa.array([*(vote.task for vote in votes), *tasks], type=TEXT))  # with the tasks nobody voted on
+    every = encode(pa.array([*(vote.task for vote in votes), *tasks], type=TEXT))  # includes tasks without votes
     times = pa.array([vote.time for vote in votes], type=TEXT)
     return Chunk(
         task=Coded(every.codes[: len(votes)], every.names),
@@ -260,7 +260,7 @@ def _chunk(name: str, found: list[Annotation], bad: list[int], tasks: list[str |
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _StudioPrediction:
     row: int
     task: str | None
     label: str | None
@@ -273,40 +273,41 @@ def from_studio(file: Path, model: str, *, task: str | None, field: str | None, 
     if field is not None:
         check_field(file, field, argument="field")
         return [_from_field(file, model, task, field)]
-    by_version: dict[str, list[_Said]] = {}
+    by_version: dict[str, list[_StudioPrediction]] = {}
     for number, record, _ in records(file):
         given = (record or {}).get("predictions")
         for prediction in given if isinstance(given, list) else []:
             if isinstance(prediction, dict):
                 version = str(prediction.get("model_version") or model)
-                by_version.setdefault(version, []).append(_said(number, item_id(record, task), prediction))
+                read = _studio_prediction(number, item_id(record, task), prediction)
+                by_version.setdefault(version, []).append(read)
     if not by_version:
         rule = "an export with predictions; this one has none"
         raise broken("source", file.name, rule, "name the field of the data with probabilities: `field=...`.")
-    return [_from_choices(file.name, version, said, accuracy) for version, said in by_version.items()]
+    return [_from_choices(file.name, version, rows, accuracy) for version, rows in by_version.items()]
 
 
-def _said(number: int, item: str | None, prediction: Mapping[str, Any]) -> _Said:
+def _studio_prediction(number: int, item: str | None, prediction: Mapping[str, Any]) -> _StudioPrediction:
     result = prediction.get("result") or []
     picked = choices(result, None)
     score = prediction.get("score")
     if score is None and isinstance(result, list) and result and isinstance(result[0], dict):
         score = result[0].get("score")
-    return _Said(number, item, picked[0] if len(picked) == 1 else None, json_text(score))
+    return _StudioPrediction(number, item, picked[0] if len(picked) == 1 else None, json_text(score))
 
 
-def _from_choices(source: str, version: str, said: list[_Said], accuracy: float) -> Given:
-    scores = as_numbers(pa.array([each.score for each in said], type=TEXT), blank=accuracy).values
-    told = (f"{source}: the choice and score of {version!r}'s predictions; the rest shared by the other classes",)
+def _from_choices(source: str, version: str, rows: list[_StudioPrediction], accuracy: float) -> Given:
+    scores = as_numbers(pa.array([each.score for each in rows], type=TEXT), blank=accuracy).values
+    decision = f"{source}: the choice and score of {version!r}'s predictions; the rest shared by the other classes"
     return from_labels(
         version,
         source,
-        encode(pa.array([each.task for each in said], type=TEXT)),
-        encode(pa.array([each.label for each in said], type=TEXT)),
+        encode(pa.array([each.task for each in rows], type=TEXT)),
+        encode(pa.array([each.label for each in rows], type=TEXT)),
         scores,
-        np.array([each.row for each in said], dtype=np.int64),
+        np.array([each.row for each in rows], dtype=np.int64),
         classes=None,
-        told=told,
+        decisions=(decision,),
     )
 
 
@@ -315,13 +316,13 @@ def _from_field(file: Path, model: str, task: str | None, field: str) -> Given:
     for number, record, _ in records(file):
         if record is not None:
             data = record.get("data")
-            said = data.get(field) if isinstance(data, dict) else None
-            found.append((number, item_id(record, task), said if isinstance(said, dict) else {}))
-    classes = tuple(dict.fromkeys(name for _, _, said in found for name in said))
+            probs = data.get(field) if isinstance(data, dict) else None
+            found.append((number, item_id(record, task), probs if isinstance(probs, dict) else {}))
+    classes = tuple(dict.fromkeys(name for _, _, probs in found for name in probs))
     if not classes:
         rule = f"a field of the data in {file.name} that maps classes to probabilities"
         raise broken("field", field, rule, "name another.")
-    columns = [pa.array([json_text(said.get(name)) for _, _, said in found], type=TEXT) for name in classes]
+    columns = [pa.array([json_text(probs.get(name)) for _, _, probs in found], type=TEXT) for name in classes]
     values = np.column_stack([as_numbers(column, blank=0.0).values for column in columns])
     return Given(
         model=model,
@@ -330,7 +331,7 @@ def _from_field(file: Path, model: str, task: str | None, field: str) -> Given:
         task=encode(pa.array([item for _, item, _ in found], type=TEXT)),
         values=values,
         unsaid=np.zeros(values.shape, dtype=bool),
-        is_blank=np.array([not said for _, _, said in found], dtype=bool),
+        is_blank=np.array([not probs for _, _, probs in found], dtype=bool),
         rows=np.array([number for number, _, _ in found], dtype=np.int64),
         shares_rest=False,
         decisions=(f"{file.name}: probabilities by class from data.{field}",),

@@ -25,7 +25,7 @@ from quorate.types import IntArray
 from quorate.unpacked import check_votes
 from quorate.validate import MOST_VOTES, broken
 
-NOT_A_PREDICTION = "no prediction"  # is no number, so that the rule for bad probabilities meets it
+NOT_A_PREDICTION = "no prediction"  # not a number, so the rule "bad-probability" applies
 
 
 def unnested(
@@ -34,10 +34,10 @@ def unnested(
     others: Sequence[str],
     classes: tuple[str, ...] | None,
 ) -> tuple[Opened, tuple[str, ...]]:
-    """The table with its one such column taken apart, and the names of the columns it gave; (as it is, ()) if none.
+    """The table with its column of lists or mappings split into one column per class, and the names of these columns.
 
-    `first`: its first batch. A class that a mapping leaves out has probability 0; the numbers of a list are those of
-    `classes`, in order.
+    Returns (`opened`, ()) if no column holds such cells. `first`: the first batch. A class that a mapping leaves out
+    has probability 0; the numbers of a list are those of `classes`, in order.
     """
     column = next((name for name in others if _first(first[name]) is not None), None)
     if column is None:
@@ -49,24 +49,24 @@ def unnested(
         wanted = list(kept) + list(names) if columns is None else list(columns)
         plain = [name for name in wanted if name in kept]
         for batch in opened.read([*plain, column]):
-            yield replace(batch, table=_taken_apart(batch.table, column, names, wanted))
+            yield replace(batch, table=_split(batch.table, column, names, wanted))
 
     return replace(opened, columns=unique_columns((*kept, *names), opened.name), read=read), names
 
 
 def _names(opened: Opened, column: str, cells: pa.ChunkedArray, classes: tuple[str, ...] | None) -> tuple[str, ...]:
-    """The classes: the keys in the order in which they come, or those given for a list."""
+    """The classes: the keys of mappings in order of appearance, or `classes` for lists."""
     found = _first(cells)
     if isinstance(found, dict):
         return tuple(dict.fromkeys(str(key) for cell in _predictions(cells) if isinstance(cell, dict) for key in cell))
     if classes is None or found is None or len(classes) != len(found):
-        told = "" if classes is None else f"; {len(classes)} are given, {list(classes[:10])}"
-        rule = f"the classes of {column!r}, which is a list of {len(found or ())}{told}"
+        given = "" if classes is None else f"; {len(classes)} are given, {list(classes[:10])}"
+        rule = f"the classes of {column!r}, which is a list of {len(found or ())}{given}"
         raise broken("source", opened.name, rule, "name them in order: `classes=['a', 'b', ...]`.")
     return classes
 
 
-def _taken_apart(table: pa.Table, column: str, names: Sequence[str], wanted: Sequence[str]) -> pa.Table:
+def _split(table: pa.Table, column: str, names: Sequence[str], wanted: Sequence[str]) -> pa.Table:
     cells = [_row(cell, names) for cell in _predictions(table[column])]
     by_name = dict(zip(names, zip(*cells, strict=True), strict=True)) if cells else dict.fromkeys(names, ())
     return pa.table({name: pa.array(by_name[name], type=TEXT) if name in by_name else table[name] for name in wanted})
@@ -95,7 +95,7 @@ def _predictions(column: pa.ChunkedArray) -> Iterator[dict[str, Any] | list[Any]
 
 
 def _prediction(cell: object) -> dict[str, Any] | list[Any] | None:
-    """A mapping or list of numbers, whether it is one or is written as JSON.
+    """A mapping or list of numbers, given as such or as JSON text; None otherwise.
 
     >>> _prediction('{"cat": "0.7", "dog": 0.3}'), _prediction("cat"), _prediction('["a"]')
     ({'cat': '0.7', 'dog': 0.3}, None, None)
@@ -113,19 +113,19 @@ def _is_number(value: object) -> bool:
     return not isinstance(value, bool)
 
 
-LOOKED_AT = 100  # cells that tell what a column holds
+LOOKED_AT = 100  # cells from which the content of a column is detected
 _VOTES = re.compile(r"label|vote|annotat|answer|rating|choice|response|judg|class|count|opinion|tag")
 
 
-def nested_columns(table: pa.Table, columns: Sequence[str], *, told: bool = False) -> dict[str, str]:
-    """Column -> "list" or "counts" of those whose cells hold the votes of an item.
+def nested_columns(table: pa.Table, columns: Sequence[str], *, requested: bool = False) -> dict[str, str]:
+    """Column -> "list" or "counts", for the columns whose cells hold all votes of an item.
 
-    Unless `told`, lists in columns called after a summary (`old_labels`) are left out, and numbers and counts are taken
-    only from columns called after votes or labels: `[640, 480]` may be anything.
+    Unless the user `requested` this format or column, lists in columns named like a summary (`old_labels`) are left
+    out, and numbers and counts are read only from columns named like votes or labels: `[640, 480]` may be anything.
     """
     forms = {name: _form(table[name]) for name in columns}
     found = {name: form for name, form in forms.items() if form is not None}
-    if not told:
+    if not requested:
         found = {name: form for name, form in found.items() if form == "counts" or not sums_up(name)}
         found = {name: form for name, form in found.items() if form == "list" or _VOTES.search(name.casefold())}
     return {name: "list" if form == "numbers" else form for name, form in found.items()}
@@ -165,11 +165,11 @@ def _chunks(
         if form == "counts":
             check_votes(opened.name, num_votes)
         at = np.repeat(np.asarray(places, dtype=np.int64), times)
-        said = encode(pa.array(labels, type=TEXT))
+        coded = encode(pa.array(labels, type=TEXT))
         yield Chunk(
             task=Coded(items.codes[at], items.names),
             worker=constant(None, len(at)),
-            label=Coded(np.repeat(said.codes, times), said.names),
+            label=Coded(np.repeat(coded.codes, times), coded.names),
             time=None,
             rows=batch.rows[at],
             entries=(*batch.entries, *_unread(opened.name, items, batch.table[column], batch.rows, bad)),
@@ -202,7 +202,7 @@ def _form(column: pa.ChunkedArray) -> str | None:
         return None
     labels = [name for cell in filled for name, _ in _votes(cell, "list") or ()]
     if len(labels) == len(filled) or len(set(labels)) > max(10, len(labels) / 2):
-        return None  # one a cell, or nearly all different: words, not labels
+        return None  # one per cell, or nearly all different: free text
     numbers = [name for name in labels if re.fullmatch(r"-?\d+(\.\d*)?(e-?\d+)?", name)]
     if len(numbers) < len(labels):
         return "list"
@@ -216,7 +216,7 @@ def _parsed(cell: object) -> dict[str, Any] | list[Any] | None:
     if isinstance(cell, str):
         try:
             cell = json.loads(cell) if cell.lstrip()[:1] in ("[", "{") else None
-        except (ValueError, RecursionError):  # the latter: brackets nested too deeply
+        except (ValueError, RecursionError):  # RecursionError: brackets nested too deeply
             return None
     if isinstance(cell, dict):  # a struct of Parquet has every key in every row
         return {key: value for key, value in cell.items() if value is not None}
@@ -224,7 +224,7 @@ def _parsed(cell: object) -> dict[str, Any] | list[Any] | None:
 
 
 def _votes(cell: object, form: str) -> list[tuple[str, int]] | None:
-    """Label and how many votes, for each part of a cell; None: the cell does not hold that."""
+    """Label and number of votes, for each part of a cell; None if the cell has another form."""
     if form == "counts" and isinstance(cell, dict):
         counts = [_whole(value) for value in cell.values()]
         return None if None in counts else list(zip(map(str, cell), counts, strict=True))  # type: ignore[arg-type]

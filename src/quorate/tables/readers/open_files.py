@@ -1,10 +1,10 @@
 """Files -> `Opened` tables: CSV, TSV and other delimited text, JSONL, JSON arrays, Parquet, Excel sheets; and arrays.
 
-Text is read as text (ids keep their zeros), in blocks; nothing is ever unpickled. Called by `votes` and
-`predictions`. Of delimited text, encoding, delimiter and header are found from the first bytes. PyArrow hands over
-rows with too many or too few cells one by one while it parses, before or after the rows around them; so the numbers
-of the good rows are found from how many good rows stand before each bad one. Of an Excel workbook the first sheet is
-read, or the one named behind a #; that needs openpyxl, which comes with the extra `tables`.
+Called by `votes` and `predictions`. Cells are read as text (ids keep their zeros), in blocks; nothing is ever
+unpickled. Encoding, delimiter and header of delimited text are detected from the first bytes. PyArrow reports rows with
+too many or too few cells while it parses, not in step with the good rows; so the row numbers of the good rows are
+computed from how many good rows come before each bad one. Of an Excel workbook the first sheet is read, or the one
+named after a #; that needs openpyxl, which the extra `tables` installs.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def open_file(path: str | Path, encoding: str | None = None) -> Opened:
 
 
 def _counted(file: Path, read: Reader, columns: Sequence[str] | None) -> Iterator[TableBatch]:
-    """The batches of a packed file: short rows take far more room as votes than as text."""
+    """The batches of a compressed file, limited by their size in memory: short rows need more as votes than as text."""
     num_rows = 0
     for batch in read(columns):
         num_rows += batch.table.num_rows
@@ -67,7 +67,7 @@ def _counted(file: Path, read: Reader, columns: Sequence[str] | None) -> Iterato
 
 
 def existing(path: str | Path) -> Path:
-    """The path, if a file with something in it is there; `book.xlsx#sheet` keeps the name of its sheet."""
+    """The path, checked: the file exists and is not empty. `book.xlsx#sheet` keeps the name of its sheet."""
     file, sheet = sheet_of(Path(path))
     if not file.is_file():
         raise broken("source", str(path), "a file that exists", "check its name and folder.")
@@ -77,7 +77,7 @@ def existing(path: str | Path) -> Path:
 
 
 def ending_of(file: Path) -> str:
-    """The ending that says the format; .csv.gz is .csv, book.xlsx#sheet is .xlsx."""
+    """The ending that decides the format: .csv for .csv.gz, .xlsx for book.xlsx#sheet."""
     file, _ = sheet_of(file)
     suffixes = [suffix.lower() for suffix in file.suffixes]
     return suffixes[-2] if len(suffixes) > 1 and suffixes[-1] in PACKINGS else suffixes[-1] if suffixes else ""
@@ -96,7 +96,7 @@ def _open_text(file: Path, encoding: str | None = None) -> Opened:
         with pa.input_stream(str(file)) as stream:  # unpacks .gz and the like
             first = stream.read(HEAD_BYTES)
     except OSError as cause:
-        raise broken("source", str(file), f"a file that can be read ({cause})", "save or pack it again.") from cause
+        raise broken("source", str(file), f"a file that can be read ({cause})", "save or compress it again.") from cause
     found = sniff(first, is_cut=len(first) == HEAD_BYTES, encoding=encoding)
     if not found.columns:
         rule = f"a header in the first line, which is empty or beyond {HEAD_BYTES} bytes"
@@ -198,7 +198,7 @@ MOST_RECORDS = 30  # looked at to choose the delimiter
 
 @dataclass(frozen=True, slots=True)
 class Sniffed:
-    """What the head of a text table says: `columns` the header's names, in order."""
+    """What was detected from the head of a text table; `columns`: the header's names, in order."""
 
     encoding: str
     has_mark: bool
@@ -207,9 +207,9 @@ class Sniffed:
 
 
 def sniff(head: bytes, *, is_cut: bool = False, encoding: str | None = None) -> Sniffed:
-    """Encoding, delimiter and header from the first bytes; if they are not all (`is_cut`), their last line is left out.
+    """Detect encoding, delimiter and header from the first bytes; if there are more (`is_cut`), drop the last line.
 
-    `encoding`, if given, is taken for the file's, unless a byte-order mark says otherwise.
+    `encoding`, if given, is used unless there is a byte-order mark.
 
     >>> sniff("task;worker;label\\n1;ann;cat\\n".encode("utf-8-sig"))
     Sniffed(encoding='utf-8', has_mark=True, delimiter=';', columns=('task', 'worker', 'label'))
@@ -237,7 +237,7 @@ def _records(lines: list[str], delimiter: str) -> list[list[str]]:
 
 
 def _score(records: list[list[str]]) -> tuple[float, int]:
-    """How many records have as many cells as the header, then how many cells that is."""
+    """The share of records with as many cells as the header, then the number of these cells."""
     if not records or len(records[0]) < 2:
         return (0.0, 0)
     filled = [record for record in records if record]
@@ -254,12 +254,12 @@ class Ragged:
     def __init__(self, source: str, most: int) -> None:
         self._source, self._left = source, most
         self._num_bad = self._num_passed = self._num_good = self._unlisted = 0
-        self._runs: list[list[int]] = []  # [good rows before it, length]: of each run of bad rows not passed yet
+        self._runs: list[list[int]] = []  # [good rows before it, length] of each run of bad rows ahead
         self._rows: list[int] = []  # to be listed in the next entry
         self._texts: list[str] = []
 
     def keep_apart(self, row: arrow_csv.InvalidRow) -> str:
-        """What PyArrow calls for a bad row."""
+        """PyArrow's callback for a bad row: record it and skip it."""
         good_before = row.number - 2 - self._num_bad
         self._num_bad += 1
         if self._runs and self._runs[-1][0] == good_before:
@@ -287,7 +287,7 @@ class Ragged:
         return numbers
 
     def entries(self) -> tuple[Fired, ...]:
-        """The rule for the bad rows since the last call, if there were any."""
+        """The entry for the bad rows since the last call, if there were any."""
         count = len(self._rows) + self._unlisted
         if not count:
             return ()
@@ -301,7 +301,7 @@ MOST_NAMED = 10  # sheets in a message
 
 
 def sheet_of(path: Path) -> tuple[Path, str | None]:
-    """A workbook and the sheet named behind a #, None if there is none: a file called so is taken as it is.
+    """A workbook and the sheet named after a #, or None; if a file has exactly this name, the # is part of the name.
 
     >>> book, sheet = sheet_of(Path("book.xlsx#probs"))
     >>> book.name, sheet, sheet_of(Path("votes#2.xlsx"))[1]
@@ -314,7 +314,7 @@ def sheet_of(path: Path) -> tuple[Path, str | None]:
 
 
 def open_sheet(path: Path) -> Opened:
-    """The first sheet of a workbook, or that of `book.xlsx#sheet`; the sheets that are not read are named."""
+    """Open the first sheet of a workbook, or that of `book.xlsx#sheet`; the report names the sheets not read."""
     file, sheet = sheet_of(path)
     rows = _rows(file, sheet)
     header = next(rows, ())
@@ -352,7 +352,7 @@ def _rows(file: Path, sheet: str | None) -> Iterator[tuple[Any, ...]]:
     except ImportError as cause:  # pragma: no cover - the tests have it
         raise MissingExtra(f"Excel sheets are read with openpyxl, which is not installed: {INSTALL}") from cause
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # openpyxl warns of styles and validations it does not keep: no data
+        warnings.simplefilter("ignore")  # openpyxl warns about lost styles and validations, not about data
         try:
             with ZipFile(file) as archive:
                 check_size(file, XML_IN_MEMORY * sum(part.file_size for part in archive.infolist()))
@@ -364,7 +364,7 @@ def _rows(file: Path, sheet: str | None) -> Iterator[tuple[Any, ...]]:
         try:
             titles = tuple(each.title for each in book.worksheets)
             if sheet is not None and sheet not in titles:
-                rule = f"one of the sheets {list(titles[:MOST_NAMED])} behind the #"
+                rule = f"one of the sheets {list(titles[:MOST_NAMED])} after the #"
                 raise broken("source", f"{file}#{sheet}", rule, "name one of them.")
             found = book.worksheets[0 if sheet is None else titles.index(sheet)].iter_rows(values_only=True)
             yield next(found, ())
@@ -381,7 +381,7 @@ def _read(file: Path, sheet: str | None, every: tuple[str, ...], columns: Sequen
 
 
 def _numbered(file: Path, sheet: str | None, places: Sequence[int]) -> Iterator[tuple[int, list[str | None], int]]:
-    """The rows below the header as text; refused once they take more memory than a file may unpack to."""
+    """The rows below the header as text; an error once they take more memory than the limit for a file."""
     num_bytes = 0
     for number, row in enumerate(islice(_rows(file, sheet), 2, None), start=2):
         cells = [cell_text(row[at]) if at < len(row) else None for at in places]

@@ -1,7 +1,7 @@
-"""What every opened source looks like to the readers: named columns, read in batches of bounded size, cells as numbers.
+"""`Opened`: any source as named columns, read in batches of bounded size; and columns of cells as numbers and times.
 
-Made by `open_files` and `frames`; used by the readers of votes and predictions. Columns of numbers and times may also
-be text: they become floats and seconds since 1970, NaN where they cannot be read.
+Created by `open_files` and `frames`; used by the readers of votes and predictions. Numbers and times may be stored as
+text: they become floats and seconds since 1970, NaN where they cannot be read.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CELL_BYTES = 8  # of a cell besides its text
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableBatch:
-    """Some rows: an Arrow `table`, their numbers in the source, and how far reading is (`done` of `total`)."""
+    """Some rows: an Arrow `table`, their row numbers in the source, and the progress (`done` of `total`)."""
 
     table: pa.Table
     rows: IntArray
@@ -40,11 +40,11 @@ Reader = Callable[[Sequence[str] | None], Iterator[TableBatch]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Opened:
-    """A source with named columns. `read(columns)` gives its batches; None reads every column.
+    """A source with named columns. `read(columns)` yields its batches; None reads every column.
 
-    `kind` "csv", "jsonl", "json", "parquet", "xlsx" or "frame"; `backend` the library a frame came from; `advice` what
-    an error about missing columns should add: which other sheets there are. Of a frame: `frame` the whole Arrow table,
-    `headers` its own names of the columns where these are no text, `headed` what a pivot or a crosstab calls them all.
+    `kind` "csv", "jsonl", "json", "parquet", "xlsx" or "frame"; `backend` the library of a frame; `advice` what an
+    error about missing columns should add: the other sheets. For a frame: `frame` the whole Arrow table, `headers` the
+    original column names that are not text, `headed` the title of the columns in a pivot or crosstab.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Opened:
 
 
 def without_columns(opened: Opened, names: str | Sequence[str] | None) -> Opened:
-    """The table without the columns that the caller said to ignore, which are counted as such."""
+    """The table without the columns to ignore; an entry lists them."""
     if names is None:
         return opened
     listed = [names] if isinstance(names, str) and names in opened.columns else names
@@ -75,19 +75,19 @@ def without_columns(opened: Opened, names: str | Sequence[str] | None) -> Opened
     def read(columns: Sequence[str] | None) -> Iterator[TableBatch]:
         return opened.read(list(kept if columns is None else columns))
 
-    told = fired_whole("ignored-column", opened.name, parts, of="columns")
-    return replace(opened, columns=kept, read=read, entries=(*opened.entries, *told))
+    entries = fired_whole("ignored-column", opened.name, parts, of="columns")
+    return replace(opened, columns=kept, read=read, entries=(*opened.entries, *entries))
 
 
 def head(opened: Opened) -> pa.Table:
-    """The first batch with every column, to see what is in it; an empty table if there are no rows."""
+    """The first batch with every column, to detect what it holds; an empty table if there are no rows."""
     for batch in opened.read(None):
         return batch.table
     return pa.table({name: pa.array([], type=pa.string()) for name in opened.columns})
 
 
 def batches(opened: Opened, columns: Sequence[str] | None, progress: Progress | None) -> Iterator[TableBatch]:
-    """The batches, with progress told after each, and once at the end."""
+    """The batches; reports progress after each, and once at the end."""
     total = 0
     what = f"reading {opened.name}"
     for batch in opened.read(columns):
@@ -102,9 +102,9 @@ def batches(opened: Opened, columns: Sequence[str] | None, progress: Progress | 
 def text_batches(
     name: str, wanted: Sequence[str], rows: Iterable[tuple[int, list[str | None] | None, int]], total: int | None = None
 ) -> Iterator[TableBatch]:
-    """Rows of text in batches of bounded size: (number, a cell for each column wanted, how far reading is).
+    """Rows of text (number, cells or None if the record cannot be read, progress) in batches of bounded size.
 
-    Instead of cells None: a record that cannot be read. `total`: how far it is at the end; None: as far as the row.
+    `total`: the progress at the end; None: the progress of the current row.
     """
     cells: list[list[str | None]] = []
     numbers: list[int] = []
@@ -132,12 +132,12 @@ def text_batches(
 
 
 def text_size(row: Sequence[str | None]) -> int:
-    """Bytes of a row in memory, about."""
+    """Approximate size of a row in memory, in bytes."""
     return sum(CELL_BYTES + len(cell or "") for cell in row)
 
 
 def unique_columns(columns: Sequence[str], name: str) -> tuple[str, ...]:
-    """The columns, if no name is there twice."""
+    """The columns; an error if a name occurs twice."""
     twice = sorted({column for column in columns if columns.count(column) > 1})
     if twice:
         raise broken("columns", twice, f"each name once in {name}", "rename the columns; 1 and '1' are the same name.")
@@ -154,7 +154,7 @@ class Numbers:
 
 
 def as_numbers(column: pa.ChunkedArray, *, blank: float) -> Numbers:
-    """Every cell as a float; empty cells become `blank`, what is no number NaN; "0,7" is read as 0.7.
+    """Every cell as a float; empty cells become `blank`, cells that are not numbers NaN; "0,7" is read as 0.7.
 
     >>> as_numbers(pa.array(["0.5", "", "x", "0,25"]), blank=0.0).values
     array([0.5 , 0.  ,  nan, 0.25])
@@ -195,7 +195,7 @@ _MICRO, _UTC = pa.timestamp("us"), pa.timestamp("us", tz="UTC")
 
 
 def seconds(column: pa.ChunkedArray) -> FloatArray:
-    """Times as seconds; text without a zone is taken as UTC.
+    """Times as seconds; text without a time zone is read as UTC.
 
     >>> seconds(pa.array(["1970-01-01T00:01:00Z", "60", "soon"]))
     array([60., 60., nan])
@@ -224,7 +224,7 @@ def unread(column: pa.ChunkedArray, time: FloatArray) -> tuple[str, ...]:
 
 
 def filled(time: FloatArray) -> FloatArray:
-    """Times with each missing one replaced by the one of the row before; before the first, minus infinity.
+    """Times with each missing one replaced by the previous row's; minus infinity before the first.
 
     >>> filled(np.array([np.nan, 5.0, np.nan]))
     array([-inf,   5.,   5.])
@@ -239,7 +239,7 @@ def _micros(stamps: pa.Array) -> FloatArray:
 
 
 def _scaled(numbers: pa.Array) -> FloatArray:
-    """Epoch numbers as seconds: 1e11 seconds is the year 5138, so larger numbers are finer units."""
+    """Epoch numbers as seconds: 1e11 seconds is the year 5138, so larger numbers have a finer unit."""
     values = np.asarray(numbers, dtype=np.float64)
     size = np.abs(values)
     unit = np.select([size >= 1e17, size >= 1e14, size >= 1e11], [1e9, 1e6, 1e3], 1.0)
@@ -249,7 +249,7 @@ def _scaled(numbers: pa.Array) -> FloatArray:
 def _from_text(texts: pa.Array) -> FloatArray:
     trimmed = pc.utf8_trim_whitespace(texts)
     texts = pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, TEXT), trimmed)
-    for kind in (_MICRO, _UTC):  # whole columns alike are the rule: one vectorised try each
+    for kind in (_MICRO, _UTC):  # usually all cells have one format: try to cast the whole column
         try:
             return _micros(texts.cast(kind))
         except pa.ArrowInvalid:

@@ -1,4 +1,7 @@
-"""Raw votes -> votes with an item, a worker and a label each, one per worker and item, by the rules."""
+"""Raw votes -> clean votes: each has an item and a label, and each worker has one vote per item.
+
+Called by `read_votes`, and by `join` once the classes are known.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ WHOLE_NUMBER = r"^(-?(?:0|[1-9][0-9]*))\.0+$"
 
 
 def clean(raw: Raw, classes: Sequence[str] | None, abstain: Sequence[str] = ()) -> Raw:
-    """The votes that have an item and a label, under tidy names; their entries are added to those of `raw`.
+    """The votes that have an item and a label, with tidy names; entries of rules that fired are added.
 
     `abstain`: labels that are abstentions.
     """
@@ -38,7 +41,7 @@ def clean(raw: Raw, classes: Sequence[str] | None, abstain: Sequence[str] = ()) 
 def tidy_ids(
     coded: Coded, source: str, rows: IntArray, *, task: Coded | None = None, worker: Coded | None = None
 ) -> tuple[Coded, list[Fired]]:
-    """Ids compared as text: outer white space goes, 7.0 is 7, leading zeros stay. `task`, `worker`: of each row."""
+    """Ids as text without outer white space, 7 for 7.0, with leading zeros. `task`, `worker`: of each row."""
     spaced = pc.utf8_trim_whitespace(coded.names)
     whole = pc.replace_substring_regex(spaced, WHOLE_NUMBER, r"\1")
     entries = [
@@ -55,7 +58,7 @@ def tidy_ids(
 
 
 def relabelled(raw: Raw, classes: Sequence[str] | None, *, given: bool) -> tuple[Raw, list[Fired]]:
-    """The votes with each label as the class it names; unknown labels are set aside only if classes were `given`."""
+    """The votes with each label replaced by its class; unknown labels are set aside only if classes were `given`."""
     names = raw.label.names.to_pylist()
     used = np.bincount(raw.label.codes[raw.label.codes >= 0], minlength=len(names)) > 0
     matches = match_labels([name if on else None for name, on in zip(names, used, strict=True)], classes, given=given)
@@ -70,7 +73,7 @@ def relabelled(raw: Raw, classes: Sequence[str] | None, *, given: bool) -> tuple
 
 
 def changed(before: pa.Array, after: pa.Array) -> np.ndarray:
-    """Which names are not what they were."""
+    """Which names differ."""
     return np.asarray(pc.fill_null(pc.not_equal(before, after), False).to_numpy(zero_copy_only=False))
 
 
@@ -94,11 +97,11 @@ def _without_blanks(raw: Raw) -> tuple[Raw, list[Fired]]:
 
 
 def _without_abstentions(raw: Raw, named: Sequence[str]) -> tuple[Raw, list[Fired]]:
-    """The votes but those for a label that was named as an abstention."""
+    """The votes without those for a label that was named as an abstention."""
     if not named:
         return raw, []
     hit = _cells(raw.label, np.array(are_abstentions(raw.label.names.to_pylist(), named), dtype=bool))
-    known = None if raw.classes is None else raw.classes
+    known = raw.classes
     if known is not None:
         known = tuple(name for name, out in zip(known, are_abstentions(known, named), strict=True) if not out)
     return only(replace(raw, classes=known), ~hit), _entry("abstained", raw, hit, raw.label)
@@ -119,12 +122,12 @@ def _entry(rule: str, raw: Raw, hit: np.ndarray, value: Coded | None = None) -> 
 
 
 def _cells(coded: Coded, of_name: np.ndarray) -> np.ndarray:
-    """What holds of a cell's name, for every cell."""
+    """A property of each name -> the same for each cell; False for cells without a name."""
     return np.append(of_name, False)[coded.codes]
 
 
 def settle(raw: Raw) -> tuple[np.ndarray, tuple[Fired, ...]]:
-    """Which votes count (V,), and entries for those that do not and for the items left without any."""
+    """Resolve repeated votes: which votes count (V,), and entries for the others and for items left without votes."""
     kept = np.ones(len(raw.rows), dtype=bool)
     entries: list[Fired] = []
     at = _contested(raw)
@@ -146,7 +149,7 @@ def _contested(raw: Raw) -> IntArray:
     twice = ordered[1:][ordered[1:] == ordered[:-1]]
     if not len(twice):
         return np.empty(0, dtype=np.int64)
-    at = np.searchsorted(twice, key)  # far fewer than the votes: cheaper than sorting those again
+    at = np.searchsorted(twice, key)  # `twice` is short, so this is cheaper than another sort of all votes
     return np.flatnonzero(named & (twice[np.minimum(at, len(twice) - 1)] == key))
 
 

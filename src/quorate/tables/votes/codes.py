@@ -1,7 +1,7 @@
-"""Columns of ids and labels -> numbers and a list of names, gathered over the batches of a source into `Raw` votes.
+"""Columns of ids and labels -> codes and a list of names; the batches of a source -> `Raw` votes.
 
-Ten million ids are forty megabytes and one dictionary. `encode` takes a column of any Arrow type; `merge` joins the
-batches of a file. Called by every reader of votes.
+Codes keep memory small: ten million ids need forty megabytes and one list of names. `encode` takes a column of any
+Arrow type; `merge` joins the batches of a file. Called by every reader of votes.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def encode(column: pa.ChunkedArray | pa.Array) -> Coded:
         column = column.combine_chunks()
     if pa.types.is_nested(column.type):
         rule = "one text or number in each cell of a column of ids or labels"
-        raise broken("source", str(column.type), rule, "take the cells apart, or name another column.")
+        raise broken("source", str(column.type), rule, "split the cells, or name another column.")
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     indices = column.indices.cast(pa.int32())
@@ -52,7 +52,7 @@ def encode(column: pa.ChunkedArray | pa.Array) -> Coded:
 
 
 def texts(values: pa.Array) -> pa.Array:
-    """Values of any plain type as text. A whole number in a column of floats is "7": pandas has no other with gaps.
+    """Values of any plain type as text. A float 7.0 becomes "7": pandas stores integers with gaps as floats.
 
     >>> texts(pa.array([7.0, 0.5, None])).to_pylist()
     ['7', '0.5', None]
@@ -89,7 +89,7 @@ def merge(parts: Sequence[Coded]) -> Coded:
     codes = np.empty(sum(len(part.codes) for part in parts), dtype=np.int32)
     name_at = row_at = 0
     for part in parts:
-        lookup = np.append(numbers[name_at : name_at + len(part.names)], np.int32(-1))  # code -1 finds the last
+        lookup = np.append(numbers[name_at : name_at + len(part.names)], np.int32(-1))  # code -1 indexes the last entry
         codes[row_at : row_at + len(part.codes)] = lookup[part.codes]
         name_at, row_at = name_at + len(part.names), row_at + len(part.codes)
     return Coded(codes, encoded.dictionary)
@@ -112,7 +112,7 @@ def by_first(codes: Codes, num_names: int) -> IntArray:
     array([2, 0])
     """
     first = np.full(num_names, len(codes), dtype=np.int64)
-    first[codes[::-1]] = np.arange(len(codes))[::-1]  # of several writes to a place the last stays: the first vote
+    first[codes[::-1]] = np.arange(len(codes))[::-1]  # reversed: the last write wins, so the first vote does
     used = np.flatnonzero(first < len(codes))
     return np.asarray(used[np.argsort(first[used])], dtype=np.int64)
 
@@ -127,7 +127,7 @@ def hits(
     worker: Coded | None = None,
     value: Coded | Callable[[IntArray], Sequence[str]] | None = None,
 ) -> list[Fired]:
-    """An entry for the rows where `hit` (all of them where they are set aside, else the first few), or none."""
+    """An entry for the rows where `hit`, or none; with all rows if the rule sets them aside, else the first few."""
     every = np.flatnonzero(hit)
     if not len(every):
         return []
@@ -143,7 +143,7 @@ FEWEST_NAMES = 4_000_000  # names that may wait before they are merged
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chunk:
-    """Some votes: item, worker and label of each, its time (or None) and the row it stood in."""
+    """Some votes: item, worker, label, time (or None) and row number of each."""
 
     task: Coded
     worker: Coded
@@ -157,9 +157,9 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Raw:
-    """All votes of a source as read. `has_workers` False: nobody is named; `classes`: names known by the format.
+    """All votes of a source as read. `has_workers` False: all votes are anonymous; `classes`: known from the format.
 
-    `odd_times`: some of the times that could not be read, as they were written.
+    `odd_times`: some of the times that could not be read, as written.
     """
 
     source: str

@@ -1,4 +1,7 @@
-"""An opened table -> its layout: long, wide or counts, which columns are read, why; doubtful ones are refused."""
+"""An opened table -> its layout: long, wide, counts or cells, and which columns are read; doubtful tables are refused.
+
+Called by `read_votes`. The decisions go into the report.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ from quorate.tables.votes.layouts import (
     wide_chunks,
 )
 from quorate.tables.votes.names import (
-    GO_ON,
+    IF_CORRECT,
     find_column,
     find_label,
     label_like,
@@ -40,14 +43,14 @@ from quorate.tables.votes.people import (
 )
 from quorate.validate import broken
 
-FEWEST = 10  # rows below which nothing is concluded
-MOST_REPEATED = 0.1  # share of rows whose item stood before
-MOST_NUMBERS = 20  # different numbers that are not whole: more are no classes
+FEWEST = 10  # with fewer rows no conclusion is drawn
+MOST_REPEATED = 0.1  # share of rows whose item occurred before
+MOST_NUMBERS = 20  # different numbers that are not whole; with more they are not classes
 _FORMS = {1.0: "probabilities", 100.0: "percentages"}
 
 
 def refuse_other_tables(table: pa.Table, source: str, item: str, columns: Sequence[str], *, layout: str) -> None:
-    """Refuse predictions taken for votes, rows per vote taken for rows per item, columns that have nothing alike."""
+    """Refuse predictions read as votes, rows per vote read as rows per item, and columns that share no value."""
     if table.num_rows < FEWEST or not columns:
         return
     _refuse_probabilities(table, source, columns)
@@ -69,7 +72,7 @@ def _refuse_probabilities(table: pa.Table, source: str, columns: Sequence[str]) 
         fix = (
             "are `votes` and `predictions` swapped? A table of votes has an item, a label and perhaps a worker per row"
         )
-        raise broken("source", source, rule, f"{fix}; {GO_ON}")
+        raise broken("source", source, rule, f"{fix}; {IF_CORRECT}")
 
 
 def _mostly_sum_to(numbers: np.ndarray, total: float) -> bool:
@@ -77,7 +80,7 @@ def _mostly_sum_to(numbers: np.ndarray, total: float) -> bool:
 
 
 def has_repeated_items(table: pa.Table, item: str) -> bool:
-    """Whether more than a few rows have an item that stood before, as in a table with a row per vote."""
+    """Whether more than a few rows repeat an item, as in a table with a row per vote."""
     again, named = _repeated(table, item)
     return again > MOST_REPEATED * named
 
@@ -92,12 +95,12 @@ def _refuse_repeated_items(table: pa.Table, source: str, item: str, columns: Seq
     again, named = _repeated(table, item)
     if again > MOST_REPEATED * named:
         rule = (
-            f"a label column, or one row per item; no column is named like labels, so {item!r} was taken for the item "
-            f"and {list(columns)[:10]} for {'annotators' if layout == 'wide' else 'classes'}, but {again} of {named} "
+            f"a label column, or one row per item; no column is named like labels, so {item!r} was read as the item "
+            f"and {list(columns)[:10]} as {'annotators' if layout == 'wide' else 'classes'}, but {again} of {named} "
             "rows repeat an item, as in a table with a row per vote"
         )
         fix = f"name the columns: `task=...`, `label=...`, `worker=...`; or pass `format={layout!r}`"
-        raise broken("source", source, rule, f"{fix}; {GO_ON}")
+        raise broken("source", source, rule, f"{fix}; {IF_CORRECT}")
 
 
 def _refuse_unlike_columns(table: pa.Table, source: str, item: str, columns: Sequence[str]) -> None:
@@ -106,13 +109,13 @@ def _refuse_unlike_columns(table: pa.Table, source: str, item: str, columns: Seq
     if len(filled) >= 2 and len(set().union(*filled)) == sum(len(found) for found in filled):
         rule = (
             f"a label column, or annotators who use the same labels; no column is named like labels, so {item!r} was "
-            f"taken for the item and {list(columns)[:10]} for annotators, but no two of them share a label"
+            f"read as the item and {list(columns)[:10]} as annotators, but no two of them share a label"
         )
         fix = (
             "for a row per vote name the columns: `task=...`, `label=...`, `worker=...`; for a column per annotator "
             "list them: `worker=[...]`"
         )
-        raise broken("source", source, rule, f"{fix}; {GO_ON}")
+        raise broken("source", source, rule, f"{fix}; {IF_CORRECT}")
 
 
 GUESSED_COUNTS = "every cell is a whole number"
@@ -120,7 +123,7 @@ GUESSED_COUNTS = "every cell is a whole number"
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a table is read, and what was decided about it; `own`: the types its ids, workers and labels have."""
+    """How a table is read, with the decisions for the report; `own`: the types of its ids, workers and labels."""
 
     kind: Literal["long", "wide", "counts", "cells"]
     read: Callable[[Progress | None], Raw]
@@ -140,7 +143,7 @@ def choose(
     classes: Sequence[str] | None,
     as_read: bool = False,
 ) -> Layout:
-    """The layout asked for, or the one the columns speak for; a guess is checked unless `as_read`."""
+    """The layout that `format` requests, or the one that fits the columns; a guess is checked unless `as_read`."""
     if not as_read and label is None:
         refuse_own_output(opened.columns, opened.name, expected="votes")
     about = {"source": opened.name, "advice": opened.advice}
@@ -150,19 +153,19 @@ def choose(
     worker = _several(worker, opened.columns)
     listed = None if worker is None or isinstance(worker, str) else list(worker)
     if format == "cells" or (format in ("auto", "long") and worker is None):
-        cells = _cells(opened, task, label, told=format == "cells")
+        cells = _cells(opened, task, label, requested=format == "cells")
         if cells is not None:
             return cells
     if format == "long" or label is not None or (format == "auto" and item and answer and listed is None):
-        return _long(opened, item, answer, worker, timestamp, told_label=label is not None, as_read=as_read)
+        return _long(opened, item, answer, worker, timestamp, label_named=label is not None, as_read=as_read)
     known = find_column("item", opened.columns, named=task, argument="task", **about)
     item = known if known is not None else _first_column(opened, format)
     others = [name for name in opened.columns if name != item]
     if listed is not None:
         others = [str(find_column("worker", opened.columns, named=name, **about)) for name in listed]
     if format == "counts" or (format == "auto" and listed is None and _are_counts(opened, others, classes)):
-        return _counts(opened, item, others, classes, told=format == "counts", as_read=as_read)
-    return _wide(opened, item, others, classes, told=format == "wide", listed=listed is not None, as_read=as_read)
+        return _counts(opened, item, others, classes, requested=format == "counts", as_read=as_read)
+    return _wide(opened, item, others, classes, requested=format == "wide", listed=listed is not None, as_read=as_read)
 
 
 def _label(opened: Opened, item: str | None, rest: Sequence[str]) -> str | None:
@@ -170,7 +173,7 @@ def _label(opened: Opened, item: str | None, rest: Sequence[str]) -> str | None:
 
 
 def _several(worker: str | Sequence[str] | None, columns: Sequence[str]) -> str | Sequence[str] | None:
-    """Annotators' columns named in one text with commas, as a list."""
+    """Split annotators' columns that are named in one text with commas."""
     if not isinstance(worker, str) or worker in columns or "," not in worker:
         return worker
     return [name.strip() for name in worker.split(",")]
@@ -183,7 +186,7 @@ def _long(
     worker: str | Sequence[str] | None,
     timestamp: str | None,
     *,
-    told_label: bool,
+    label_named: bool,
     as_read: bool,
 ) -> Layout:
     if task is None or label is None:
@@ -193,12 +196,12 @@ def _long(
             "source", opened.name, rule, f"name it: `{'task' if task is None else 'label'}=...`{opened.advice}."
         )
     if worker is not None and not isinstance(worker, str):
-        raise broken("worker", list(worker), "one column, as a long table has", "name it alone.")
+        raise broken("worker", list(worker), "one worker column in a long table", "name one column.")
     rest = [name for name in opened.columns if name not in (task, label)]
     about = {"source": opened.name, "advice": opened.advice}
     who = find_column("worker", opened.columns if worker else rest, named=worker, **about)
     when = find_column("timestamp", opened.columns if timestamp else rest, named=timestamp, **about)
-    others = () if told_label else label_like([name for name in rest if name not in (who, when)])
+    others = () if label_named else label_like([name for name in rest if name not in (who, when)])
     columns = LongColumns(task, label, who, when, others)
 
     def read(progress: Progress | None) -> Raw:
@@ -214,24 +217,24 @@ def _long(
             people = unread_people(first, task, unread)
             entries += (fired("unread-people", opened.name, [0], values=people[:1]),) if people else ()
     own = OwnTypes(cell_type(opened, task), cell_type(opened, who) if who else None, cell_type(opened, label))
-    return Layout("long", read, (f"{opened.name}: {columns.told()}",), entries, own)
+    return Layout("long", read, (f"{opened.name}: {columns.describe()}",), entries, own)
 
 
-def _cells(opened: Opened, task: str | None, label: str | None, *, told: bool) -> Layout | None:
-    """All votes of an item in one cell, if a column holds such cells and each item stands in one row; else None."""
+def _cells(opened: Opened, task: str | None, label: str | None, *, requested: bool) -> Layout | None:
+    """All votes of an item in one cell, if a column holds such cells and each item has one row; else None."""
     first = head(opened)
     item = task or find_column("item", opened.columns)
-    if item is None and told:
+    if item is None and requested:
         raise broken("task", None, f"a column of {opened.name} for the item", "name it: `task=...`.")
-    if item is None or (not told and has_repeated_items(first, item)):
+    if item is None or (not requested and has_repeated_items(first, item)):
         return None
     others = [name for name in opened.columns if name != item] if label is None else [label]
-    found = nested_columns(first, others, told=told or label is not None)
+    found = nested_columns(first, others, requested=requested or label is not None)
     if len(found) > 1:
         fix = "name the column of the votes: `label=...`, or leave others out: `ignore_columns=...`."
         raise broken("label", list(found), f"one column of {opened.name} with all votes of an item in a cell", fix)
     if not found:
-        if told:
+        if requested:
             rule = f"a column of {opened.name} with a list of labels or a mapping of label to count in each cell"
             raise broken("format", "cells", rule, "name it: `label=...`, or pass another format.")
         return None
@@ -258,33 +261,33 @@ def _first_column(opened: Opened, format: str) -> str:  # noqa: A002
 
 
 def _are_counts(opened: Opened, others: Sequence[str], classes: Sequence[str] | None) -> bool:
-    """Counts only if every cell is a whole number and the columns are not called after annotators."""
+    """Whether every cell is a whole number and the columns are not named like annotators."""
     if any(looks_like_worker(name) for name in others):
         return False
     if classes is not None and not set(others) & set(classes):
         return False
-    if opened.headed and find_column("worker", [opened.headed]) is not None:  # a pivot says what its columns are
+    if opened.headed and find_column("worker", [opened.headed]) is not None:  # a pivot names what its columns are
         return False
     first = head(opened)
-    beside = summary_columns(first, others)
-    return looks_like_counts(first, [name for name in others if name not in beside])
+    summaries = summary_columns(first, others)
+    return looks_like_counts(first, [name for name in others if name not in summaries])
 
 
 def _counts(
-    opened: Opened, task: str, others: Sequence[str], classes: Sequence[str] | None, *, told: bool, as_read: bool
+    opened: Opened, task: str, others: Sequence[str], classes: Sequence[str] | None, *, requested: bool, as_read: bool
 ) -> Layout:
     picked = [name for name in others if classes is None or name in classes]
     if classes is None:
-        beside = summary_columns(head(opened), picked)
-        picked = [name for name in picked if name not in beside]
+        summaries = summary_columns(head(opened), picked)
+        picked = [name for name in picked if name not in summaries]
     if not picked:
         rule = f"a column of {opened.name} for each class; it has {list(others)[:30]}"
-        raise broken("classes", list(classes or ()), rule, "name the classes as the columns are named.")
-    if not (told or as_read):
+        raise broken("classes", list(classes or ()), rule, "use the names of the columns.")
+    if not (requested or as_read):
         refuse_other_tables(head(opened), opened.name, task, picked, layout="counts")
     if classes is None and not as_read:
         refuse_summed_counts(head(opened), opened.name, picked)
-    why = "" if told else f"; {GUESSED_COUNTS}: pass `format='wide'` if the columns are annotators"
+    why = "" if requested else f"; {GUESSED_COUNTS}: pass `format='wide'` if the columns are annotators"
     decision = f"{opened.name}: counts of votes: item {task!r}, classes {picked[:30]}{why}"
 
     def read(progress: Progress | None) -> Raw:
@@ -300,12 +303,12 @@ def _wide(
     others: Sequence[str],
     classes: Sequence[str] | None,
     *,
-    told: bool,
+    requested: bool,
     listed: bool,
     as_read: bool,
 ) -> Layout:
     first = head(opened)
-    if not (told or listed or as_read):
+    if not (requested or listed or as_read):
         refuse_other_tables(first, opened.name, task, others, layout="wide")
     picked = list(others) if listed else vote_columns(first, others, classes)
     if not picked:
@@ -313,7 +316,7 @@ def _wide(
         raise broken("source", opened.name, rule, "name the annotators' columns: `worker=[...]`.")
     if not (listed or as_read):
         picked = only_people(first, opened.name, picked)
-    why = "" if told or listed else "; pass `format='long'` or name the columns if that is wrong"
+    why = "" if requested or listed else "; pass `format='long'` or name the columns if that is wrong"
     decision = f"{opened.name}: a column per annotator: item {task!r}, annotators {picked[:30]}{why}"
 
     def read(progress: Progress | None) -> Raw:

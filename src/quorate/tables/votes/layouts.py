@@ -1,4 +1,4 @@
-"""Long, wide and count tables -> chunks of votes. Called by `formats`, which says which layout a table has."""
+"""Long, wide and count tables -> chunks of votes. Called by `formats`, which decides which layout a table has."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PASSED_OVER = "not"
 
 @dataclass(frozen=True, slots=True)
 class LongColumns:
-    """Which column is what; None where there is none. `passed_over`: other columns that are called like labels."""
+    """The column of each role, or None. `passed_over`: other columns that are named like labels."""
 
     task: str
     label: str
@@ -36,8 +36,8 @@ class LongColumns:
         every = (self.task, self.label, self.worker, self.timestamp)
         return list(dict.fromkeys(name for name in every if name is not None))
 
-    def told(self) -> str:
-        """The choice in words, for the report."""
+    def describe(self) -> str:
+        """The choice of columns as a phrase for the report."""
         worker = f"worker {self.worker!r}" if self.worker is not None else "no worker (votes are anonymous)"
         time = f"time {self.timestamp!r}" if self.timestamp is not None else "no time (rows are in order)"
         other = f" ({PASSED_OVER} {', '.join(map(repr, self.passed_over))})" if self.passed_over else ""
@@ -62,8 +62,8 @@ def long_chunks(opened: Opened, columns: LongColumns, progress: Progress | None)
 
 
 MOST_CELLS = 4_000_000  # cells held as numbers at a time
-FEWEST_CELLS = 10  # filled cells from which on a column that shares no value with the others holds no votes
-MOST_DISTINCT = 20  # a column with more different values than this, none shared, holds no class names
+FEWEST_CELLS = 10  # a column with this many filled cells and no value shared with the others does not hold votes
+MOST_DISTINCT = 20  # a column with more different values, none shared, does not hold class names
 
 
 def wide_chunks(opened: Opened, task: str, workers: Sequence[str], progress: Progress | None) -> Iterator[Chunk]:
@@ -93,11 +93,10 @@ def _melted(batch: TableBatch, task: str, workers: Sequence[str], part: slice) -
 
 
 def vote_columns(table: pa.Table, columns: Sequence[str], classes: Sequence[str] | None) -> list[str]:
-    """The columns that hold votes: those with a class in them or, if no classes are given, all that are not other text.
+    """The columns that hold votes: those with a class in them or, if no classes are given, all but the following.
 
-    Other text is a column none of whose values any other column has, if it has more than MOST_DISTINCT, or if the
-    others share theirs and it is filled FEWEST_CELLS times or more; and a column called after the right answer or a
-    summary of the votes.
+    A column that shares no value with another one, if it has more than MOST_DISTINCT values, or if the others share
+    values and it has FEWEST_CELLS filled cells or more; and a column named like the truth or a summary of the votes.
     """
     values = {name: distinct_values(table[name]) for name in columns if not sums_up(name)}
     if classes is not None:
@@ -116,13 +115,13 @@ def vote_columns(table: pa.Table, columns: Sequence[str], classes: Sequence[str]
 
 
 def distinct_values(column: pa.ChunkedArray) -> set[str]:
-    """The different values of a column, without outer white space; blanks are none."""
+    """The different values of a column, without outer white space and without blanks."""
     found = encode(column).names.to_pylist()
     return {value.strip() for value in found if value is not None and value.strip()}
 
 
 def read_counts(opened: Opened, task: str, classes: Sequence[str], progress: Progress | None) -> Raw:
-    """The votes that the counts stand for."""
+    """The votes of a table of counts."""
     parts, items, rows = [], [], []
     entries: list[Fired] = []
     for batch in batches(opened, [task, *classes], progress):

@@ -1,7 +1,7 @@
-"""Names as people write them -> what they mean: columns by their role, labels by their class, and labels of no answer.
+"""Names as people write them -> their meaning: columns -> roles, labels -> classes, labels -> "no answer".
 
-Called by the readers; a column can always be named outright, and then nothing is guessed. Needs nothing but the
-standard library and numpy, so that the options of the commands are known without the extra `tables`.
+Called by the readers; if the caller names a column, nothing is guessed. Needs only the standard library and numpy, so
+that the options of the commands are known without the extra `tables`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 from quorate.validate import broken, class_names
 
-# Who can vote; "user" comes last, since a table may also name the user who wrote the text.
+# Names for voters; "user" comes last, because it may also be the user who wrote the text.
 PEOPLE = (
     "worker", "annotator", "rater", "labeler", "labeller", "voter", "expert", "judge", "coder", "reader", "reviewer",
     "performer", "contributor", "participant", "respondent", "grader", "scorer", "evaluator", "assessor", "examiner",
@@ -42,7 +42,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
         *_OF_PATIENTS, "case", "lesion", "slide", "scan", "exam", "study", "patient_id", "patient",
         "uid", "key", "id", "index", "Unnamed: 0",
     ),
-    "item": (  # of tables with a row per item: a class may be called "image" or "object", so ids come first
+    "item": (  # in tables with a row per item: a class may be named "image" or "object", so ids come first
         "task", "task_id", "item", "item_id", "id", "uid", "key", "example_id", "sample_id", "instance_id",
         "question_id", "subject_id", "unit_id", "object_id", "document_id", "doc_id", "image_id", "image_name",
         "img_id", "photo_id", "picture_id", "video_id", "text_id", "sentence_id", "comment_id", "post_id", "tweet_id",
@@ -61,7 +61,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
         "label", "vote", "answer", "choice", "class", "category", "annotation", "response", "judgment", "judgement",
         "rating", "class_label", "label_name", "class_name", "value",
     ),
-    "perhaps label": (  # also called so: an item's final answer beside a column per person; see `find_label`
+    "perhaps label": (  # may also be an item's final answer beside a column per person; see `find_label`
         "finding", "findings", "diagnosis", "dx", "read", "reading", "verdict", "opinion", "assessment", "impression",
         "grade", "decision",
     ),
@@ -85,11 +85,11 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-GO_ON = "if the data are like that, pass `as_read=True`."  # ends the fix of every check of a misreading
+IF_CORRECT = "if the tables were read correctly, pass `as_read=True`."  # ends the fix of every check of a misreading
 
 
 def squeezed(name: str) -> str:
-    """A column's name without what people write differently.
+    """A column's name without case, spaces, dots, dashes and underscores.
 
     >>> squeezed("Task_ID") == squeezed("task id")
     True
@@ -107,9 +107,10 @@ def find_column(
     advice: str = "",
     tried: str | None = None,
 ) -> str | None:
-    """The column of a role: the one named (by `argument`, else by the role), else the best-known synonym, else None.
+    """The column of a role: the one named, else the best-known synonym, else None.
 
-    `tried`: a column that goes before the synonyms, if it is there.
+    `argument`: the argument that an error names, by default the role. `tried`: a column that, if present, comes before
+    the synonyms.
 
     >>> find_column("worker", ["Item ID", "Annotator", "answer"])
     'Annotator'
@@ -126,10 +127,10 @@ def find_column(
 
 
 def find_label(columns: Sequence[str], *, is_per_vote: Callable[[], bool]) -> str | None:
-    """The column of the label by its usual names.
+    """The label column, found by its usual names.
 
-    Names such as "diagnosis" are taken only if each row is a vote: a worker stands beside them, or `is_per_vote()`.
-    Beside a column per person they are the final answer.
+    Names such as "diagnosis" count only if each row is a vote: there is a worker column, or `is_per_vote()`. In a table
+    with a column per person they are the final answer.
 
     >>> find_label(["reader", "diagnosis"], is_per_vote=lambda: False)
     'diagnosis'
@@ -146,7 +147,7 @@ def find_label(columns: Sequence[str], *, is_per_vote: Callable[[], bool]) -> st
 
 
 def is_nameless(column: str) -> bool:
-    """Whether a header says nothing, as that of an index which pandas wrote without being asked.
+    """Whether a column has no real name, such as an index that pandas saved.
 
     >>> is_nameless("Unnamed: 0"), is_nameless(" "), is_nameless("unnamed species")
     (True, True, False)
@@ -155,7 +156,7 @@ def is_nameless(column: str) -> bool:
 
 
 def label_like(columns: Sequence[str]) -> tuple[str, ...]:
-    """The columns that are called as labels are.
+    """The columns that are named like labels.
 
     >>> label_like(["Answer", "duration"])
     ('Answer',)
@@ -165,14 +166,14 @@ def label_like(columns: Sequence[str]) -> tuple[str, ...]:
 
 
 def refuse_own_output(columns: Sequence[str], source: str, *, expected: str) -> None:
-    """Refuse what quorate itself wrote: decisions or scores are neither votes nor a classifier's predictions."""
+    """Refuse quorate's own output: decisions and scores are neither votes nor a classifier's predictions."""
     if "consensus_label" in columns and ("stop_reason" in columns or "reason" in columns):
-        rule = f"{expected}, but {source} holds answers of quorate (consensus_label ...)"
-        raise broken("source", source, rule, f"name the file of the {expected}; {GO_ON}")
+        rule = f"{expected}, but {source} is output of quorate (it has a column consensus_label)"
+        raise broken("source", source, rule, f"name the file of the {expected}; {IF_CORRECT}")
 
 
 def looks_like_worker(column: str) -> bool:
-    """Whether a column is called after a worker, such as "annotator_2" or "rater B"; used to tell wide from counts.
+    """Whether a column is named like a worker, such as "annotator_2" or "rater B"; tells wide tables from counts.
 
     >>> looks_like_worker("annotator_2"), looks_like_worker("cat")
     (True, False)
@@ -187,14 +188,14 @@ _WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]*))\.0+")
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The class a label names (None: no class), and the rule that was needed (None: it was written so)."""
+    """The class of a label (None: unknown), and the rule that was needed to match it (None: an exact match)."""
 
     name: str | None
     rule: str | None
 
 
 def match_labels(labels: Sequence[str | None], classes: Sequence[str] | None, *, given: bool) -> list[Match]:
-    """The class of each label. Without `classes` every label is one; with them a stranger is unknown if `given`.
+    """The class of each label. Without `classes` every label is a class; other labels are unknown only if `given`.
 
     >>> [match.name for match in match_labels(["cat", " cat", "Cat", "bird"], ["cat", "dog"], given=True)]
     ['cat', 'cat', 'cat', None]
@@ -205,7 +206,7 @@ def match_labels(labels: Sequence[str | None], classes: Sequence[str] | None, *,
 
 
 def whole_number(text: str) -> str:
-    """A whole number without its decimals; any other text as it is.
+    """A whole number without its decimals; any other text unchanged.
 
     >>> whole_number("1.0"), whole_number("01.0"), whole_number("1.5")
     ('1', '01.0', '1.5')
@@ -215,7 +216,7 @@ def whole_number(text: str) -> str:
 
 
 def cell_text(value: object) -> str | None:
-    """A cell's value as text, as a CSV would have it.
+    """A cell's value as text, as in a CSV.
 
     >>> cell_text(7.0), cell_text("007"), cell_text(True), cell_text(None)
     ('7.0', '007', 'true', None)
@@ -230,7 +231,7 @@ def cell_text(value: object) -> str | None:
 
 
 def name_text(name: object) -> str:
-    """A column's or a class's name as text, written as a cell with the same value is.
+    """A column's or a class's name as text, written like a cell with the same value.
 
     >>> name_text("cat"), name_text(np.int64(3)), name_text(True), name_text(2.0)
     ('cat', '3', 'true', '2')
@@ -261,7 +262,7 @@ def class_texts(classes: Sequence[Any] | None) -> tuple[str, ...] | None:
 
 
 def meant(name: str, names: Sequence[str]) -> str | None:
-    """The one of `names` that a misspelt name probably is, or None.
+    """The one of `names` that a misspelt name probably stands for, or None.
 
     >>> meant("dgo", ["cat", "dog"]), meant("CAT", ["cat", "dog"]), meant("horse", ["cat", "dog"])
     ('dog', 'cat', None)
@@ -272,7 +273,7 @@ def meant(name: str, names: Sequence[str]) -> str | None:
 
 
 def differ_by_case(names: Iterable[str]) -> list[str]:
-    """The names that another one equals but for case.
+    """The names that differ from another one by case only.
 
     >>> differ_by_case(["cat", "Cat", "dog"])
     ['cat', 'Cat']
@@ -300,7 +301,7 @@ def _match(label: str, exact: set[str], numbers: dict[str, str], cases: dict[str
 
 
 def _unique(names: Sequence[str], form: Callable[[str], str]) -> dict[str, str]:
-    """The names by a form of them, where no two share it."""
+    """`form(name)` -> name, for the forms that only one name has."""
     forms = [form(name) for name in names]
     shared = Counter(forms)
     return {each: name for each, name in zip(forms, names, strict=True) if shared[each] == 1}
@@ -316,7 +317,7 @@ NO_ANSWER = frozenset(
 
 
 def means_no_answer(label: str) -> bool:
-    """Whether a label is one of NO_ANSWER but for case, spaces and signs, or nothing but question marks.
+    """Whether a label is one of NO_ANSWER, ignoring case, spaces and signs, or consists of question marks only.
 
     >>> [means_no_answer(label) for label in ("Don't know", "N/A", "?", "none", "cat", "c++")]
     [True, True, True, True, False, False]
@@ -345,7 +346,7 @@ def abstain_names(labels: str | Sequence[str] | None, classes: Sequence[str] | N
 
 
 def are_abstentions(labels: Sequence[str | None], named: Sequence[str]) -> list[bool]:
-    """For each label whether it is one of those named, matched as classes are.
+    """For each label, whether it is one of `named`; matched like classes.
 
     >>> are_abstentions(["na ", "cat", None], ["NA"])
     [True, False, False]

@@ -1,9 +1,9 @@
-"""Which columns are people: those that sum up the votes beside them are left out or refused; unread ones are found.
+"""Detects which columns are people: leaves out or refuses columns that summarise the votes; finds unread people.
 
-By name: `gold`, `majority_label`, `old_label`. By content: a column that can be computed from the others. A name that
-only holds such a word may be a person's (`Dr Gold`): it is left out if the content agrees, and refused otherwise. In a
-long table whose people were not recognised, the unread column that looks like them is reported, or refused.
-Called by `formats` where the caller did not name the columns.
+A summary is recognised by its name (`gold`, `majority_label`, `old_label`) or by its content: it can be computed from
+the other columns. A name that only contains such a word may be a person's (`Dr Gold`): it is left out if the content
+agrees, and refused otherwise. In a long table without a worker column, an unread column that looks like people is
+reported; with a worker column that does not fit, it is refused. Called by `formats` if the caller did not name columns.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ _SUMMING_UP = frozenset(
         "counter", "counts",
     }
 )  # fmt: skip
-FEWEST = 10  # rows below which nothing is concluded from what the cells hold
-FEWEST_DISPUTED = 20  # rows on which the others differ, for a column computed from numbers
+FEWEST = 10  # with fewer rows no conclusion is drawn from the content
+FEWEST_DISPUTED = 20  # rows on which the others differ, needed to call a column computed from numbers
 NEARLY_ALL = 0.98
-CHANCE = 0.001  # that any person of the table equals the plurality of the others on all these rows
+CHANCE = 0.001  # at most, that some person equals the plurality of the others on all these rows
 MOST_ROWS, MOST_LABELS = 5000, 100
 
 
 def sums_up(column: str) -> bool:
-    """Whether a column has one of the usual names of the right answer or of a summary of the votes.
+    """Whether a column has one of the usual names of the truth or of a summary of the votes.
 
     >>> [sums_up(name) for name in ("Ground Truth", "majority_label", "labelCount", "entropy", "ann", "Dr Gold")]
     [True, True, True, True, False, False]
@@ -68,7 +68,7 @@ def may_sum_up(column: str) -> bool:
 
 
 def only_people(table: pa.Table, source: str, columns: Sequence[str]) -> list[str]:
-    """Annotators' columns without those that sum up the others by name and content; refuses those by one of them."""
+    """Annotators' columns without summaries by both name and content; refuses summaries by only one of them."""
     named = [name for name in columns if may_sum_up(name)]
     computed = _computed_columns(table, columns) if named else []
     doubtful = [name for name in named if name not in computed]
@@ -82,7 +82,7 @@ def only_people(table: pa.Table, source: str, columns: Sequence[str]) -> list[st
 
 
 def _computed_columns(table: pa.Table, columns: Sequence[str]) -> list[str]:
-    """The columns that can be computed from the other ones: their plurality, number, mean ..."""
+    """The columns that can be computed from the others: their plurality, number, mean ..."""
     if len(columns) < 3 or table.num_rows < FEWEST:
         return []
     table = table.slice(0, MOST_ROWS)
@@ -98,7 +98,7 @@ def _computed_columns(table: pa.Table, columns: Sequence[str]) -> list[str]:
 
 
 def refuse_summed_counts(table: pa.Table, source: str, columns: Sequence[str]) -> None:
-    """Refuse columns of counts that are the sum of the others, or are called after a summary of the votes."""
+    """Refuse columns of counts that are the sum of the others, or are named like a summary of the votes."""
     numbers = np.column_stack([as_numbers(table[name], blank=0.0).values for name in columns])
     found = [name for name in columns if may_sum_up(name)]
     if len(columns) >= 3 and len(numbers) >= 3:
@@ -116,7 +116,7 @@ def refuse_summed_counts(table: pa.Table, source: str, columns: Sequence[str]) -
 
 
 def summary_columns(table: pa.Table, columns: Sequence[str]) -> list[str]:
-    """Columns beside counts that are no counts and called after a summary of the votes, such as the majority's name."""
+    """Columns that are not counts and are named like a summary of the votes, such as `majority_label`."""
     named = [name for name in columns if may_sum_up(name)]
     cells = {name: as_numbers(table[name], blank=np.nan).values for name in named}
     return [name for name, each in cells.items() if not np.all((each >= 0) & (each == np.floor(each)))]
@@ -136,22 +136,22 @@ def _refused(source: str, found: Sequence[str], columns: Sequence[str], *, worke
 
 
 def _computed(codes: np.ndarray, labels: Sequence[str]) -> list[str | None]:
-    """For each column what of the other columns it is, or None; `codes` (rows, columns), -1 for a blank cell."""
+    """For each column, which statistic of the others it is, or None; `codes` (rows, columns), -1 for a blank cell."""
     every = np.zeros((len(codes), len(labels)), dtype=np.int64)
     row, column = np.nonzero(codes >= 0)
     np.add.at(every, (row, codes[row, column]), 1)
     values = _values(labels)
     columns = range(codes.shape[1])
     hits = [_plurality_hits(codes, k, _others(every, codes[:, k])) for k in columns]
-    most = max(hits)[0]  # beside a majority of three each of the three decides between the two others: on fewer rows
+    most = max(hits)[0]  # with a majority of three, each of the three also matches, on fewer rows
     chosen = [hit == most and chance * len(hits) < CHANCE for hit, chance in hits]
     return ["plurality" if chosen[k] else _number_of(codes[:, k], _others(every, codes[:, k]), values) for k in columns]
 
 
 def _plurality_hits(codes: np.ndarray, k: int, others: np.ndarray) -> tuple[int, float]:
-    """On how many rows where the others differ a column is their plurality, and how likely that is for a person.
+    """On how many disputed rows a column equals the plurality of the others, and how likely that is for a person.
 
-    0 and 1.0 if the column is anything else on one row. The person has half the errors of the others on these rows.
+    Returns 0 and 1.0 if it differs on any row. The person is assumed to err half as often as the others on these rows.
     """
     own = codes[:, k]
     clear, top = _plurality(own, others)
@@ -173,13 +173,13 @@ def _others(every: np.ndarray, own: np.ndarray) -> np.ndarray:
 
 
 def _plurality(own: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """In which rows a column says something and the others have one plurality, and the plurality of each row."""
+    """The rows in which a column is filled and the others have a unique plurality, and the plurality of each row."""
     ranked = np.sort(others, axis=1)
     return (own >= 0) & (ranked[:, -1] > ranked[:, -2]), others.argmax(axis=1)
 
 
 def _number_of(own: np.ndarray, others: np.ndarray, values: np.ndarray) -> str | None:
-    """Which number computed from the others a column holds, where they differ; labels that are no numbers have none."""
+    """Which number computed from the others a column holds on disputed rows; None if labels are not numbers."""
     total = others.sum(axis=1)
     held = np.where(own >= 0, values[own], np.nan)
     at = np.flatnonzero(np.isfinite(held) & (total >= 2) & ((others > 0).sum(axis=1) > 1))
@@ -203,7 +203,7 @@ def _number_of(own: np.ndarray, others: np.ndarray, values: np.ndarray) -> str |
 
 
 def _usual_mean(counts: np.ndarray, values: np.ndarray, mean: np.ndarray) -> bool:
-    """Whether the rounded mean is the plurality of nearly all rows, as it is of labels 0 and 1."""
+    """Whether the rounded mean is the plurality in nearly all rows, as for labels 0 and 1."""
     clear, top = _plurality(np.zeros(len(counts)), counts)
     return int((~clear | (values[top] != mean)).sum()) < FEWEST_DISPUTED
 
@@ -225,8 +225,8 @@ _OF_PEOPLE = re.compile(r"(id|ids|by|name|nr|no|code|initials)$")
 def unread_people(table: pa.Table, item: str, unread: Sequence[str]) -> list[str]:
     """The unread columns that look like the people who voted, the likeliest first.
 
-    Within an item no value comes again, yet values come again in other items. Numbers must also be called like ids: a
-    duration or the place of a vote has such values too.
+    Their values do not repeat within an item, but do across items. Numeric columns must also be named like ids, because
+    a duration or the position of a vote has such values too.
     """
     tasks = encode(table[item])
     if table.num_rows < FEWEST or not _repeats(tasks.codes).any():
@@ -237,7 +237,7 @@ def unread_people(table: pa.Table, item: str, unread: Sequence[str]) -> list[str
 
 
 def refuse_wrong_people(table: pa.Table, source: str, item: str, worker: str, unread: Sequence[str]) -> None:
-    """Refuse a worker column, found by its name, by which people vote again and again while another column fits."""
+    """Refuse a worker column, found by its name, if people repeat votes by it and another column fits better."""
     tasks, people = encode(table[item]), encode(table[worker])
     named = (tasks.codes >= 0) & (people.codes >= 0)
     again = int(_repeats(_pairs(tasks, people)[named]).sum())
@@ -246,8 +246,8 @@ def refuse_wrong_people(table: pa.Table, source: str, item: str, worker: str, un
     fitting = unread_people(table, item, unread)
     if fitting:
         rule = (
-            f"one vote of each person on an item of {source}, but by this column {again} of {int(named.sum())} votes "
-            f"are a person's second or later one, and by {fitting[0]!r} none is"
+            f"one vote of each person on an item of {source}; with this column {again} of {int(named.sum())} votes "
+            f"are a person's second or later one, with {fitting[0]!r} none is"
         )
         fix = f"name the column of the people: `worker={fitting[0]!r}`; if people did vote again, `worker={worker!r}`."
         raise broken("worker", worker, rule, fix)
@@ -277,7 +277,7 @@ def _pairs(tasks: Coded, people: Coded) -> np.ndarray:
 
 
 def _repeats(values: np.ndarray) -> np.ndarray:
-    """Which values stood before."""
+    """Which values occurred before."""
     again = np.ones(len(values), dtype=bool)
     again[np.unique(values, return_index=True)[1]] = False
     return again

@@ -1,6 +1,7 @@
 """`read_votes`: a file or a frame of votes -> `Votes`, compact and clean, with a report of every rule that fired.
 
-The format is told or found out; whatever is decided stands in the report. Called by `join` and by the commands.
+The caller names the format, or it is detected; the report says what was decided. Called by the commands, which pass
+the votes to `join`.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ from quorate.validate import broken
 class Votes:
     """Votes read from one source. `raw` every vote with an item and a label; `counts_vote` (V,) those that count.
 
-    `given` the classes the caller named, or None; `backend` the kind of frame the votes came in, `own` the types that
-    its ids, workers and labels had: here they are text.
+    `given` the classes the caller named, or None; `backend` the kind of table that was read, `own` the types that ids,
+    workers and labels had there: here they are text.
     """
 
     raw: Raw
@@ -51,7 +52,7 @@ class Votes:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels that somebody gave, in the order of their first vote."""
+        """The labels with votes, in the order of their first vote."""
         used = by_first(self.raw.label.codes[self.counts_vote], len(self.raw.label.names))
         return tuple(dict.fromkeys(self.raw.label.names.take(pa.array(used)).to_pylist()))
 
@@ -99,12 +100,12 @@ def read_votes(
 
     `format` "long" (a row per vote), "wide" (a column per annotator), "counts" (a column per class), "cells" (all votes
     of an item in one cell, a list of labels or a mapping of label to count), "label-studio", or "auto": long if an item
-    and a label column are found. `task`, `worker`, `label`, `timestamp` name the columns, `ignore_columns` those that
-    are not to be read (a list, or one text with commas);
-    in wide tables `worker` may list the annotators' columns; in Label Studio exports `task` is a field of `data` and
-    `label` the `from_name`. `classes` are all the labels there are: others are set aside; `abstain_labels` are
-    no answers and set aside too. `encoding` of text tables, UTF-8 unless given. `strict` refuses every irregularity;
-    `as_read` takes a table also where it looks like something else. `progress(done, total, what)` is called meanwhile.
+    and a label column are found. `task`, `worker`, `label`, `timestamp` name the columns, `ignore_columns` those not to
+    read (a list, or one text with commas); in wide tables `worker` may list the annotators' columns; in Label Studio
+    exports `task` is a field of `data` and `label` the `from_name`. `classes`: all classes; other labels are set aside,
+    and so are `abstain_labels`, which mean no answer. `encoding` of text tables, by default UTF-8. `strict` refuses
+    every irregularity; `as_read` accepts a table even if it looks misread. `progress(done, total, what)` is called
+    while reading.
 
     >>> votes = read_votes(pa.table({"item": ["a", "a", "b"], "annotator": ["x", "y", "x"], "label": ["1", "0", "1"]}))
     >>> votes.num_votes, votes.items, votes.classes
@@ -116,7 +117,7 @@ def read_votes(
     task, worker, label, timestamp = (name_texts(each) for each in (task, worker, label, timestamp))
     abstain = abstain_names(abstain_labels, given)
     if _is_studio(source, format):
-        raw, told = _studio(existing(source), task, label, progress)
+        raw, decisions = _studio(existing(source), task, label, progress)
         backend, own = "pyarrow", TEXTS
     else:
         opened = open_frame(source) if not isinstance(source, (str, Path)) else open_file(source, encoding)
@@ -127,15 +128,15 @@ def read_votes(
         )  # fmt: skip
         raw = layout.read(progress)
         raw = replace(raw, entries=(*opened.entries, *layout.entries, *raw.entries))
-        told, backend, own = (*opened.decisions, *layout.decisions), opened.backend, layout.own
+        decisions, backend, own = (*opened.decisions, *layout.decisions), opened.backend, layout.own
     if raw.num_rows == 0 and not raw.entries:
         raise broken("source", raw.source, "votes; no row follows the header", "export it again.")
     cleaned = clean(raw, given, abstain)
     kept, entries = settle(cleaned)
-    return _judged(Votes(cleaned, kept, entries, told, given, backend, own), strict=strict)
+    return _checked(Votes(cleaned, kept, entries, decisions, given, backend, own), strict=strict)
 
 
-def _judged(votes: Votes, *, strict: bool) -> Votes:
+def _checked(votes: Votes, *, strict: bool) -> Votes:
     alike = () if votes.given is not None else label_entries(votes)
     votes = replace(votes, settled=(*votes.settled, *alike))
     if strict:
@@ -144,12 +145,12 @@ def _judged(votes: Votes, *, strict: bool) -> Votes:
 
 
 def label_entries(votes: Votes) -> tuple[Fired, ...]:
-    """What is odd about labels that became classes: some differ by case only, some often mean no answer."""
+    """Entries for doubtful classes: labels that differ by case only, and labels that often mean no answer."""
     return (*_case_entries(votes), *_no_answers(votes))
 
 
 def _case_entries(votes: Votes) -> tuple[Fired, ...]:
-    """Labels that differ by case only, with the row each was first met in."""
+    """Labels that differ by case only, each with its first row."""
     names = differ_by_case(votes.classes)
     if not names:
         return ()
@@ -159,7 +160,7 @@ def _case_entries(votes: Votes) -> tuple[Fired, ...]:
 
 
 def _no_answers(votes: Votes) -> tuple[Fired, ...]:
-    """How many votes are for labels that often mean no answer, with the labels."""
+    """Votes for labels that often mean no answer."""
     names = votes.raw.label.names.to_pylist()
     alike = np.array([means_no_answer(name) for name in names] + [False], dtype=bool)
     at = np.flatnonzero(alike[votes.raw.label.codes] & votes.counts_vote)

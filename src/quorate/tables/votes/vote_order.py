@@ -1,9 +1,9 @@
-"""Joined votes -> is the order within items one in which people were asked, or are the votes sorted by label?
+"""Joined votes -> is the order within items the one in which people voted, or are the votes sorted by label?
 
-Sorted votes give the answer away: whoever sees the first vote knows more than one vote says. Called by `workflows.run`.
+Sorted votes bias a replay: the first vote reveals more than one random vote would. Called by `workflows.run`.
 
-The measure is Kendall's: of two votes of an item with different keys, which comes first? A pair against the order of
-the keys is an inversion. Of an item with n votes, m_g of them with key g, in random order (exactly):
+The measure is Kendall's tau. A pair of votes on an item with different keys is an inversion if it is not in the order
+of the keys. For an item with n votes, m_g of them with key g, in random order (exact):
 
     pairs D = (n^2 - sum m_g^2) / 2      E[inversions] = D / 2
     Var[inversions] = (n (n - 1) (2 n + 5) - sum m_g (m_g - 1) (2 m_g + 5)) / 72
@@ -22,14 +22,14 @@ from quorate.tables.joined import Joined
 from quorate.types import FloatArray, IntArray
 
 SortedBy = Literal["label", "majority"]
-MOST_LOOKED_AT = 200_000  # looked at: those of items spread evenly over the table
-MOST_PLACES = 40  # of an item: spread evenly over its votes, which in a random order are in random order too
-FEWEST_VOTES = 3  # of an item: two that differ are a tie, whichever comes first
+MOST_LOOKED_AT = 200_000  # votes examined, of items spread evenly over the table
+MOST_PLACES = 40  # votes examined per item, spread evenly: a subset of a random order is in random order
+FEWEST_VOTES = 3  # per item: two votes that differ are a tie in any order
 CLEAR, VERY_CLEAR = 4.0, 10.0  # standard deviations from a random order
 SORTED = 0.9  # tau of votes called sorted; below 1 because labels may have been merged after the sorting
-SORTED_PEOPLE = 0.999  # the same where people may come in a fixed order: the strict before the lenient is no sorting
+SORTED_PEOPLE = 0.999  # the same if people may come in a fixed order: strict before lenient people is not sorting
 FIXED = 0.98  # tau of people in a fixed order
-FEWEST_PER_PERSON = 10  # votes looked at: fewer do not show where somebody stands
+FEWEST_PER_PERSON = 10  # votes examined per person, on average, to detect a fixed order
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,9 @@ class VoteOrder:
     """What the order of the votes within items looks like.
 
     `sorted_by` "label", "majority" (an item's most or least frequent label first) or None: no sign of sorting
-    `tau` 1 sorted, 0 random, -1 sorted backwards   `z` standard deviations from random   `num_items` that could tell
-    `has_times` the order is that of the times of votes   `by_people` every item has its people in the same order
-    `mostly` sorted, but not quite: nobody is named, so it may be people who differ in a fixed order; to warn of only
+    `tau` 1 sorted, 0 random, -1 sorted backwards   `z` standard deviations from random   `num_items` with two keys or
+    more   `has_times` the votes are ordered by time   `by_people` every item has its people in the same order
+    `mostly` nearly sorted, and votes are anonymous: it may be a fixed order of people, so it is only a warning
     """
 
     sorted_by: SortedBy | None
@@ -102,7 +102,7 @@ def inversions(keys: IntArray, starts: IntArray) -> Inversions:
 
 
 def vote_order(joined: Joined) -> VoteOrder:
-    """Whether the votes of the items, in the order they are in, are sorted by their labels."""
+    """Whether the votes within items are sorted by their labels."""
     at, starts = _looked_at(joined.starts)
     label, worker = joined.label[at].astype(np.int64), joined.worker[at].astype(np.int64)
     named = bool((worker >= 0).all())
@@ -112,7 +112,7 @@ def vote_order(joined: Joined) -> VoteOrder:
         ("label", inversions(_natural(joined.classes)[label], starts)),
         ("label", _crossed(label, starts)),
     ]
-    if not fixed:  # people who err more and stand last look like that
+    if not fixed:  # people who err more and come last would look sorted
         found.append(("majority", inversions(-_times_in_item(label, starts), starts)))
     name, best = max(found, key=lambda each: (abs(each[1].tau) >= least, abs(each[1].tau) >= SORTED, abs(each[1].z)))
     is_sorted = abs(best.tau) >= least and abs(best.z) >= CLEAR
@@ -129,7 +129,7 @@ def _has_fixed_order(worker: IntArray, starts: IntArray) -> bool:
 
 
 def _looked_at(starts: IntArray) -> tuple[IntArray, IntArray]:
-    """Positions of the votes looked at, and where those of each item start."""
+    """Positions of the votes to examine, and where those of each item start."""
     lengths = np.diff(starts)
     rows = np.flatnonzero(lengths >= FEWEST_VOTES)
     kept = np.minimum(lengths[rows], MOST_PLACES)
@@ -142,7 +142,7 @@ def _looked_at(starts: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _natural(classes: Sequence[str]) -> IntArray:
-    """(K,) the place of each class when names are sorted: as numbers if all are."""
+    """(K,) the rank of each class when names are sorted, as numbers if all are numbers."""
     try:
         ranked = sorted(range(len(classes)), key=lambda k: float(classes[k]))
     except ValueError:
@@ -151,7 +151,7 @@ def _natural(classes: Sequence[str]) -> IntArray:
 
 
 def _by_place(codes: IntArray, starts: IntArray) -> IntArray:
-    """Ranks of the codes by where they stand within items on average, the first first."""
+    """Ranks of the codes by their average position within items."""
     lengths = np.repeat(np.diff(starts), np.diff(starts))
     place = (np.arange(len(codes)) - np.repeat(starts[:-1], np.diff(starts))) / np.maximum(lengths - 1, 1)
     number = np.maximum(np.bincount(codes), 1)
@@ -160,7 +160,7 @@ def _by_place(codes: IntArray, starts: IntArray) -> IntArray:
 
 
 def _crossed(label: IntArray, starts: IntArray) -> Inversions:
-    """Inversions in an order of the classes that is found on every other item and counted on the rest."""
+    """Inversions in an order of the classes estimated on every other item and counted on the rest."""
     lengths = np.diff(starts)
     odd: NDArray[np.bool_] = np.arange(len(lengths)) % 2 == 1
     votes = np.repeat(odd, lengths)

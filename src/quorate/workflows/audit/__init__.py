@@ -46,13 +46,13 @@ from quorate.workflows.audit.files import (
 from quorate.workflows.audit.report import write_audit
 
 NUM_CHECKPOINTS = 10
-USEFUL = 0.1  # a bound above this share of the unsettled items says little
-_SAME = 1e-9  # a confidence written twice may differ by its last digits
+USEFUL = 0.1  # a bound above this share of the unsettled items is of little use
+_SAME = 1e-9  # a confidence written and read again may differ in its last digits
 
 
 @dataclass(frozen=True, slots=True)
 class AuditSample:
-    """What a draw did: `to_audit` are the newly drawn items that go to the full panel."""
+    """The result of a draw; `to_audit`: the newly drawn items that go to the full panel."""
 
     file: str
     seed: int
@@ -67,7 +67,7 @@ class AuditSample:
 
     @property
     def warning(self) -> str | None:
-        """That so few audits prove little, even if all of them find the answer right, and how many would do."""
+        """A warning if the audits are too few to prove much, even without errors, and how many would be enough."""
         if not self.num_drawn or most_errors(self.num_drawn, self.num_audited, 0) <= USEFUL * self.num_drawn:
             return None
         most = most_errors(self.num_drawn, self.num_audited, 0) / self.num_drawn
@@ -77,11 +77,11 @@ class AuditSample:
         return (
             f"{self.num_audited} audits are few: even if no error is found, up to {100 * most:.0f} % of the "
             f"{self.num_drawn} unsettled items can be wrong (95 % confidence). About {enough} audits, a rate of "
-            f"{rounded_up(enough / self.num_drawn):.2f}, would prove at most {100 * USEFUL:.0f} %."
+            f"{rounded_up(enough / self.num_drawn):.2f}, could prove at most {100 * USEFUL:.0f} %."
         )
 
     def summary(self) -> dict[str, Any]:
-        """For JSON, where `num_drawn` is still called "num_coins"."""
+        """As plain values for JSON, where `num_drawn` keeps its first name, "num_coins"."""
         found = {"num_coins" if key == "num_drawn" else key: value for key, value in asdict(self).items()}
         return {**found, "warning": self.warning, "version": __version__}
 
@@ -98,9 +98,9 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class AuditFindings:
-    """What an audit proves: `bound` at any time, `batch` at the end of a batch, or `batch_refused` why not.
+    """What an audit proves: `bound` at any time, `batch` at the end of a batch, or `batch_refused` why there is none.
 
-    `smallest_pool`, `largest_pool` votes of a full panel among the audited items, 0 if none was   `num_passed_over`
+    `smallest_pool`, `largest_pool` votes of a full panel among the audited items, 0 without any   `num_passed_over`
     votes for items that were not audited   `rejects` the file of the rows set aside, None if there are none
     """
 
@@ -119,7 +119,7 @@ class AuditFindings:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """To sign: the running statement, and the batch's."""
+        """The statements to sign: the running one, and that of the batch."""
         batch = f"No end-of-batch statement: {self.batch_refused}"
         if self.batch is not None:
             batch = f"{batch_sentence(self.tally, self.batch)} {BATCH}"
@@ -161,10 +161,10 @@ def _bound(bound: Bound) -> dict[str, Any]:
 
 
 def draw_audit(decisions: str | Path, *, rate: float, seed: int, out: str | Path = "audit.csv") -> AuditSample:
-    """Draw for each closed, unsettled item whether it is audited, and write that to `out`; earlier draws stay.
+    """Draw for each closed, unsettled item whether it is audited, and write the draw to `out`; earlier draws are kept.
 
-    Refuses another seed or rate than the file's: an item is drawn once. Refuses too if an answer or its confidence
-    changed, or an item vanished, since it was drawn.
+    Each item is drawn once, so the seed and the rate must be those of an existing file. Refuses decisions in which a
+    drawn item is missing, or its answer or confidence has changed.
     """
     with source_is("decisions"):
         closed, num_open = read_decisions(decisions)
@@ -204,14 +204,14 @@ def report_audit(
     out: str | Path | None = None,
     overwrite: bool = False,
 ) -> AuditFindings:
-    """What the panels' votes prove about the closed items, in the order of the decisions file.
+    """What the votes of the panels prove about the closed items, in the order of the decisions file.
 
     The loss of an audited item is 1 - 1/t if its answer is among the t labels tied at the top of the panel, 1 if it is
-    not. Fewer votes than its pool has count as an error unless they already settle it. The size of each pool is in the
-    draw; `pool_size` gives it where decisions without that column were drawn from. `decisions` defaults to the file the
-    sample was drawn from; `VotesTable` says how to read votes whose format or columns are not found. `rejects`: the
-    file for rows of votes that are set aside, if any are; None: beside the sample, audit.rejects.csv for audit.csv.
-    `out`: a folder for report.html and audit.json; one that holds files is refused unless `overwrite`.
+    not. An item with fewer votes than its pool counts as an error unless they already settle it. The draw holds the
+    size of each pool; `pool_size` is needed only if the decisions had no such column. `decisions` defaults to the file
+    the sample was drawn from; pass a `VotesTable` if the format or columns of the votes are not detected. `rejects`:
+    the file for rows of votes that are set aside; None: next to the sample, audit.rejects.csv for audit.csv.
+    `out`: a folder for report.html and audit.json; a folder with files is refused unless `overwrite`.
     """
     folder = None if out is None else check_free(out, overwrite=overwrite)
     with source_is("audit"):
@@ -226,7 +226,7 @@ def report_audit(
     sizes = _pool_sizes(pool_size, drawn.rows, closed, panels.votes)
     notes = list(panels.notes)
     if num_open:
-        notes.append(f"{num_open} items are still open (stop_reason ask) and are not part of this.")
+        notes.append(f"{num_open} items are still open (stop_reason ask) and are not included.")
     losses = {item: panel_loss(panel, tidy(by_item[item].label), sizes[item]) for item, panel in panels.votes.items()}
     state, checkpoints = _fold(closed, by_item, losses, min_rate=drawn.min_rate, alpha=alpha)
     tally = AuditCounts(
@@ -282,73 +282,73 @@ def panel_loss(panel: Counter[str], label: str, pool_size: int) -> float | None:
 def _drawn_before(
     path: str | Path, closed: Sequence[ClosedItem], decisions: str | Path, *, rate: float, seed: int
 ) -> tuple[DrawnItem, ...]:
-    """The items drawn already, if there are any, and they may be added to."""
+    """The earlier draw, if there is one; refuses another seed or rate."""
     if not Path(path).exists():
         return ()
     before = read_draw(path)
     for field, given, known in (("seed", seed, before.seed), ("rate", rate, before.min_rate)):
         if given != known:
-            rule = f"{known:g}, as in {path}, because an item is drawn once"
-            raise broken(field, given, rule, "use that, or pass another `out` for another batch.")
+            rule = f"{known:g}, as in {path}, because each item is drawn once"
+            raise broken(field, given, rule, "use this value, or pass another `out` for another batch.")
     _check_unchanged(closed, before.rows, decisions)
     return before.rows
 
 
 def _check_unchanged(closed: Sequence[ClosedItem], rows: Sequence[DrawnItem], decisions: str | Path) -> None:
-    """Every drawn item is still there, unsettled, with the answer, confidence and pool it was drawn with."""
+    """Check that every drawn item is still there, unsettled, with the same answer, confidence and pool."""
     now = {each.item: each for each in closed}
     for row in rows:
         place, each = f"item {shown(row.item)}", now.get(row.item)
         if each is None:
-            rule = "every item that was drawn among the closed ones"
-            raise broken("decisions", str(decisions), rule, "use the decisions the draw was made from.", place=place)
+            rule = "a closed item for every item of the draw"
+            raise broken("decisions", str(decisions), rule, "use the decisions of the draw.", place=place)
         same = each.label == row.label and abs(each.expected_loss - row.expected_loss) <= _SAME
         if None not in (row.pool_size, each.pool_size) and row.pool_size != each.pool_size:
-            rule = f"pool_size {row.pool_size}, as it was drawn, not {each.pool_size}"
-            raise broken("decisions", str(decisions), rule, "report on the decisions as drawn.", place=place)
+            rule = f"pool_size {row.pool_size}, as in the draw, not {each.pool_size}"
+            raise broken("decisions", str(decisions), rule, "use the decisions of the draw.", place=place)
         if each.is_settled or not same:
             rule = (
-                f"answer {shown(row.label)} with confidence {1 - row.expected_loss:g}, as it was drawn, not "
+                f"answer {shown(row.label)} with confidence {1 - row.expected_loss:g}, as in the draw, not "
                 f"{shown(each.label)} with {each.confidence:g} ({each.reason})"
             )
-            fix = "correct answers elsewhere, and report on the decisions as drawn."
+            fix = "correct answers in another file, and report on the decisions of the draw."
             raise broken("decisions", str(decisions), rule, fix, place=place)
 
 
 def _check_draw(drawn: DrawFile, closed: Sequence[ClosedItem], path: str | Path, decisions: str | Path) -> None:
-    """The draw belongs to these decisions, covers them, and is the one its seed gives."""
+    """Check that the draw belongs to these decisions, covers them, and follows from its seed."""
     _check_unchanged(closed, drawn.rows, decisions)
     known = {row.item for row in drawn.rows}
     without = [each.item for each in closed if not each.is_settled and each.item not in known]
     if without:
         rule = f"each unsettled closed item, but {len(without)} were not drawn, the first {shown(without[0])}"
-        fix = f"run `quorate audit draw` again with seed {drawn.seed}; items that were drawn stay as they are."
+        fix = f"run `quorate audit draw` again with seed {drawn.seed}; it keeps the items already drawn."
         raise broken("audit", str(path), rule, fix)
     again = draw(
         [row.item for row in drawn.rows], [row.rate for row in drawn.rows], seed=drawn.seed, min_rate=drawn.min_rate
     )
     for one, row in zip(again, drawn.rows, strict=True):
         if one.audited != row.audited:
-            rule = f"audited {int(one.audited)}, which seed {drawn.seed} gives, not {int(row.audited)}"
+            rule = f"audited {int(one.audited)}, which follows from seed {drawn.seed}, not {int(row.audited)}"
             raise broken("audit", str(path), rule, "restore the file.", place=f"item {shown(row.item)}")
 
 
 def _pool_sizes(
     given: int | None, rows: Sequence[DrawnItem], closed: Sequence[ClosedItem], panels: Mapping[str, Counter[str]]
 ) -> dict[str, int]:
-    """How many a full panel of each audited item has: as the draw or the decisions say, else as given."""
-    told = {each.item: each.pool_size for each in closed}
+    """The size of the full panel of each audited item: from the draw or the decisions, else as given."""
+    recorded = {each.item: each.pool_size for each in closed}
     size = None if given is None else members(given)
     sizes = {}
     for row in rows:
         if not row.audited:
             continue
-        known = told[row.item] if row.pool_size is None else row.pool_size
+        known = recorded[row.item] if row.pool_size is None else row.pool_size
         if known is None and size is None:
             rule = "the votes of a full panel, because neither the draw nor the decisions have a column pool_size"
             raise broken("pool_size", None, rule, "pass `pool_size`.", place=f"item {shown(row.item)}")
         if None not in (known, size) and known != size:
-            fix = "leave `pool_size` out: the draw has the size of each pool."
+            fix = "leave `pool_size` out: the draw holds the size of each pool."
             raise broken(
                 "pool_size", size, f"the pool of {known} it was decided for", fix, place=f"item {shown(row.item)}"
             )
@@ -368,7 +368,7 @@ def _fold(
     min_rate: float,
     alpha: float,
 ) -> tuple[RunningAudit, tuple[Checkpoint, ...]]:
-    """The running audit over the decisions, and its bound at ten points on the way, the end last."""
+    """The running audit over the decisions, and its bound at ten points, the last at the end."""
     state = RunningAudit(min_rate=min_rate)
     stops = {-(-len(closed) * k // NUM_CHECKPOINTS) for k in range(1, NUM_CHECKPOINTS + 1)}
     checkpoints = [] if closed else [Checkpoint(0, 0, 0.0, state.bound(alpha))]

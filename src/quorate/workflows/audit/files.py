@@ -1,8 +1,8 @@
-"""The files of an audit: decisions in; the draw, with its seed, in and out; the votes of the panels in.
+"""The files of an audit: reads the decisions and the votes of the panels; reads and writes the draw with its seed.
 
-Decisions are a table of any kind that is read elsewhere. Votes of the panels are read by the rules of
-every other table of votes: ids are compared as text (7.0 is 7), blank labels are votes that are still missing, and
-votes for items that were not audited are counted. Called by `workflows.audit`.
+Decisions may be any table that `tables` reads. Votes of the panels follow the rules for all votes: ids are compared as
+text (7.0 is 7), blank labels are missing votes, and votes for items that were not audited are counted. Called by
+`workflows.audit`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ COLUMNS = ("item", "rate", "audited", "expected_loss", "label", "pool_size")
 
 @dataclass(frozen=True, slots=True)
 class ClosedItem:
-    """One row of the decisions: what was answered, how surely, and why the asking stopped."""
+    """One row of the decisions: the answer, its confidence, and why asking stopped."""
 
     item: str
     label: str
@@ -64,10 +64,10 @@ class ClosedItem:
 
     @property
     def settled_loss(self) -> float:
-        """Of a settled item: 0, or 1 - 1/t in a tie of t; 1 if the answer is not the winner, or nobody voted.
+        """The loss of a settled item: 0, or 1 - 1/t in a tie of t; 1 if the answer is not the winner, or nobody voted.
 
-        A settled confidence is 1 for the winner, 1/t in a tie, at most a half, and 0 for an answer that was chosen by
-        the costs of errors against the votes.
+        The confidence of a settled item is 1 for the winner, 1/t in a tie, and 0 for an answer that error costs chose
+        against the votes.
         """
         if self.num_votes == 0:
             return 1.0
@@ -76,7 +76,7 @@ class ClosedItem:
 
 @dataclass(frozen=True, slots=True)
 class DrawnItem:
-    """One row of the draw: whether the item is audited, and the answer, doubt and pool it was drawn with."""
+    """One row of the draw: whether the item is audited, and its answer, expected loss and pool at that time."""
 
     item: str
     rate: float
@@ -88,9 +88,9 @@ class DrawnItem:
 
 @dataclass(frozen=True, slots=True)
 class DrawFile:
-    """A draw as it is on disk: its seed, the lowest rate declared, and a row per unsettled closed item.
+    """A draw file: its seed, the lowest rate declared, and a row per unsettled closed item.
 
-    `decisions`: the file it was last drawn from, as it was named then; "" if unknown.
+    `decisions`: the path of the file it was last drawn from; "" if unknown.
     """
 
     seed: int
@@ -110,7 +110,7 @@ def read_decisions(path: str | Path) -> tuple[list[ClosedItem], int]:
         place = f"row {number} of {path}"
         if row[reason] not in get_args(Reason):
             rule = f"one of {', '.join(get_args(Reason))}"
-            fix = "write the decisions with `quorate run`, or use these words."
+            fix = "write the decisions with `quorate run`, or use one of these."
             raise broken("stop_reason", row[reason], rule, fix, place=place)
         if row[reason] != "ask":
             surely = _confidence(row[confidence], place)
@@ -128,7 +128,7 @@ def read_draw(path: str | Path) -> DrawFile:
             head = text.readline()
             rows = list(csv.DictReader(text))
         if not head.startswith(MARK):
-            raise ValueError("its first line does not say so")
+            raise ValueError(f"its first line does not start with {MARK.strip()!r}")
         meta = json.loads(head.removeprefix(MARK))
         drawn = tuple(
             DrawnItem(
@@ -144,13 +144,13 @@ def read_draw(path: str | Path) -> DrawFile:
         draw = DrawFile(int(meta["seed"]), float(meta["min_rate"]), drawn, str(meta.get("decisions", "")))
     except (ValueError, KeyError, TypeError, csv.Error) as cause:
         rule = f"a file that `quorate audit draw` wrote ({cause})"
-        raise broken("path", str(path), rule, "name that file, unchanged.") from cause
+        raise broken("path", str(path), rule, "pass that file, unchanged.") from cause
     _refuse_repeats([row.item for row in draw.rows], path)
     return draw
 
 
 def write_draw(draw: DrawFile, path: str | Path) -> None:
-    """Write the draw, whole or not at all; numbers are written so that they are read back exactly."""
+    """Write the draw atomically; numbers are written with every digit."""
     meta = {"seed": draw.seed, "min_rate": draw.min_rate, "decisions": draw.decisions, "version": __version__}
     with atomic_file(Path(path)) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as text:
         text.write(f"{MARK}{json.dumps(meta)}\n")
@@ -162,12 +162,12 @@ def write_draw(draw: DrawFile, path: str | Path) -> None:
 
 
 def _read(path: str | Path) -> list[Row]:
-    """The rows of a table, every cell as text, stripped; "" for none."""
+    """The rows of a table, every cell as stripped text; "" if blank."""
     opened = open_file(path)
     names = [name.strip() for name in opened.columns]
     rows: list[Row] = []
     for batch in opened.read(None):
-        for entry in batch.entries:  # a row that cannot be read may be an item
+        for entry in batch.entries:  # an unreadable row may be an item, so it is not skipped
             rule = f"rows that can be read, not {RULES[entry.rule].told(entry.count)}"
             raise broken("source", str(path), rule, "save it again as CSV in UTF-8.")
         cells = [_cells(batch.table[name]) for name in opened.columns]
@@ -181,9 +181,9 @@ def _cells(column: pa.ChunkedArray) -> list[str]:
 
 
 def _column(rows: Sequence[Row], names: Sequence[str], path: str | Path) -> str:
-    """The first of the names that is a column."""
+    """The first of `names` that is a column."""
     if not rows:
-        raise broken("path", str(path), "a header and at least one row", "name the file with the data.")
+        raise broken("path", str(path), "a header and at least one row", "pass the file with the data.")
     for name in names:
         if all(name in row for row in rows):
             return name
@@ -192,7 +192,7 @@ def _column(rows: Sequence[Row], names: Sequence[str], path: str | Path) -> str:
 
 
 def _confidence(text: str, place: str) -> float:
-    """A probability; a last digit above 1 is rounding."""
+    """A probability; slightly more than 1 is a rounding error."""
     number = _number(text, "confidence", place)
     if not 0 <= number <= 1 + 1e-9:
         raise broken("confidence", text, "a number in [0, 1]", "correct the row.", place=place)
@@ -222,13 +222,13 @@ def _number(text: str, name: str, place: str) -> float:
 def _refuse_repeats(items: Sequence[str], path: str | Path) -> None:
     item, times = Counter(items).most_common(1)[0] if items else ("", 0)
     if times > 1 or "" in items:
-        which = f"item {shown(item)} is there {times} times" if times > 1 else "an item has no id"
+        which = f"item {shown(item)} occurs {times} times" if times > 1 else "an item has no id"
         raise broken("path", str(path), f"each item once, with its id ({which})", "correct the file.")
 
 
 @dataclass(frozen=True, slots=True)
 class VotesTable:
-    """A table of votes and how to read it, as `quorate.tables.read_votes` takes it."""
+    """A table of votes and how to read it: arguments of `quorate.tables.read_votes`."""
 
     path: str | Path
     format: Format = "auto"
@@ -244,7 +244,7 @@ class VotesTable:
 
 @dataclass(frozen=True, slots=True)
 class Panels:
-    """`votes` how many for each label, by audited item; `num_passed_over` votes for other items; `notes` for people.
+    """`votes` per label, by audited item; `num_passed_over` votes for other items; `notes` for the report.
 
     `report`: how the table was read and which rules fired.
     """
@@ -256,7 +256,7 @@ class Panels:
 
 
 def read_panels(table: VotesTable, wanted: Iterable[str]) -> Panels:
-    """The votes on the wanted items. A blank label is a vote that is missing; of a worker's votes the last counts."""
+    """The votes on the wanted items. A blank label is a missing vote; the last vote of a worker on an item counts."""
     with source_is("votes"):
         given = asdict(table)
         read = read_votes(given.pop("path"), **given)
@@ -272,15 +272,15 @@ def read_panels(table: VotesTable, wanted: Iterable[str]) -> Panels:
             passed_over += count
     if passed_over >= FEWEST and passed_over == read.num_votes:
         rule = (
-            f"votes for audited items, such as {shown(list(names)[:3])}; none of its {passed_over} votes is for one: "
-            f"its ids are such as {shown(list(read.items[:3]))}"
+            f"votes for audited items, such as {shown(list(names)[:3])}; all its {passed_over} votes are for other "
+            f"items, such as {shown(list(read.items[:3]))}"
         )
         raise broken("votes", read.raw.source, rule, "name the column of the items: `task=...`.")
     return Panels(found, passed_over, _notes(read, passed_over), read.report)
 
 
 def tidy(text: str) -> str:
-    """An id or a label as tables of votes have it: no outer white space, 7.0 is 7, leading zeros stay.
+    """An id or a label as `tables` normalises it: no outer white space, 7 for 7.0, with leading zeros.
 
     >>> tidy(" 7.0"), tidy("007")
     ('7', '007')
@@ -312,8 +312,8 @@ def _counted(read: Votes) -> Counter[tuple[str, str]]:
 
 
 def _notes(read: Votes, passed_over: int) -> tuple[str, ...]:
-    told = f"{passed_over} of {read.num_votes} votes are for items that were not audited: passed over."
-    notes = [*(f"{each}." for each in read.report.decisions), told]
+    others = f"{passed_over} of {read.num_votes} votes are for items that were not audited: ignored."
+    notes = [*(f"{each}." for each in read.report.decisions), others]
     for each in read.report.findings:
         done = "the vote is missing" if each.rule == "blank-label" else each.done
         notes.append(f"{each.told}: {done} ({each.rule}).")

@@ -1,4 +1,4 @@
-"""What an audit proves, as a table, a report and the files of `quorate audit report --out`."""
+"""`AuditFindings` -> a table, a report and the files of `quorate audit report --out`."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from quorate.workflows.audit import AuditFindings, Checkpoint
 
 FILES = ("report.html", "audit.json")
-TOGETHER = "With {sure:g} % confidence no number of the last column is too low, in any row."
+TOGETHER = "With {sure:g} % confidence all bounds in the last column hold at the same time."
 
 
 def answer(found: AuditFindings) -> str:
-    """What is proved, in one sentence."""
+    """The result in one sentence."""
     bound, sure = found.bound, f"{100 * (1 - found.bound.alpha):.6g} % confidence"
     if not bound.is_informative:
         return f"Not enough audits yet: nothing can be signed with {sure} about the {bound.num_items:,} closed items."
@@ -32,7 +32,7 @@ def answer(found: AuditFindings) -> str:
 
 
 def checkpoint_rows(found: AuditFindings) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Heads and rows: what was known at ten points on the way, the end last."""
+    """Heads and rows of the table: estimate and bound at ten points, the last at the end."""
     rows: list[tuple[str, ...]] = [
         (
             f"{each.num_items}",
@@ -48,7 +48,7 @@ def checkpoint_rows(found: AuditFindings) -> tuple[tuple[str, ...], list[tuple[s
 
 
 def _estimate(each: Checkpoint) -> float:
-    """The estimated share of wrong items; it is unbiased, so a few audits may put it below 0, where none is shown."""
+    """The estimated share of wrong items; it is unbiased, so after few audits it may be negative: then 0 is shown."""
     return max(each.bound.estimate / max(each.num_items, 1), 0.0)
 
 
@@ -61,7 +61,7 @@ def document(found: AuditFindings) -> Document:
     """The audit as a report."""
     heads, rows = checkpoint_rows(found)
     together = TOGETHER.format(sure=100 * (1 - found.bound.alpha))
-    table = Table("", "What was known as the items closed", heads, tuple(rows), note=together)
+    table = Table("", "Estimate and bound as items closed", heads, tuple(rows), note=together)
     return Document(
         title=f"quorate audit: {found.tally.num_items} closed items",
         question="How many closed items can be wrong?",
@@ -69,10 +69,10 @@ def document(found: AuditFindings) -> Document:
         picture=_picture(found),
         sections=(
             Section("statements", "To sign", found.sentences),
-            Section("checkpoints", "As the items closed", tables=(table,)),
+            Section("checkpoints", "Over time", tables=(table,)),
         ),
         folded=(
-            Section("assumptions", "What this rests on", points=ASSUMPTIONS),
+            Section("assumptions", "Assumptions", points=ASSUMPTIONS),
             Section("data", "How the votes were read", points=found.notes),
         ),
         footer=f"quorate {__version__}, seed {found.seed}, rate {found.min_rate:g}. Every figure is in audit.json.",
@@ -98,5 +98,5 @@ def _picture(found: AuditFindings) -> Chart | None:
 
 
 def write_audit(found: AuditFindings, folder: Path) -> tuple[Path, ...]:
-    """report.html and audit.json, which comes last: a folder that has it is complete."""
+    """Write report.html, then audit.json: a folder that has audit.json is complete."""
     return write_folder(folder, dict(zip(FILES, (page(found), json_page(found.summary())), strict=True)))

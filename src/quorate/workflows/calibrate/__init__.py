@@ -1,7 +1,7 @@
-"""`calibrate`: recorded votes replayed under a method -> is its confidence honest, against votes it did not ask for?
+"""`calibrate`: replays recorded votes under a method and measures whether its confidence is honest.
 
-Each answer's confidence, at the moment the asking stopped, is compared with the verdict of the item's whole pool. What
-`quorate calibrate` does; the measures are in `calibrate.measure`, the report in `calibrate.report`.
+The confidence of each answer, when asking stopped, is compared with the verdict of the item's whole pool. Called by
+`quorate calibrate`; the measures are in `calibrate.measure`, the report in `calibrate.report`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from quorate.workflows.run import PredictionSources, VoteSource, read_inputs
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as MplFigure
 
-FEWEST = 30  # decisions a group by votes must have to be shown
+FEWEST = 30  # decisions that a group needs to be shown
 QUARTERS = ("first", "second", "third", "last")
 EARLY, EVERY, PREFIX = "stopped early", "every decision", "after every vote"
 
@@ -44,10 +44,10 @@ EARLY, EVERY, PREFIX = "stopped early", "every decision", "after every vote"
 class Calibration:
     """How honest a method's confidence is on recorded votes.
 
-    `early` decisions that stopped before the pool was settled, the ones a confidence is for; `every` all of them
-    `by_votes` the early ones by how many votes they had seen   `by_stage` by quarter of the stream
-    `prefixes` (if asked for) every item after 0, 1, 2 ... votes while unsettled, also where the method had stopped
-    `brier`, `log_score` over all classes, every decision; None for a policy of your own
+    `early` decisions that stopped before the pool was settled, where confidence matters; `every` all decisions
+    `by_votes` the early ones by the number of votes seen   `by_stage` by quarter of the stream
+    `prefixes` (if requested) every item after 0, 1, 2 ... votes while unsettled, even if the method had stopped
+    `brier`, `log_score` over all classes, every decision; None for a custom policy
     `report` how the tables were read; None if there were none.
     """
 
@@ -69,7 +69,7 @@ class Calibration:
 
     @property
     def groups(self) -> tuple[Honesty, ...]:
-        """All that was measured, the whole before its parts."""
+        """All groups, the whole before its parts."""
         first = () if self.early is None else (self.early,)
         return (self.every, *first, *self.by_votes, *self.by_stage, *self.prefixes)
 
@@ -97,7 +97,7 @@ class Calibration:
 
     @property
     def shown(self) -> Honesty:
-        """The decisions that the verdict and the diagram are about: those that stopped early, if there are any."""
+        """The decisions that the verdict and the diagram show: those that stopped early, if there are any."""
         return self.every if self.early is None else self.early
 
     @property
@@ -105,7 +105,7 @@ class Calibration:
         """In one sentence: how far off, which way, and whether chance explains it."""
         found = self.early
         if found is None:
-            return "No item was stopped before its pool was settled, so there is no confidence to judge."
+            return "No item was stopped before its pool was settled, so there is no confidence to check."
         way = "too high" if found.gap > 0 else "too low"
         chance = "no more than" if found.is_honest else "more than"
         return (
@@ -116,17 +116,18 @@ class Calibration:
 
     @property
     def details(self) -> tuple[str, ...]:
-        """What the verdict leaves out: what chance explains, every decision, scores over all classes."""
-        said = []
+        """What the verdict leaves out: the error by chance, the error over every decision, scores over all classes."""
+        sentences = []
         if self.early is not None:
-            said.append(
+            sentences.append(
                 f"An honest predictor shows a calibration error of {100 * self.early.ece_honest:.1f} points on this "
                 f"many items, and more than {100 * self.early.ece_honest_high:.1f} in 5 of 100 cases. Over every "
                 f"decision, settled ones included, the error is {100 * self.every.ece:.1f} points."
             )
         if self.brier is not None and self.log_score is not None:
-            said.append(f"Over all classes, every decision: Brier {self.brier:.4f}, log score {self.log_score:.4f}.")
-        return tuple(said)
+            scores = f"Brier {self.brier:.4f}, log score {self.log_score:.4f}"
+            sentences.append(f"Over all classes, every decision: {scores}.")
+        return tuple(sentences)
 
     def plot(self) -> MplFigure:
         """The reliability diagram, a matplotlib figure."""
@@ -152,11 +153,11 @@ def calibrate(
     progress: Progress | None = None,
     **tables: Unpack[TableKeywords],
 ) -> Calibration:
-    """Replay the votes under `method` and compare each confidence with what the whole pool says.
+    """Replay the votes under `method` and compare each confidence with the verdict of the whole pool.
 
     `votes`, `predictions` and how to read them (`tables`): as `quorate.run` takes them; or a `VoteDataset` alone. An
     item's pool is everyone who voted on it, or `pool_size` of them drawn by `seed`; items come in an order drawn by
-    `seed`. `prefixes` judges the belief after every vote too, not only where the method stopped. `target`, `truth` and
+    `seed`. `prefixes` also checks the belief after every vote, not only where the method stopped. `target`, `truth` and
     `costs` as in `quorate.run`: confidence in the true class is compared with `truth`.
 
     >>> from quorate.datasets import synthetic
@@ -168,13 +169,13 @@ def calibrate(
     chosen = as_method(default_for(method, target))
     checked_target(target, chosen)
     if prefixes and chosen.needs_people:
-        rule = f"a method for anonymous votes; {chosen.name!r} believes by who voted"
+        rule = f"a method for anonymous votes; the belief of {chosen.name!r} depends on who voted"
         raise broken("prefixes", True, rule, "leave it out, or pass `method='quorate'`.")
     data, report, prices = _dataset(votes, predictions, table_options(tables), progress, truth=truth, costs=costs)
     stream = prepare(data, pool_size, model, draw)
     options = StreamOptions(window, refit_every, voter_costs=prices)
     done = simulate_stream(stream, chosen, options, seed=draw, keep_probs=True)
-    judged = np.flatnonzero(~np.isnan(done.expected_errors))  # those whose truth is known, if that is the target
+    judged = np.flatnonzero(~np.isnan(done.expected_errors))  # with target "truth", those whose true class is known
     right, costs_of, confidence = 1.0 - done.expected_errors[judged], done.costs[judged], done.confidence[judged]
     known = np.isin(np.array(done.reasons), CERTAIN)[judged] & (chosen.target == "plurality")
     brier, log_score = (None, None)
@@ -214,7 +215,7 @@ def _dataset(
     if isinstance(votes, VoteDataset):
         for name, value in {"predictions": predictions, "truth": truth, "costs": costs}.items():
             if value is not None:
-                raise broken(name, value, "None beside a VoteDataset, which is taken as it is", "leave it out.")
+                raise broken(name, value, "None with a VoteDataset, which needs no reading", "leave it out.")
         return votes, None, None
     joined, _ = read_inputs(votes, predictions, options, by_time=False, progress=progress)
     data = joined.to_dataset()
@@ -224,7 +225,7 @@ def _dataset(
 
 
 def _verdicts(stream: Stream, method: Method) -> FloatArray:
-    """(T, K) what answers are compared with: shares of the pool's plurality, or the true class; 0 where not known."""
+    """(T, K) what answers are compared with: shares of the pool's plurality, or the true class; 0 where unknown."""
     if method.target == "plurality" or stream.truth is None:
         return plurality_shares(stream.counts)
     return np.asarray(stream.truth[:, None] == np.arange(stream.counts.shape[1]), dtype=float)
@@ -234,7 +235,7 @@ def _early(
     confidence: FloatArray, costs: IntArray, quarters: IntArray, right: FloatArray, known: np.ndarray, seed: int,
     num_bins: int,
 ) -> tuple[Honesty | None, tuple[Honesty, ...], tuple[Honesty, ...]]:
-    """Those that stopped early: together, by the votes they had seen, and by quarter of the stream."""
+    """The decisions that stopped early: all, by the number of votes seen, and by quarter of the stream."""
     at = np.flatnonzero(~known)
     if not len(at):
         return None, (), ()
@@ -267,7 +268,7 @@ def _prefixes(stream: Stream, done: Simulation, seed: int, num_bins: int) -> tup
 
 
 def _walk(stream: Stream, done: Simulation, shares: FloatArray) -> list[tuple[np.ndarray, ...]]:
-    """For each stretch between two fits: confidence, right, known and votes seen of every item after every vote."""
+    """For each period between two fits: confidence, right, known and votes seen of every item after every vote."""
     learned = [(-1, _start(done, stream)), *done.trace]
     ends = [after + 1 for after, _ in learned[1:]] + [len(stream.items)]
     found: list[tuple[np.ndarray, ...]] = []

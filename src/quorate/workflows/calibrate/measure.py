@@ -1,7 +1,7 @@
-"""Confidences and whether each answer was right -> how honest they are: bins, calibration error, Brier and log score.
+"""Confidences and whether each answer was right -> bins, calibration error, Brier and log score.
 
-Pure. "Right" is a share in [0, 1]: an answer among t classes tied at the top of its pool is right with 1/t. Called by
-`calibrate`.
+Pure functions. "Right" is a share in [0, 1]: an answer among t classes tied at the top of its pool counts 1/t. Called
+by `calibrate`.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from quorate.rng import stream
 from quorate.types import FloatArray, IntArray
 
 NUM_BINS = 10
-FEWEST_IN_BIN = 10  # of fewer decisions there are fewer bins
-NUM_DRAWS = 500  # honest predictors drawn, to know what chance alone does
-SMALLEST = 1e-9  # a probability of 0 for what came true counts as this in the log score
+FEWEST_IN_BIN = 10  # decisions per bin; with few decisions there are fewer bins
+NUM_DRAWS = 500  # honest predictors drawn, to measure the error by chance
+SMALLEST = 1e-9  # the log score counts a probability of 0 for the outcome as this
 Z95 = 1.959963984540054
 
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Decisions of like confidence: their number, the range and mean of confidence, the share right and its interval.
+    """Decisions of similar confidence: their number, range and mean of confidence, the share right and its interval.
 
     The interval (95 %) is Wilson's for a binomial share.
     """
@@ -42,11 +42,11 @@ class Bin:
 class Honesty:
     """How honest one group of decisions is.
 
-    `gap` mean confidence less share right: above 0 the confidence is too high, below 0 too low
+    `gap` mean confidence minus share right: above 0 the confidence is too high, below 0 too low
     `ece` sum over bins of (n_b / n) |share right_b - mean confidence_b|, bins of equal mass, at least 10 each
-    `ece_honest` the mean `ece` of a predictor that is honest, with these confidences: what chance alone gives
-    `ece_honest_high` its 95 % quantile; `p_value` how often chance gives at least `ece`
-    `brier`, `log_score` of the answer: (conf - right)^2 and -log of the probability of what came true, ties averaged
+    `ece_honest` the mean `ece` of an honest predictor with these confidences: the error by chance alone
+    `ece_honest_high` its 95 % quantile; `p_value` how often chance alone reaches `ece`
+    `brier`, `log_score` of the answer: (conf - right)^2 and -log of the probability of the outcome, ties averaged
     """
 
     name: str
@@ -75,7 +75,7 @@ class Honesty:
 def honesty(
     name: str, confidence: FloatArray, right: FloatArray, *, known: np.ndarray, seed: int, num_bins: int = NUM_BINS
 ) -> Honesty:
-    """How honest these decisions are; `known` (n,) marks settled items, whose outcome is no chance.
+    """How honest these decisions are; `known` (n,) marks settled items, whose outcome is certain.
 
     >>> sure, right = np.repeat([0.5, 0.9], 20), np.append(np.tile([1.0, 0.0], 10), np.ones(20))
     >>> round(honesty("all", sure, right, known=np.zeros(40, bool), seed=0, num_bins=2).ece, 3)
@@ -104,16 +104,16 @@ def honesty(
 
 
 def equal_mass(confidence: FloatArray, num_bins: int) -> IntArray:
-    """The bin of each decision: as even in number as can be with equal confidences in one bin.
+    """The bin of each decision: bins as equal in size as possible, equal confidences in one bin.
 
     >>> equal_mass(np.array([0.9, 0.5, 1.0, 1.0, 1.0, 0.7]), 3)
     array([1, 0, 2, 2, 2, 0])
     """
     order = np.argsort(confidence, kind="stable")
     ranked = confidence[order]
-    first = np.searchsorted(ranked, ranked, side="left")  # place of the first of its equals
+    first = np.searchsorted(ranked, ranked, side="left")  # rank of the first equal value
     last = np.searchsorted(ranked, ranked, side="right")
-    middle = (first + last) / 2  # equals share a place
+    middle = (first + last) / 2  # equal values share a rank
     bins = np.minimum((middle * num_bins / len(ranked)).astype(np.int64), num_bins - 1)
     found = np.empty(len(ranked), dtype=np.int64)
     found[order] = np.unique(bins, return_inverse=True)[1]
@@ -126,16 +126,16 @@ def calibration_error(confidence: FloatArray, right: FloatArray, bin_of: IntArra
 
 
 def class_scores(probs: FloatArray, shares: FloatArray) -> tuple[float, float]:
-    """Brier and log score over all classes: who wins the pool, probs (n, K), against who won, shares (n, K).
+    """Brier and log score over all classes: predicted winner of the pool, probs (n, K), and winner, shares (n, K).
 
-    Ties averaged: sum_k E (p_k - y_k)^2 and -sum_k share_k log p_k.
+    Averaged over ties: sum_k E (p_k - y_k)^2 and -sum_k share_k log p_k.
 
     >>> class_scores(np.array([[0.5, 0.5]]), np.array([[1.0, 0.0]]))[0]
     0.5
     """
     brier = (shares * (1 - probs) ** 2 + (1 - shares) * probs**2).sum(axis=1).mean()
-    said = -np.log(np.clip(probs, SMALLEST, 1.0))
-    return float(brier), float((shares * said).sum(axis=1).mean())
+    log_losses = -np.log(np.clip(probs, SMALLEST, 1.0))
+    return float(brier), float((shares * log_losses).sum(axis=1).mean())
 
 
 def wilson(right: float, num: int) -> tuple[float, float]:
@@ -153,7 +153,7 @@ def wilson(right: float, num: int) -> tuple[float, float]:
 def _by_chance(
     confidence: FloatArray, right: FloatArray, known: np.ndarray, bin_of: IntArray, rng: np.random.Generator
 ) -> float:
-    """The error of an honest predictor with these confidences: what is not known yet is drawn from them."""
+    """The error of an honest predictor with these confidences: unknown outcomes are drawn from them."""
     drawn = np.where(known, right, rng.random(len(confidence)) < confidence)
     return calibration_error(confidence, drawn, bin_of)
 

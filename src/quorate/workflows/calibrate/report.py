@@ -30,9 +30,9 @@ GROUP_HEADS = (
 )  # fmt: skip
 BIN_HEADS = ("confidence from", "to", "decisions", "mean confidence, %", "right, %", "95 % interval")
 ABOUT = (
-    "Each answer's confidence, when the asking stopped, is compared with the verdict of the item's whole pool, where a "
-    "share of a tie counts as that share, or with the true class under --target truth.",
-    "Gap: mean confidence less share right, in points; above 0 the confidence is too high, below 0 too low.",
+    "The confidence of each answer, when asking stopped, is compared with the verdict of the item's whole pool (an "
+    "answer in a tie of t classes counts 1/t), or with the true class under --target truth.",
+    "Gap: mean confidence minus share right, in points; above 0 the confidence is too high, below 0 too low.",
     "Error: the expected calibration error, the mean distance of share right and confidence over bins of about equally "
     'many decisions, in points. Chance alone makes it larger than 0: "if honest" is its mean and "at most" its 95 % '
     "quantile for a predictor that is honest with the same confidences.",
@@ -40,7 +40,7 @@ ABOUT = (
 
 
 def reliability_figure(found: Calibration) -> Figure:
-    """Share right against confidence, a point per bin with its 95 % interval; on the diagonal it is honest."""
+    """Share right against confidence, a point per bin with its 95 % interval; honest bins are on the diagonal."""
     shown = found.shown
 
     def one(figure: MplFigure) -> None:
@@ -88,10 +88,10 @@ def bin_row(each: Bin) -> tuple[str, ...]:
 
 
 def write_calibration(found: Calibration, folder: str | Path, *, overwrite: bool = False) -> tuple[Path, ...]:
-    """calibration.json, report.html and, with matplotlib, reliability.png and .svg; each is whole or not there.
+    """Write calibration.json, report.html and, with matplotlib, reliability.png and .svg, each atomically.
 
-    A folder that holds files is refused unless `overwrite`. calibration.json is removed first and written last, so that
-    a folder that has it is complete.
+    A folder with files is refused unless `overwrite`. calibration.json is removed first and written last, so that a
+    folder that has it is complete.
     """
     place = check_free(folder, overwrite=overwrite)
     drawn = draw_all([reliability_figure(found)])
@@ -108,7 +108,7 @@ def write_calibration(found: Calibration, folder: str | Path, *, overwrite: bool
 
 
 def page(found: Calibration, drawn: Mapping[str, DrawnFigure] | None = None) -> str:
-    """The report as one HTML page; `drawn`: its reliability diagram by key, drawn already."""
+    """The report as one HTML page; `drawn`: its reliability diagram by key, if already drawn."""
     return render.page(document(found, draw_all([reliability_figure(found)]) if drawn is None else drawn))
 
 

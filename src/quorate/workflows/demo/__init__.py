@@ -1,6 +1,6 @@
 """The built-in demonstration: every method on four synthetic streams, compared at equal budgets, written to a folder.
 
-`run_demo` is what `quorate demo` calls. Everything it says is computed from the run, also where a simple rule does as
+Called by `quorate demo`. Every sentence is computed from the run, including those that say that a simple rule does as
 well as ours.
 """
 
@@ -29,7 +29,7 @@ QUICK_ITEMS = 300
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DemoResult:
-    """What the demo found: a comparison for each setting, the answer in one sentence with its context, the files."""
+    """The result of the demo: a comparison for each setting, the headline with its context, the files."""
 
     version: str
     comparisons: tuple[Comparison, ...]
@@ -44,8 +44,8 @@ class DemoResult:
 def run_demo(out: str | Path, *, quick: bool = False, progress: Progress | None = None) -> DemoResult:
     """Run every method over every setting and write results.csv, summary.json, report.html and the plots to `out`.
 
-    `quick`: one seed, short streams and few settings, to see that all works. `progress(done, total, what)`.
-    Without matplotlib the plots are left out and all else is written.
+    `quick`: one seed, short streams and few settings, to check that everything works. `progress(done, total, what)`.
+    Without matplotlib the plots are left out.
     """
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
@@ -79,7 +79,7 @@ def run_setting(setting: Scenario, *, quick: bool = False, progress: Progress | 
     found = equal_error(comparison)
     if found.votes is None:
         return comparison
-    # the simple rules are cheap to run: read them closely too where they reach our error
+    # the simple rules are cheap to run: refine their curves near our error
     simple = [each for each in curves if is_simple(each.points[0].method)]
     finer = {each.name: each for each in refine(simple, replicates, [found.votes], rounds=2)}
     return compare(setting, seeds, [finer.get(each.name, each) for each in curves])
@@ -112,7 +112,7 @@ def context_of(comparison: Comparison) -> str:
 
 
 def _same_error(comparison: Comparison, named: str) -> str:
-    """Votes for the same error, short; `named` is the rule spoken of just before."""
+    """Votes for the same error, as a phrase; `named` is the rule mentioned just before."""
     found = equal_error(comparison)
     if found.votes is None:
         return "no simple rule reaches quorate's error"
@@ -121,14 +121,14 @@ def _same_error(comparison: Comparison, named: str) -> str:
 
 
 def _overall(progress: Progress | None, number: int) -> Progress | None:
-    """Progress of one setting as progress of all."""
+    """Reports the progress of one setting as progress over all settings."""
     title = SETTINGS[number].title
     share = _share(progress, number / len(SETTINGS), (number + 1) / len(SETTINGS))
     return None if share is None else lambda done, total, name: share(done, total, f"{title}: {name}")
 
 
 def _share(progress: Progress | None, start: float, end: float) -> Progress | None:
-    """Progress of a part as progress of the whole, in thousandths."""
+    """Reports the progress of a part as progress of the whole, in thousandths."""
     if progress is None:
         return None
     return lambda done, total, name: progress(round(1000 * (start + (end - start) * done / total)), 1000, name)

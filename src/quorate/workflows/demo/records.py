@@ -1,4 +1,4 @@
-"""What a sweep or a demo found -> results.csv (every point) and summary.json (the comparison). Both carry the version.
+"""The results of a sweep or a demo -> results.csv (every point) and summary.json (the comparison), with the version.
 
 Called by `demo` and by `quorate simulate`.
 """
@@ -54,7 +54,7 @@ def write_results(comparisons: Sequence[Comparison], path: Path) -> Path:
 
 
 def write_json(content: dict[str, Any], path: Path) -> Path:
-    """A JSON file a person can read."""
+    """Write indented JSON."""
     path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return path
 

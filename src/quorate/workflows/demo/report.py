@@ -1,4 +1,4 @@
-"""The demo as a report: what came out on each stream in sentences, its plot, and all methods at equal cost.
+"""The demo as a report: for each stream the result in sentences, a plot, and all methods at equal cost.
 
 Called by `demo`; the command prints the same sentences.
 """
@@ -29,9 +29,9 @@ COUPLED = (
 METHOD = (
     "A classifier predicts each item for free; experts can be asked one at a time; the truth is the plurality of the "
     "whole pool.",
-    "Every method met the same items, experts and ties. Each method's parameter was varied over its whole range, and "
-    "its error read at the same number of votes per item as all others (between two settings: a mix of the two).",
-    "Ties of the pool count as half wrong between two classes, two thirds between three, for everyone.",
+    "Every method had the same items, experts and ties. The parameter of each method was varied over its whole range, "
+    "and its error was read at the same number of votes per item (between two settings: a mix of the two).",
+    "An answer in a tie of two classes counts as half wrong, in a tie of three as two thirds wrong.",
     COUPLED,
 )
 
@@ -64,10 +64,10 @@ def page(comparisons: Sequence[Comparison], *, headline: str, context: str = "",
 
 
 def section(comparison: Comparison, *, is_first: bool) -> Section:
-    """One setting: what it is, what came out, the plot (the first stands at the top), a table per budget."""
+    """One setting: description, results, plot (the first one is at the top of the page), a table per budget."""
     setting = comparison.setting
     others = [matched for matched in reversed(comparison.matched) if matched is not comparison.middle]
-    said = (
+    sentences = (
         verdict(comparison.middle), equal_error_sentence(comparison), *(verdict(matched) for matched in others),
         default_sentence(comparison),
     )  # fmt: skip
@@ -75,14 +75,14 @@ def section(comparison: Comparison, *, is_first: bool) -> Section:
         setting.key,
         setting.title,
         (setting.about,),
-        points=tuple(text for text in said if text),
+        points=tuple(text for text in sentences if text),
         figures=() if is_first else (comparison_figure(comparison),),
         tables=tuple(table(matched, comparison) for matched in (comparison.middle, *others)),
     )
 
 
 def verdict(matched: Matched) -> str:
-    """Ours against the best simple rule, with the paired standard error, whoever wins; and who is better still."""
+    """Ours against the best simple rule, with the paired standard error, whoever wins; then any better method."""
     return against_simple(matched) + better_still(matched)
 
 
@@ -103,7 +103,7 @@ def against_simple(matched: Matched) -> str:
 
 
 def better_still(matched: Matched) -> str:
-    """A sentence if the best of all others is clearly better than ours; nothing if not."""
+    """A sentence if the best of all other methods is clearly better than ours; else ""."""
     ours, rival = matched.ours, matched.best_rival
     difference, error = paired(ours, rival)
     if difference >= -CLEAR * error:
@@ -112,20 +112,20 @@ def better_still(matched: Matched) -> str:
 
 
 def gap(ours: CurveReading, theirs: CurveReading) -> str:
-    """How many more errors `theirs` makes, as text."""
+    """The difference in errors, theirs minus ours, as text."""
     difference, error = paired(ours, theirs)
     return f"difference {percent(difference, sign=True)}, standard error {percent(error)}"
 
 
 def equal_error_sentence(comparison: Comparison) -> str:
-    """The same as a sentence, whoever wins."""
+    """Votes needed for the same error, as a sentence, whoever wins."""
     found = equal_error(comparison)
     settled = (
         f"Asking until settled takes {found.until_settled:.2f} and is wrong on {percent(found.settled_error_rate)}."
     )
     start = f"To be wrong on {percent(found.error_rate)} quorate needs {found.ours:.2f} votes per item"
     if found.votes is None:
-        return f"{start}; no simple rule gets there. {settled}"
+        return f"{start}; no simple rule reaches that. {settled}"
     spread = f"at least {found.low:.2f}" if found.high is None else f"{found.low:.2f} to {found.high:.2f}"
     return (
         f"{start}, the best simple rule ({found.simple}) {found.votes:.2f} ({spread} within two standard errors): "
@@ -134,14 +134,14 @@ def equal_error_sentence(comparison: Comparison) -> str:
 
 
 def savings(found: EqualError) -> str:
-    """What quorate saves for the same error, in words."""
+    """What quorate saves for the same error, as a phrase."""
     if found.fewer is None or not found.is_clear:
         return "no clear difference in votes"
     return f"quorate asks {100 * abs(found.fewer):.0f} % {'fewer' if found.fewer > 0 else 'more'}"
 
 
 def default_sentence(comparison: Comparison) -> str:
-    """Votes and errors of quorate with default settings, without anybody choosing a budget."""
+    """Votes and errors of quorate with default settings."""
     point = comparison.default
     if point is None:
         return ""

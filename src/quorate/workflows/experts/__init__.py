@@ -1,6 +1,6 @@
-"""`rate_experts` and `agreement`: votes that name their voters -> how good and careful each one is, how far they agree.
+"""`rate_experts` and `agreement`: votes that name their voters -> how good and careful each is, how far they agree.
 
-What `quorate experts` does; the models are in `quorate.experts`.
+Called by `quorate experts`; the models are in `quorate.experts`.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from quorate.version import __version__
 from quorate.workflows.run import PredictionSources, VoteSource, read_inputs
 
 ONE_SITTING = 1800.0  # seconds: a longer pause is not time spent on a vote
-MOST_CELLS = 100_000_000  # people * classes^2, 8 bytes each and as many again while they are learned
+MOST_CELLS = 100_000_000  # people * classes^2; 8 bytes each, twice while learning
 FEWEST_KNOWN = 20  # items with a known truth before the scores are calibrated
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Person:
-    """One person: what the model says, agreement with the other voters, and the time between two votes.
+    """One person: the model's estimate, agreement with the other voters, and the time between two votes.
 
     `seconds_per_vote` median time from one vote of the person to the next, in one sitting; None without times
     """
@@ -48,10 +48,10 @@ class Person:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ExpertsResult:
-    """What the votes say of the people, and the class behind the votes of each item.
+    """Estimates for each person, and the estimated true class of each item.
 
     `labels`, `scores` (num_items,) the most probable class and the model's score for it   `confidence` the score
-    calibrated on items of known truth; None if there are too few   `excluded` by `exclude_below`
+    calibrated on items with a known class; None if there are too few   `excluded` by `exclude_below`
     """
 
     ballots: Ballots
@@ -83,16 +83,16 @@ class ExpertsResult:
 
     @property
     def answer(self) -> str:
-        """All in one sentence."""
+        """The result in one sentence."""
         num, accuracies = len(self.people), [each.quality.accuracy.value for each in self.people]
         alpha, size = self.agreement.krippendorff_alpha, self.agreement.effective_size
         low, high = np.percentile(accuracies, [10, 90])
         most = "" if self.num_known == len(self.ballots.items) else "at most about "
         worth = f"; the votes of an item are worth {most}{size.value:.1f} independent people"
         worth = "" if np.isnan(size.value) else worth
-        agreeing = "all votes are alike" if np.isnan(alpha.value) else f"their agreement is {alpha.value:.2f}"
+        agreeing = "all votes are equal" if np.isnan(alpha.value) else f"their agreement is {alpha.value:.2f}"
         return (
-            f"Of {num:,} people, {len(self.careless):,} look careless; by estimate most are right on "
+            f"Of {num:,} people, {len(self.careless):,} look careless; most are estimated to be right on "
             f"{100 * low:.0f} to {100 * high:.0f} % of the items; {agreeing} (Krippendorff's alpha){worth}."
         )
 
@@ -103,19 +103,19 @@ class ExpertsResult:
         top = counts == counts.max(axis=1, keepdims=True)
         is_tied, rows = top.sum(axis=1) > 1, np.arange(len(counts))
         differs = int((~top[rows, self.labels] & (counts.sum(axis=1) > 0)).sum())
-        said = (
+        text = (
             f"The estimated class differs from the plurality on {differs:,} of {len(counts):,} items, and settles "
             f"{int(is_tied.sum()):,} ties; every item is in consensus.csv."
         )
         if self.truth is None:
-            return said
+            return text
         known = self.truth >= 0
         right = float((self.labels == self.truth)[known].mean())
         used = "confidence is calibrated by them" if self.confidence is not None else f"{FEWEST_KNOWN} would calibrate"
-        return f"{said} It is right on {100 * right:.1f} % of the {self.num_known:,} items of known class ({used})."
+        return f"{text} It is right on {100 * right:.1f} % of the {self.num_known:,} items of known class ({used})."
 
     def ranked(self, few: int) -> tuple[Person, ...]:
-        """People by falling accuracy; of more than `few` the first and the last ones."""
+        """People by falling accuracy; if there are more than `few`, only the first and the last ones."""
         people = sorted(self.people, key=lambda each: -each.quality.accuracy.value)
         return tuple(people if len(people) <= few else [*people[: few // 2], *people[-(few // 2) :]])
 
@@ -160,10 +160,10 @@ def rate_experts(
 ) -> ExpertsResult:
     """How good and how careful each person is, from votes that name their voters.
 
-    `truth`: a table of items and their true classes, as far as they are known (gold items): people are compared with
-    it, and scores are calibrated by it from 20 items on. `exclude_below`: people with at least 5 votes whose estimated
-    accuracy is lower are excluded, and everything is computed again; nobody is excluded otherwise. `seed` draws the
-    order of the items and the bootstrap. `tables`: how to read the votes, as in `quorate.run`.
+    `truth`: a table of known true classes (gold items): people are compared with it, and with 20 items or more it
+    calibrates the scores. `exclude_below`: people with at least 5 votes and a lower estimated accuracy are excluded,
+    and everything is computed again; by default nobody is excluded. `seed` draws the order of the items and the
+    bootstrap. `tables`: how to read the votes, as in `quorate.run`.
 
     >>> votes = np.array([[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 0, 1], [1, 1, 1]])
     >>> [each.quality.person for each in rate_experts(votes, bootstraps=20).people]
@@ -215,7 +215,7 @@ def _read(
     joined, _ = read_inputs(votes, predictions, columns, by_time=True, progress=progress)
     num_people, K = len(joined.workers), len(joined.classes)
     if num_people * K**2 > MOST_CELLS:
-        rule = f"at most {MOST_CELLS} cells of confusion matrices; {num_people} people and {K} classes have more"
+        rule = f"at most {MOST_CELLS} cells of confusion matrices; {num_people} people and {K} classes need more"
         raise broken("votes", joined.name, rule, "merge rare classes, or split the people.")
     if not num_people or np.any(joined.worker < 0):
         missing = int((joined.worker < 0).sum())
@@ -247,7 +247,7 @@ def _study(
     ballots = _ballots(joined).only(keep)
     predictions = joined.predictions.mean(axis=0) if joined.report.usable else None
     say = progress or (lambda done, total, what: None)
-    say(0, 3, "learning what each person is like")
+    say(0, 3, "estimating each person's skill")
     run = run_crowd(ballots, predictions, seed=seed)
     say(1, 3, "comparing people")
     side_by_side = votes_side_by_side(ballots)
@@ -280,7 +280,7 @@ def _study(
 
 
 def _paces(ballots: Ballots, time: FloatArray | None) -> dict[str, float]:
-    """Median seconds between a person's votes, pauses of more than `ONE_SITTING` left out; empty without times."""
+    """Median seconds between a person's votes, without pauses longer than `ONE_SITTING`; empty without times."""
     if time is None:
         return {}
     order = np.lexsort((time, ballots.person))
@@ -288,7 +288,7 @@ def _paces(ballots: Ballots, time: FloatArray | None) -> dict[str, float]:
     found = {}
     for name, times in zip(ballots.people, np.split(time[order], ends[:-1]), strict=True):
         gaps = np.diff(times)
-        in_one_sitting = gaps[gaps <= ONE_SITTING]  # unknown times are in none
+        in_one_sitting = gaps[gaps <= ONE_SITTING]  # drops unknown times (NaN)
         if len(in_one_sitting):
             found[name] = float(np.median(in_one_sitting))
     return found

@@ -38,7 +38,7 @@ PEOPLE_HEADS = (
     "careless pattern",
 )  # fmt: skip
 FIGURES = {
-    "pairwise": "two votes on an item are alike",
+    "pairwise": "two votes on an item are equal",
     "krippendorff_alpha": "Krippendorff's alpha",
     "fleiss_kappa": "Fleiss' kappa",
     "cohen_kappa": "Cohen's kappa, mean over pairs",
@@ -47,20 +47,22 @@ FIGURES = {
 ABOUT = (
     "Estimated accuracy: the share of items on which the person gives the true class. The true class is not observed; "
     "it is estimated from everybody's votes, weighted by how good each person is (a Dawid-Skene model that is learned "
-    "online and shrunk towards the crowd). Its interval is approximate, and too narrow where people err on the same "
-    "items. Right where known: counted on items whose true class was given; trust it where there are many.",
-    "Agrees with others: the share of votes that equal the plurality of the other voters of the item; ties in parts.",
-    "Careless pattern: a person is called careless only where guessing, voting by habit or copying the classifier is "
-    "more probable than careful voting. Copying can be seen only where there are predictions. It is a reason to look, "
+    "online and shrunk towards the crowd). Its interval is approximate, and too narrow if people err on the same "
+    "items. Right where known: counted on items whose true class was given; reliable if there are many.",
+    "Agrees with others: the share of votes that equal the plurality of the other voters of the item; ties count in "
+    "part.",
+    "Careless pattern: a person is called careless only if guessing, voting by habit or copying the classifier is "
+    "more probable than careful voting. Copying can be detected only with predictions. It is a reason to check, "
     "not a verdict.",
-    "Pairs look copied where they agree more often than both people's skills explain, given the number of pairs.",
-    "Alpha and kappa: 1 is full agreement, 0 what chance gives. Their intervals are bootstrap intervals over items.",
+    "Pairs look copied if they agree more often than both people's skills explain, given the number of pairs.",
+    "Alpha and kappa: 1 is full agreement, 0 is agreement by chance. Their intervals are bootstrap intervals over "
+    "items.",
     "Independent people: people who err on the same items count for fewer. Without known true classes the plurality "
-    "stands in for them, which hides errors that most people share: the figure is then an overestimate.",
+    "is used instead, which hides errors that most people share: the figure is then an overestimate.",
 )
 SCORE = (
-    "The score of an answer is not a probability of being right: on real crowds such scores are overconfident. With "
-    "true classes for at least 20 items there is a calibrated confidence."
+    "The score of an answer is not the probability that it is right: on real crowds such scores are overconfident. "
+    "With true classes for at least 20 items, a calibrated confidence is computed."
 )
 
 
@@ -86,7 +88,7 @@ def agreement_rows(result: ExpertsResult) -> list[tuple[Cell, ...]]:
 
 
 def write_experts(result: ExpertsResult, folder: str | Path, *, overwrite: bool = False) -> tuple[Path, ...]:
-    """All files, whole or not at all; a folder that holds files is refused unless `overwrite`. summary.json is last."""
+    """Write all files, each atomically, summary.json last; a folder with files is refused unless `overwrite`."""
     place = check_free(folder, overwrite=overwrite)
     files = {
         "report.html": page(result),
@@ -125,11 +127,11 @@ def document(result: ExpertsResult) -> Document:
 
 
 def _notes(result: ExpertsResult) -> tuple[str, ...]:
-    said = [result.consensus] if result.confidence is not None else [result.consensus, SCORE]
+    sentences = [result.consensus] if result.confidence is not None else [result.consensus, SCORE]
     if result.exclude_below is not None:
         names = ", ".join(each.quality.person for each in result.excluded[:MOST_SHOWN]) or "nobody"
-        said.insert(0, f"Excluded, estimated accuracy below {percent(result.exclude_below)}: {names}.")
-    return tuple(said)
+        sentences.insert(0, f"Excluded, estimated accuracy below {percent(result.exclude_below)}: {names}.")
+    return tuple(sentences)
 
 
 def _sections(result: ExpertsResult) -> tuple[Section, ...]:

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as MplFigure
 
 METHODS = ("quorate", "finexp", "infexp", "beta", "quorum", "unanimous-then-cap", "random")
-ALL = "all"  # instead: every method there is; the references, single points, stand beside any choice
-MOST_ITEMS = 15_000  # of a pilot that are run unless told otherwise: more cost minutes and narrow the ranges little
+ALL = "all"  # every method; the references (single points) are always added
+MOST_ITEMS = 15_000  # items of a pilot that are run by default: more take minutes and hardly narrow the ranges
 ABOVE_FLOOR = 0.01  # the target if none is given: the pilot's tie floor and a point
 
 
@@ -138,7 +138,7 @@ def plan(
     progress: Progress | None = None,
     **tables: Unpack[TableKeywords],
 ) -> Plan:
-    """What to do with the next batch, from a pilot of recorded votes.
+    """Choose a setting for the next batch from a pilot of recorded votes.
 
     `votes`, `predictions` and how to read them (`tables`): as `quorate.run` takes them. `methods`: those to compare;
     "all" stands for every method there is. The setting is one of the first: the cheapest that keeps the errors of the

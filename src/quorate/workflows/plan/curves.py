@@ -30,7 +30,7 @@ MIN_GAINS = tuple(
     sorted({*(float(f"{g:.2g}") for g in np.geomspace(0.7, 0.0005, 19)), 1.0, 0.0, DEFAULT_MIN_GAIN}, reverse=True)
 )
 THRESHOLDS = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.78, 0.84, 0.89, 0.93, 0.96, 0.98, 0.99, 0.995, 0.999, 1.0)
-LEARNING_COSTS = 8  # times as long as a run that learns nothing takes one that does, roughly
+LEARNING_COSTS = 8  # a run that learns takes about this many times as long as one that does not
 MOST_COUNTS = 14  # values of a whole-numbered parameter; in between they are spread evenly in the logarithm
 
 

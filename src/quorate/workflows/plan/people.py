@@ -73,7 +73,7 @@ def people_worth(
     seed: int,
     progress: Progress | None = None,
 ) -> PeopleWorth | None:
-    """None where votes do not all name their voters, or the pilot is too small to tell."""
+    """What names are worth; None if some votes do not name their voters, or the pilot is too small."""
     voters = dataset.voters
     if voters is None or np.any((dataset.votes >= 0) & (voters < 0)) or dataset.num_items < FEWEST_ITEMS:
         return None

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from quorate.workflows.plan import Plan
 
 
-FEW_ITEMS = 100  # below this a learner has hardly begun: it fits every 20 items
+FEW_ITEMS = 100  # with fewer, a learner has hardly started: it fits every 20 items
 FEW_ERRORS = 5
 MOST_PILOT = 10_000_000  # a pilot nobody will run
 MUCH_DRAWN = 0.5  # of the votes of the pools: above, the plan is the model's more than the pilot's
-WIDE = 0.1  # of the errors there could be: a range of which little can be said
+WIDE = 0.1  # of the largest possible error: a wider range is called not well known
 WELL_SPENT = 0.95  # of a budget
 
 
@@ -244,8 +244,8 @@ def _data_note(plan: Plan) -> str:
 def _floor_note(plan: Plan) -> str:
     if plan.pilot.error_costs is not None:
         return (
-            "An answer is wrong if it is not the plurality of the item's pool, and costs what the table of costs says. "
-            f" Ties alone cost {error_text(plan, plan.floor)} per item, whatever is asked."
+            "An answer is wrong if it is not the plurality of the item's pool; its cost is in the table of costs. "
+            f"Ties alone cost {error_text(plan, plan.floor)} per item, however many are asked."
         )
     return (
         f"An answer is wrong if it is not the plurality of the item's pool; of a tie between two, half counts as "

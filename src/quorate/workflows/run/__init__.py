@@ -1,7 +1,7 @@
-"""`quorate.run`: recorded votes and predictions -> decisions, as if they had been asked for one by one.
+"""`quorate.run`: recorded votes and predictions -> decisions, as if the votes had been asked for one by one.
 
-Reads the tables, replays the stream under a method, asking only as far as it would, and gives a `RunResult`; with
-`out` writes its files. What `quorate run` does.
+Reads the tables, replays the stream under a method and returns a `RunResult`; with `out` it writes its files. Called by
+`quorate run`.
 """
 
 from __future__ import annotations
@@ -32,8 +32,7 @@ from quorate.tables.votes.vote_order import VoteOrder, vote_order
 from quorate.types import PredictionLike, TableLike, VoteDataset
 from quorate.validate import bounded, broken
 from quorate.workflows.run.replay import Aim, RunPlan, build_plan, control_summary, replayed, until_settled
-from quorate.workflows.run.result import RunResult, write_run
-from quorate.workflows.run.spending import spending
+from quorate.workflows.run.result import RunResult, spending, write_run
 
 VoteSource = TableLike | np.ndarray | VoteDataset
 PredictionSources = PredictionLike | Sequence[PredictionLike] | Mapping[str, PredictionLike] | None
@@ -71,32 +70,32 @@ def run(
     progress: Progress | None = None,
     **tables: Unpack[TableKeywords],
 ) -> RunResult:
-    """Replay recorded votes as a stream, asking only as far as `method` would, and decide every item.
+    """Replay recorded votes as a stream, use only the votes that `method` asks for, and decide every item.
 
     `votes`, `predictions`: paths, or pandas, polars or PyArrow tables, or arrays; several classifiers are a list or a
-    mapping of names to sources; none: every class equally likely. `order` "time" (of the votes, rows where there are no
-    times; votes that are sorted by label are shuffled), "given" (rows) or "shuffled" by `seed`.
-    `pool_size` None or "recorded": an item's pool is the votes
-    recorded for it; N: every pool has N members, and items with fewer votes are `partly_voted`: "exclude" them from
-    the error unless their votes settle the pool, take their "own-pool" for the truth, or count them wrong
-    ("worst-case"). One of `threshold`, `budget` (votes per item) and `target_error` (held by audits, drawn with
-    probability `audit_rate` + `audit_focus` (1 - confidence)) says how far to ask; none: the method's own parameters.
-    `class_targets`, beside a target error: `{"abnormal": 0.05}`, of the items whose pool says so at most 5 % may end
-    with another answer. `sureness`: the probability with which targets are to be held, 0.9 unless given.
-    `error_costs`: what errors cost by truth and answer (see `read_error_costs`). `price` of a vote. `out`: a folder
-    for the files; one that is there is refused unless `overwrite`.
-    `target` "plurality" (default: what the whole pool would vote) or "truth" (the class behind the votes, by the method
-    `crowd`; the votes must name their voters). `truth`: a table of items and true classes, as far as known: under
-    "truth" answers are scored by it, and from 20 items on it calibrates the confidence. `costs` of a vote of each
-    person, a table (person, cost) or a mapping; 1 for others, times `price`. `tables`, how to read them: task, worker,
-    label, timestamp, format, classes, id_column, probs_column, prediction_column, ids, accuracy, items, abstain_labels,
-    ignore_columns, encoding, as_read, strict.
+    mapping of names to sources; without predictions every class is equally likely. `order` "time" (of the votes, or the
+    rows if there are no times; votes that are sorted by label are shuffled), "given" (rows) or "shuffled" by `seed`.
+    `pool_size` None or "recorded": an item's pool is the votes recorded for it; N: every pool has N members, and
+    `partly_voted` says how to score items with fewer votes: "exclude" them from the error unless their votes settle the
+    pool, use their "own-pool" as the truth, or count them as wrong ("worst-case"). At most one of `threshold`, `budget`
+    (votes per item) and `target_error` (held by audits, drawn with probability `audit_rate` + `audit_focus`
+    (1 - confidence)) says how far to ask; by default the method's own parameters do. `class_targets`, together with a
+    target error: `{"abnormal": 0.05}` means that at most 5 % of the items whose pool says "abnormal" get another
+    answer. `sureness`: the probability with which targets are to be held, by default 0.9. `error_costs`: what errors
+    cost by truth and answer (see `read_error_costs`). `price` of a vote. `out`: a folder for the files; an existing one
+    is refused unless `overwrite`.
+    `target` "plurality" (default: what the whole pool would vote) or "truth" (the true class, by the method `crowd`;
+    the votes must name their voters). `truth`: a table of known true classes: under "truth" answers are scored by it,
+    and with 20 items or more it calibrates the confidence. `costs` of a vote of each person, a table (person, cost) or
+    a mapping; 1 for others, times `price`. `tables`, how to read them: task, worker, label, timestamp, format, classes,
+    id_column, probs_column, prediction_column, ids, accuracy, items, abstain_labels, ignore_columns, encoding, as_read,
+    strict.
     docs/run.md has every rule. Needs `pip install 'quorate[tables]'`.
 
     >>> import numpy as np
-    >>> said = np.array([[0, 0, 0], [1, 1, 0], [0, 0, 1], [1, 1, 1]])
+    >>> votes = np.array([[0, 0, 0], [1, 1, 0], [0, 0, 1], [1, 1, 1]])
     >>> probs = np.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3], [0.1, 0.9]])
-    >>> result = run(said, probs, classes=["cat", "dog"])
+    >>> result = run(votes, probs, classes=["cat", "dog"])
     >>> result.decisions.column("consensus_label").to_pylist()
     ['cat', 'dog', 'cat', 'dog']
     """
@@ -105,8 +104,8 @@ def run(
     plan = build_plan(method, aim, seed=seed, options=options, target=target)
     paid = None if price is None else bounded(price, where="price", least=0.0)
     if truth is not None and plan.method.target == "plurality":
-        rule = "`target='truth'` beside it, which is scored by it"
-        raise broken("truth", truth, rule, "pass that too, or leave it out.")
+        rule = "`target='truth'` too: only then are answers scored by it"
+        raise broken("truth", truth, rule, "pass both, or leave it out.")
     folder = None if out is None else check_free(out, overwrite=overwrite)
     columns = table_options(tables)
     joined, has_order = read_inputs(votes, predictions, columns, by_time=order == "time", progress=progress)
@@ -161,7 +160,7 @@ def run(
 
 
 def _why_shuffled(order: Order, has_order: bool, found: VoteOrder | None) -> str | None:
-    """Why the votes of items are shuffled; None: they are not."""
+    """Why the votes within items are shuffled; None if they are not."""
     if order == "shuffled":
         return "asked for"
     if not has_order:
@@ -192,18 +191,18 @@ def read_inputs(
     by_time: bool,
     progress: Progress | None,
 ) -> tuple[Joined, bool]:
-    """Votes and predictions joined, and whether the votes of an item have an order: those of counts have none.
+    """Votes and predictions joined, and whether the votes of an item have an order: counts have none.
 
-    `by_time`: votes in the order of their times, else of their rows.
+    `by_time`: order votes by time, else by row.
     """
     if isinstance(votes, VoteDataset):
         columns = replace(columns, classes=columns.classes or votes.classes)
         given = dict(zip(votes.models, np.asarray(votes.predictions), strict=True))
         predictions = given if predictions is None else predictions
         votes = votes.votes
-    if isinstance(votes, np.ndarray):  # which says what it is
+    if isinstance(votes, np.ndarray):  # an array cannot be misread
         columns, table = replace(columns, as_read=True), _long_table(votes, columns)
-        if columns.ids is None:  # rows of the predictions are those of the votes, voted on or not
+        if columns.ids is None:  # the rows of the predictions are the rows of the votes
             columns = replace(columns, ids=list(range(len(votes))))
     else:
         table = votes
@@ -211,16 +210,16 @@ def read_inputs(
         read = read_votes(table, progress=progress, **columns.keywords(read_votes))
     if not by_time and read.raw.time is not None:
         read = replace(read, raw=replace(read.raw, time=None))
-    said = None
+    predicted = None
     if predictions is not None:
         with source_is("predictions"):
-            said = read_predictions(predictions, **columns.keywords(read_predictions))
-    has_order = read.raw.classes is None  # only counts come with classes of their own
-    return join(read, said, **columns.keywords(join)), has_order
+            predicted = read_predictions(predictions, **columns.keywords(read_predictions))
+    has_order = read.raw.classes is None  # only counts know their classes from the format
+    return join(read, predicted, **columns.keywords(join)), has_order
 
 
 def read_as(columns: TableOptions) -> dict[str, Any]:
-    """How labels were read, for summary.json and params.json: whoever decides on must read them alike."""
+    """How labels were read, for summary.json and params.json: `score` must read them in the same way."""
     named = abstain_names(columns.abstain_labels, columns.classes)
     return {"accuracy": columns.accuracy, "abstain_labels": list(named)}
 

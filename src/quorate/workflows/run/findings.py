@@ -1,6 +1,6 @@
-"""`quorate.run_findings`: several label columns of one table, each replayed on its own, with one report on top.
+"""`quorate.run_findings`: replays several label columns of one table separately and writes one report over all.
 
-A row of the table is one person's read of one item, with a column per finding. What `quorate run --finding` does.
+A row of the table is one person's read of one item, with a column per finding. Called by `quorate run --finding`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from quorate.workflows.run import PredictionSources, run
 from quorate.workflows.run.findings_report import findings_headline, findings_page, summarise_findings
 from quorate.workflows.run.result import RunResult, write_run
 
-FINDINGS_FILES = ("report.html", "summary.json")  # beside a folder per finding
-OWN = ("label", "truth")  # arguments of `run` that one table of several findings cannot have
+FINDINGS_FILES = ("report.html", "summary.json")  # besides a folder per finding
+OWN = ("label", "truth")  # arguments of `run` that apply to one finding only
 F = TypeVar("F", bound=Callable[..., object])
 
 
@@ -36,7 +36,7 @@ F = TypeVar("F", bound=Callable[..., object])
 class FindingsResult:
     """A finished run of several findings: `.results` by finding, `.summary()`, `.headline()`, `.to_html()`.
 
-    `folders` the name of each finding's folder: that of the finding, but for characters that file names cannot have
+    `folders` the name of each finding's folder: the finding, with characters replaced that file names cannot have
     """
 
     results: Mapping[str, RunResult]
@@ -44,9 +44,9 @@ class FindingsResult:
 
     @cached_property
     def reads_per_item(self) -> np.ndarray | None:
-        """(T,) votes of each item's slowest finding: the reads it needs if one read answers every finding.
+        """(T,) the most votes that a finding of each item takes: the reads it needs if one read answers every finding.
 
-        None where that is not known: votes were shuffled or chosen by person, or a row lacks a finding.
+        None where that is unknown: votes were shuffled or chosen by person, or a row lacks a finding.
         """
         results = list(self.results.values())
         if not all(map(_in_row_order, results)) or len({frozenset(each.items) for each in results}) > 1:
@@ -67,11 +67,11 @@ class FindingsResult:
         return dict(self._summary)
 
     def headline(self) -> str:
-        """What came of it, in a sentence."""
+        """The result in one sentence."""
         return findings_headline(self._summary)
 
     def to_html(self) -> str:
-        """The report on top as one page; it links to the reports in the folders of the findings."""
+        """The report over all findings as one page; it links to the reports of the findings."""
         return findings_page(self._summary)
 
     def __repr__(self) -> str:
@@ -81,7 +81,7 @@ class FindingsResult:
 
 
 def _in_row_order(result: RunResult) -> bool:
-    """Whether the votes of every item were asked in the order of the rows, every row being a vote."""
+    """Whether the votes of every item were asked in the order of the rows, and every row is a vote."""
     totals = result.report.totals
     return (
         not result.settings["votes_shuffled"]
@@ -92,7 +92,7 @@ def _in_row_order(result: RunResult) -> bool:
 
 
 def _shows_run(function: F) -> F:
-    """Let `help` list the arguments of `run` in the place of `**options`."""
+    """Make `help` list the arguments of `run` instead of `**options`."""
     own = [each for each in signature(function).parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
     taken = {each.name for each in own} | set(OWN)
     more = [
@@ -118,9 +118,9 @@ def run_findings(
     """Replay several findings of one table, such as the nodules and the effusions that radiologists reported.
 
     `votes`: a long table, a path or a frame; a row is one person's read of one item. `findings`: the columns with the
-    labels, each replayed on its own; blanks are no votes. `predictions` by finding, for as many as there are: a source
-    or several, as in `run`. `options` are those of `run` and hold for every finding. `out`: a folder for report.html
-    and summary.json over all, and a folder per finding with its files; nothing is written if one finding fails.
+    labels, each replayed separately; blanks are not votes. `predictions`: finding -> a source or several, as in `run`;
+    a finding may have none. `options` of `run` apply to every finding. `out`: a folder for report.html and summary.json
+    over all, and a folder per finding with its files; nothing is written if one finding fails.
 
     >>> import pandas as pd
     >>> reads = pd.DataFrame({
@@ -153,7 +153,7 @@ def run_findings(
 
 
 def _checked(votes: TableLike, findings: Sequence[str], options: Mapping[str, object]) -> list[str]:
-    """The findings as a list; refuses what several findings cannot have."""
+    """The findings as a list; refuses options that apply to one finding only."""
     if isinstance(findings, str) or not findings or len(set(findings)) < len(findings):
         shown = findings if isinstance(findings, str) else list(findings)
         raise broken("findings", shown, "a list of different columns", "name each label column once.")
@@ -162,7 +162,7 @@ def _checked(votes: TableLike, findings: Sequence[str], options: Mapping[str, ob
         raise broken("votes", type(votes).__name__, rule, "pass a path or a frame, or call `run` for each finding.")
     for name in OWN:
         if options.get(name) is not None:
-            rule = "left out with `findings`: it would be that of one finding"
+            rule = "left out with `findings`: it applies to one finding only"
             raise broken(name, options[name], rule, "leave it out, or run that finding alone.")
     if options.get("format", "auto") not in ("auto", "long"):
         rule = "long with `findings`: a row per item and person, a column per finding"
@@ -182,7 +182,7 @@ def _progress(report: Progress, finding: str, done: int, total: int, what: str) 
 
 @contextmanager
 def _named(finding: str, findings: Sequence[str]) -> Iterator[None]:
-    """An error in the block says which finding it is of; a column that is not there is one of `findings`."""
+    """Add the finding to errors raised in the block; an error about its column names `findings` as the field."""
     try:
         yield
     except QuorateError as problem:
@@ -194,7 +194,7 @@ def _named(finding: str, findings: Sequence[str]) -> Iterator[None]:
 
 
 def folder_names(findings: Sequence[str]) -> dict[str, str]:
-    """A folder for each finding; characters that a file system may refuse become _, names that coincide get a number.
+    """A folder name for each finding; characters that a file system may refuse become _, equal names get a number.
 
     >>> folder_names(["nodule", "Mass / cyst", "Nodule", "report.html"])
     {'nodule': 'nodule', 'Mass / cyst': 'Mass _ cyst', 'Nodule': 'Nodule-2', 'report.html': 'report.html-2'}
@@ -212,7 +212,7 @@ def folder_names(findings: Sequence[str]) -> dict[str, str]:
 
 
 def write_findings(result: FindingsResult, folder: Path) -> None:
-    """Write a folder per finding, then the report and, last, the summary over all: with it the folder is complete."""
+    """Write a folder per finding, then the report and, last, summary.json: a folder that has it is complete."""
     (folder / "summary.json").unlink(missing_ok=True)
     for finding, name in result.folders.items():
         write_run(result.results[finding], folder / name)

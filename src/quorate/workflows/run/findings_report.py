@@ -1,4 +1,4 @@
-"""Several findings -> totals as plain values, a table with a row per finding, the page that links to each report."""
+"""`FindingsResult` -> totals as plain values, a table with a row per finding, and a page that links to each report."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COUNTS = ("asked", "audit_votes", "total", "ask_all", "until_settled")
 
 
 def summarise_findings(result: FindingsResult) -> dict[str, Any]:
-    """Everything in one dictionary; no clock in it, so that the same runs give the same file."""
+    """Everything in one dictionary, without times or paths, so that equal runs give equal files."""
     each = {name: found.summary() for name, found in result.results.items()}
     return {
         "quorate": __version__,
@@ -53,7 +53,7 @@ def _error(each: list[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _reads(result: FindingsResult) -> dict[str, Any] | None:
-    """Reads if one answers every finding; None where they are not known."""
+    """Reads if one read answers every finding; None where they are unknown."""
     reads = result.reads_per_item
     if reads is None:
         return None
@@ -69,9 +69,9 @@ def _reads(result: FindingsResult) -> dict[str, Any] | None:
 
 
 def findings_headline(summary: Mapping[str, Any]) -> str:
-    """What came of all findings, in one sentence."""
+    """The result over all findings in one sentence."""
     votes, rate = summary["votes"], summary["error"]["rate"]
-    error = "the error is not known" if rate is None else f"{percent(rate, 2)} of the answers are wrong"
+    error = "the error is unknown" if rate is None else f"{percent(rate, 2)} of the answers are wrong"
     return (
         f"{summary['num_findings']} findings on {summary['num_items']:,} items took {votes['per_answer']:.2f} votes "
         f"per item and finding, {percent(votes['saved_against_ask_all'], 0)} fewer than asking everyone "
@@ -80,12 +80,12 @@ def findings_headline(summary: Mapping[str, Any]) -> str:
 
 
 def reads_sentence(summary: Mapping[str, Any]) -> str:
-    """How many reads items need if one read answers every finding, or why that is not known."""
+    """How many reads items need if one read answers every finding, or why that is unknown."""
     reads = summary["reads"]
     if reads is None:
         return (
-            "How many reads these are, if one read answers every finding, is known only where every row has a label "
-            "for every finding and votes are asked in the order of the rows."
+            "The number of reads, if one read answers every finding, is known only if every row has a label for every "
+            "finding and votes are asked in the order of the rows."
         )
     return (
         f"If one read answers every finding, an item needs the reads of its slowest finding: {reads['per_item']:.2f} "
@@ -118,7 +118,7 @@ def findings_page(summary: Mapping[str, Any]) -> str:
     heads, rows = findings_rows(summary)
     cells: tuple[tuple[Cell, ...], ...] = tuple(map(tuple, rows))
     links = {name: f"{quote(found['folder'])}/report.html" for name, found in summary["findings"].items()}
-    note = "Saved: against asking everyone recorded. The name of a finding leads to its report."
+    note = "Saved: compared with asking everyone recorded. The name of a finding links to its report."
     table = Table("", "Findings", tuple(heads), cells, note, highlight=(ALL,), links=links)
     return render.page(
         Document(
@@ -134,7 +134,7 @@ def findings_page(summary: Mapping[str, Any]) -> str:
 
 
 def _picture(summary: Mapping[str, Any]) -> Chart:
-    """Votes per item of each finding, beside everyone."""
+    """Votes per item of each finding, and of asking everyone."""
     rows = [
         Bar(name, found["votes"]["per_item"], f"{found['votes']['per_item']:.2f} votes per item", is_ours=True)
         for name, found in summary["findings"].items()

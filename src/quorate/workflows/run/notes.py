@@ -1,4 +1,4 @@
-"""The summary of a run -> what a reader must know before trusting its figures, and goals that no run could reach."""
+"""The summary of a run -> notes that a reader needs before trusting its figures, and goals that no run could reach."""
 
 from __future__ import annotations
 
@@ -15,49 +15,51 @@ DEFAULT = method("quorate").describe()
 LITTLE_SAVED = 0.05
 MOST_FOUND = 2  # rules named, of those that applied to the tables
 MOST_MISSED = 3  # classes named, of those that are mostly missed
-FEWEST_ERRORS = 30  # a target that allows fewer is missed by a fifth and more by chance alone
+FEWEST_ERRORS = 30  # a target that allows fewer errors is missed by a fifth or more by chance alone
 
 
 def notes(summary: Mapping[str, Any], *, see: str = "report.html") -> list[str]:
-    """What a reader must know before trusting the figures. `see`: where the rules that fired are told."""
+    """What a reader must know before trusting the figures. `see`: where the rules that fired are listed."""
     pools, error, data = summary["pools"], summary["error"], summary["data"]
-    told = [*_order(summary), *([summary["classifier"]["sentence"]] if summary["classifier"] else [])]
+    sentences = [*_order(summary), *([summary["classifier"]["sentence"]] if summary["classifier"] else [])]
     if pools["pool_size"] == "recorded" and pools["smallest"] < pools["largest"]:
-        told.append(uneven_pools(pools["smallest"], pools["largest"], takes="replays"))
+        sentences.append(uneven_pools(pools["smallest"], pools["largest"], takes="replays"))
     if summary["settings"]["target"] == "truth":
-        told += _about_truth(summary)
+        sentences += _about_truth(summary)
     elif pools["not_scored"] and error["scored_items"]:
-        told.append(
-            f"{_many(pools['not_scored'], 'partly voted item')} not scored: the truth is not known there. People agree "
-            "more on the others, so the error of all items is probably higher than shown; worst-case bounds it."
+        sentences.append(
+            f"{_many(pools['not_scored'], 'partly voted item')} not scored: their truth is unknown. People agree more "
+            "on the others, so the error of all items is probably higher than shown; `--partly-voted worst-case` "
+            "bounds it."
         )
     if pools["short_of_votes"]:
-        told.append(f"{_many(pools['short_of_votes'], 'item')} out of recorded votes: the method wanted one more.")
+        short = _many(pools["short_of_votes"], "item")
+        sentences.append(f"{short} out of recorded votes: the method would have asked for more.")
     if error["rate"] is not None and error["scored_items"] < 100:
-        told.append(f"Only {_many(error['scored_items'], 'item')} scored: too few for a reliable error estimate.")
+        sentences.append(f"Only {_many(error['scored_items'], 'item')} scored: too few for a reliable error estimate.")
     if data["findings"]:
-        told.append(f"{found_in(data)}; see {see} and rejects.csv.")
+        sentences.append(f"{found_in(data)}; see {see} and rejects.csv.")
     if summary["control"] is not None:
-        told += [str(each["sentence"]) for each in (summary["control"], *summary["control"].get("classes", ()))]
+        sentences += [str(each["sentence"]) for each in (summary["control"], *summary["control"].get("classes", ()))]
         if summary["control"]["unreachable"] is not None:
-            told.append(str(summary["control"]["unreachable"]))
-    return [*told, *_missed_classes(summary), *_few_errors(summary), *_cautious(summary)]
+            sentences.append(str(summary["control"]["unreachable"]))
+    return [*sentences, *_missed_classes(summary), *_few_errors(summary), *_cautious(summary)]
 
 
 def _about_truth(summary: Mapping[str, Any]) -> list[str]:
-    """What the answers of a crowd are compared with, and whether their confidence is a probability."""
-    told = ["The answers name the class behind the votes, which can differ from the plurality of the votes."]
+    """Notes under target "truth": what the answers mean, and whether their confidence is a probability."""
+    sentences = ["The answers name the class behind the votes, which can differ from the plurality of the votes."]
     if summary["confidence_is"] == "score":
         known = summary["error"]["scored_items"]
-        told.append(
-            f"The confidence is a score, not a probability: the true class is known of {known} items; with "
-            f"{FEWEST_GOLD} or more (--truth) it is calibrated."
+        sentences.append(
+            f"The confidence is a score, not a probability: the true class is known for {known} items; with "
+            f"{FEWEST_GOLD} or more (--truth) the confidence is calibrated."
         )
-    return told
+    return sentences
 
 
 def found_in(data: Mapping[str, Any]) -> str:
-    """What reading the tables met most often, and how many rows were not used; `data` has findings."""
+    """The rules that fired most often, and how many rows were not used; `data` has findings."""
     found = sorted(data["findings"], key=lambda each: -each["count"])
     named = "; ".join(f"{each['count']:,} x {each['met']}: {each['done']}" for each in found[:MOST_FOUND])
     others = len(found) - MOST_FOUND
@@ -66,23 +68,23 @@ def found_in(data: Mapping[str, Any]) -> str:
 
 
 def _missed_classes(summary: Mapping[str, Any]) -> list[str]:
-    """Classes that lose more than half of their items, which a good overall error does not show."""
+    """Classes of which more than half the items got another answer; a low overall error can hide this."""
     whose = "of this class" if summary["settings"]["target"] == "truth" else "whose pool says so"
     lost = [row for row in summary["per_class"] if row["verdict"] >= 1 and row["missed"] > row["verdict"] / 2]
-    told = [
+    sentences = [
         f"Class {row['class']!r} is mostly missed: of the {_items(row['verdict'])} {whose}, only "
         f"{row['right']:g} got this answer."
         for row in sorted(lost, key=lambda row: -row["verdict"])[:MOST_MISSED]
     ]
     if len(lost) > MOST_MISSED:
-        told.append(f"{len(lost) - MOST_MISSED} more classes are mostly missed: see the errors by class.")
+        sentences.append(f"{len(lost) - MOST_MISSED} more classes are mostly missed: see the errors by class.")
     if lost and not (summary["settings"].get("class_targets") or {}):
         name = max(lost, key=lambda row: row["verdict"])["class"]
-        told.append(
+        sentences.append(
             f"To find more of a class, give it a target: `--target-error 0.03 --class-target "
             f"{shlex.quote(f'{name}=0.1')}`, or say what its errors cost: `--error-costs`."
         )
-    return told
+    return sentences
 
 
 def _items(count: float) -> str:
@@ -102,14 +104,14 @@ def _order(summary: Mapping[str, Any]) -> list[str]:
     if because == "sorted":
         return [
             f"Warning: {what}. This is unlikely to be the order of asking, and it would bias the result. The items and "
-            "the votes of each item were shuffled. `--order given` takes them as they stand."
+            "the votes of each item were shuffled. `--order given` keeps the order of the rows."
         ]
     if found["mostly"]:
         return [
             f"Warning: {what} and were replayed in that order. If people were not asked in this order, it biases the "
             "result: `--order shuffled` shuffles the votes of each item."
         ]
-    why = "--order given" if summary["settings"]["order"] == "given" else "their times say so"
+    why = "--order given" if summary["settings"]["order"] == "given" else "the order of their times"
     return [
         f"Warning: {what} and were replayed in that order ({why}). The first vote then predicts the others: "
         "do not trust this run unless people were asked in that order. `--order shuffled` shuffles them."
@@ -117,7 +119,7 @@ def _order(summary: Mapping[str, Any]) -> list[str]:
 
 
 def _few_errors(summary: Mapping[str, Any]) -> list[str]:
-    """That a target allows too few errors to be held closely: e T errors have a standard deviation of sqrt(e T)."""
+    """A note if a target allows too few errors to be held closely: e T errors have standard deviation sqrt(e T)."""
     control = summary["control"]
     if control is None or control["kind"] == "budget":
         return []
@@ -125,21 +127,21 @@ def _few_errors(summary: Mapping[str, Any]) -> list[str]:
     if allowed >= FEWEST_ERRORS:
         return []
     return [
-        f"A target of {100 * control['asked_for']:.2f} % of {summary['num_items']} items is {allowed:.1f} errors: so "
-        f"few cannot be held closely. Chance alone moves the error by about {100 / allowed**0.5:.0f} % of the target, "
-        "and audits see only some errors. A longer stream, a higher target or a higher `--audit-rate` is held better."
+        f"A target of {100 * control['asked_for']:.2f} % of {summary['num_items']} items is {allowed:.1f} errors, too "
+        f"few to hold closely. Chance alone moves the error by about {100 / allowed**0.5:.0f} % of the target, and "
+        "audits see only some errors. A longer stream, a higher target or a higher `--audit-rate` makes it easier."
     ]
 
 
 def _cautious(summary: Mapping[str, Any]) -> list[str]:
-    """That the default settings saved next to nothing against asking until settled."""
+    """A note if the default settings saved next to nothing compared with asking until settled."""
     used, saved = summary["method"], summary["votes"]["saved_against_until_settled"]
     is_default = summary["control"] is None and {key: used[key] for key in DEFAULT} == DEFAULT
     if not is_default or saved >= LITTLE_SAVED or summary["votes"]["audit_votes"]:
         return []
     return [
-        f"The default is cautious: here it saves {100 * saved:.1f} % against asking until settled. `quorate plan`, or "
-        "a `--budget`, finds cheaper settings and says what they cost in errors."
+        f"The default is cautious: here it saves {100 * saved:.1f} % compared with asking until settled. `quorate "
+        "plan` finds cheaper settings and says what they cost in errors; `--budget` limits the votes."
     ]
 
 
@@ -152,7 +154,7 @@ def _many(count: int, one: str, several: str | None = None) -> str:
     return f"{count} {one} is" if count == 1 else f"{count} {several or one + 's'} are"
 
 
-NEAR = 0.01  # a budget kept this closely was kept, wherever the parameter ended
+NEAR = 0.01  # a budget missed by less counts as kept, wherever the parameter ended
 
 
 def unreachable(summary: Mapping[str, Any]) -> str | None:
@@ -179,7 +181,7 @@ def _budget(summary: Mapping[str, Any], control: Mapping[str, Any]) -> str | Non
     if control["gap"] < -NEAR and at_deepest(control["knob"], control["last_knob"]):
         return (
             f"The budget of {asked:.2f} votes per item was not spent: the method stopped at {control['reached']:.2f}, "
-            "where the votes left could at best bring a tie."
+            "where the remaining votes could at best make a tie."
         )
     if control["gap"] > NEAR and least and asked < least:
         return f"A budget of {asked:.2f} votes per item cannot be kept: {least} are asked of every item (--min-votes)."
@@ -193,11 +195,11 @@ def _target(summary: Mapping[str, Any], control: Mapping[str, Any]) -> str | Non
     if ties > asked:
         return (
             f"{head}it lies below the ties of the pool seen so far, {100 * ties:.2f} % (known from item "
-            f"{control['unreachable_from']} on). In a tie any answer counts as wrong in part, even when everybody is "
+            f"{control['unreachable_from']} on). In a tie any answer counts as partly wrong, even when everybody is "
             "asked."
         )
     if floor is not None and floor > asked:
-        return f"{head}by the recorded votes the ties of the pool alone are {100 * floor:.2f} %."
+        return f"{head}in the recorded votes, ties alone cause an error of {100 * floor:.2f} %."
     if control["gap"] < -NEAR and at_shallowest(control["knob"], control["last_knob"]):
-        return f"Fewer votes could not be asked: without any the error stays below the target of {100 * asked:.2f} %."
+        return f"No votes are needed: without any, the error is below the target of {100 * asked:.2f} %."
     return None

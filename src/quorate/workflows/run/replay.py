@@ -1,7 +1,7 @@
-"""A stream of pools under a method, a budget or a target error -> what was asked and answered, and what audits prove.
+"""Replays a stream of pools under a method, a budget or a target error -> votes, answers, and what audits prove.
 
-Checks what was asked for, builds the controllers, replays, and says how close a control came: the audits of a target
-error, overall and by class, in words. Called by `workflows.run`.
+Checks the arguments, builds the controllers, replays, and reports how close a control came, for a target error with its
+audits, overall and by class. Called by `workflows.run`.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from quorate.validate import bounded, broken, fraction, whole
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """How far to ask: at most one of the first three. Closed items go to the whole panel with probability
-    `audit_rate` + `audit_focus` (1 - confidence); None: none without a target, the control's own with one.
+    """How far to ask: at most one of the first three. Closed items are audited by the whole panel with probability
+    `audit_rate` + `audit_focus` (1 - confidence); None: no audits without a target, the control's defaults with one.
     """
 
     threshold: float | None = None
@@ -57,7 +57,7 @@ class Aim:
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """A checked replay: the method, its aim and how the stream is run."""
+    """The checked settings of a replay: the method, its aim and how the stream is run."""
 
     method: Method
     aim: Aim
@@ -70,7 +70,7 @@ class RunPlan:
         return isinstance(self.method.policy, (QuotaPolicy, ModelPicker))
 
     def describe(self) -> dict[str, Any]:
-        """The settings, for summary.json; with a target error the audits that are in force."""
+        """The settings, for summary.json; with a target error, the audit rates in force."""
         aim, control = self.aim, _control(self, mean_pool=1)
         held = control if isinstance(control, TargetErrorControl) else None
         return {
@@ -93,17 +93,17 @@ class RunPlan:
 def build_plan(
     method: str | Method | QueryPolicy, aim: Aim, *, seed: int, options: StreamOptions, target: Target | None = None
 ) -> RunPlan:
-    """Check what was asked for before anything is read."""
+    """Check the arguments before any table is read."""
     _check_aim(aim)
     chosen = _method(default_for(method, target), aim.threshold)
     checked_target(target, chosen)
     plan = RunPlan(chosen, aim, whole(seed, where="seed", least=0), options)
-    _control(plan, mean_pool=1)  # refuses what a controller cannot do
+    _control(plan, mean_pool=1)  # only to check: raises if a controller cannot do it
     return plan
 
 
 def _check_aim(aim: Aim) -> None:
-    """One way to say how far to ask, and no audits that nothing would use."""
+    """Refuse more than one way to say how far to ask, and options of audits or controls that nothing would use."""
     wanted = {"threshold": aim.threshold, "target_error": aim.target_error, "budget": aim.budget}
     given = {name: value for name, value in wanted.items() if value is not None}
     if len(given) > 1:
@@ -117,15 +117,15 @@ def _check_aim(aim: Aim) -> None:
     if aim.audit_focus is not None:
         bounded(aim.audit_focus, where="audit_focus", least=0.0)
         if aim.target_error is None:
-            rule = "a target error beside it: it says which items the audits of a target look at"
+            rule = "a target error too: it says which items the audits of a target prefer"
             raise broken("audit_focus", aim.audit_focus, rule, "pass `target_error=0.02` too, or leave it out.")
     for name in ("sureness", "class_targets"):
         value = getattr(aim, name)
         if value is not None and aim.target_error is None:
-            raise broken(name, value, "a target error beside it", "pass e.g. `target_error=0.03` too, or leave it out.")
+            raise broken(name, value, "a target error too", "pass e.g. `target_error=0.03` with it, or leave it out.")
     if aim.control_speed == "slow" and aim.budget is None:
-        rule = "a budget beside it: only a budget can be held slowly"
-        raise broken("control_speed", "slow", rule, "pass `budget=3` too, or leave it out.")
+        rule = "a budget too: only a budget can be held slowly"
+        raise broken("control_speed", "slow", rule, "pass e.g. `budget=3` with it, or leave it out.")
 
 
 def _method(given: str | Method | QueryPolicy, threshold: float | None) -> Method:
@@ -173,7 +173,7 @@ def replayed(
 ) -> ReplayResult:
     """Run the plan over the pools."""
     if error_costs is not None and plan.aim.target_error is not None:
-        rule = "no `error_costs` beside it: a target counts every error as one"
+        rule = "no `error_costs` with it: a target counts every error as one"
         raise broken("target_error", plan.aim.target_error, rule, "pass `threshold` or `budget` with `error_costs`.")
     if progress is not None:
         progress(0, len(ids), "replaying the votes")
@@ -196,12 +196,12 @@ def replayed(
 
 
 def until_settled(pools: Pools) -> IntArray:
-    """(T,) votes each item takes until no further one can matter, or until there are no more."""
+    """(T,) votes each item takes until no further vote can matter, or until there are no more."""
     return simulate_stream(pools.stream, build_method("until-settled"), StreamOptions(window=1), seed=0).costs
 
 
 def control_summary(run: ReplayResult, plan: RunPlan, classes: Sequence[str]) -> dict[str, Any] | None:
-    """How close it came, as plain values."""
+    """How close the control came, as plain values; None without a control."""
     report = run.control
     if report is None:
         return None
@@ -239,11 +239,11 @@ def control_summary(run: ReplayResult, plan: RunPlan, classes: Sequence[str]) ->
 
 
 def _ahead(report: ControlReport, what: str, whole: str) -> str:
-    """How far it was above an even spread over the items on the way."""
+    """A sentence on how far votes or errors were ahead of an even spread over the items."""
     if report.overshoot <= 0:
-        return f"At no item were there more {what} so far than an even spread over the items allows."
+        return f"At no time were there more {what} than an even spread over the items allows."
     most = f"{100 * report.overshoot:.1f} % {whole}"
-    return f"On the way there were at most {most} more {what} than an even spread over the items allows."
+    return f"At any time there were at most {most} more {what} than an even spread over the items allows."
 
 
 def _budget_sentence(report: ControlReport) -> str:
@@ -253,10 +253,10 @@ def _budget_sentence(report: ControlReport) -> str:
 
 
 def proved_error(run: ReplayResult, final: TargetErrorControl) -> float | None:
-    """With probability `sureness` no larger share of the answers is wrong, ties included; None if nothing is proved.
+    """An upper bound on the share of wrong answers, ties included, with probability `sureness`; None: not proved.
 
-    The bound of `quorate.audit` on the items closed unsettled, by the audit sample the run drew, plus the errors of the
-    settled ones, which are known. It holds whatever the confidence is worth; the control's own figures do not.
+    The bound of `quorate.audit` on the items closed unsettled, from the audit sample of the run, plus the known errors
+    of the settled items. It holds even if the confidence is wrong; the control's own figures do not.
     """
     every = np.ones(len(run.labels), dtype=bool)
     total = _at_most(run, every, 1.0 - run.confidence, 1.0 - final.sureness, final.audit_rate, run.labels, wrong=True)
@@ -264,11 +264,10 @@ def proved_error(run: ReplayResult, final: TargetErrorControl) -> float | None:
 
 
 def proved_missed(run: ReplayResult, target: ClassTarget, min_rate: float) -> float | None:
-    """With probability `sureness` no larger share of the items whose pool says the class has another answer.
+    """An upper bound on the share of a class's items (by their pools) with another answer, with probability `sureness`.
 
-    Misses are bounded from above on the items answered otherwise, false alarms on those answered so, each with half of
-    the chance of being wrong: what is left of the latter was found. None if nothing is proved, or no more than that all
-    may be missed.
+    Misses are bounded on the items with another answer, false alarms on the items with this answer, each with half of
+    the error probability; the answers that are not false alarms were found. None if the bound is no better than 100 %.
     """
     number, alpha = target.number, (1.0 - target.sureness) / 2
     answered, prob = run.labels == number, run.probs[:, number]
@@ -282,7 +281,7 @@ def proved_missed(run: ReplayResult, target: ClassTarget, min_rate: float) -> fl
 
 
 def _telling(bound: float) -> float | None:
-    """A bound on a share; None if it is printed as 100 %, which says nothing."""
+    """A bound on a share; None if it is printed as 100 %, which means nothing."""
     return bound if rounded_up(100 * bound) < 100 else None
 
 
@@ -296,7 +295,7 @@ def _at_most(
     *,
     wrong: bool,
 ) -> float | None:
-    """The most that the losses of these items sum to: the pool's share of `classes`, or 1 less it; None: not proved."""
+    """A bound on the summed losses of these items: the pool's share of `classes`, or 1 minus it; None: not proved."""
     if not which.any():
         return 0.0
     share = run.truth[np.arange(len(classes)), classes]
@@ -317,7 +316,7 @@ def _at_most(
 
 
 def class_rows(run: ReplayResult, classes: Sequence[str]) -> list[dict[str, Any]]:
-    """For each class with a target: asked for, what the audits show and prove, the last weight of its errors."""
+    """For each class with a target: the target, what the audits estimate and prove, the last weight of its errors."""
     if run.class_control is None or run.control is None:
         return []
     min_rate = getattr(run.control.final, "audit_rate", AUDIT_RATE)
@@ -343,29 +342,29 @@ def _number(value: float) -> float | None:
 
 
 def target_sentence(control: Mapping[str, Any]) -> str:
-    """What a run with a target error may say of itself: held, or an aim, and what the audits prove and suggest."""
+    """The result of a run with a target error: held, or an aim, and what the audits prove and estimate."""
     head = f"Target error {100 * control['asked_for']:.2f} %: "
     return head + _words(control, f"The audits ({control['audited']})", "of the answers are wrong")
 
 
 def class_sentence(row: Mapping[str, Any], sureness: float) -> str:
-    """The same for a class with a target."""
+    """As `target_sentence`, for a class with a target."""
     head = f"Class {row['class']!r}, at most {100 * row['asked_for']:.2f} % of its items missed: "
     return head + _words({**row, "sureness": sureness}, "The audits", "of its items are missed")
 
 
 def _words(row: Mapping[str, Any], who: str, what: str) -> str:
-    """The bound first, which assumes nothing; the estimate only where the audits support it."""
+    """The bound first, because it assumes nothing; the estimate only if the audits support it."""
     sure = f"{100 * row['sureness']:g} % confidence"
     if row["upper"] is None:
-        return "an aim; no such item was seen."
+        return "an aim; there was no such item."
     if row["proved"] is None:
         return f"an aim, not proved. {who} are too few to prove a bound or to support an estimate."
     bound = f"{who} prove that at most {rounded_up(100 * row['proved']):.2f} % {what} ({sure})"
-    said = f"{'held' if row['supported'] else 'an aim, not proved'}. {bound}."
+    text = f"{'held' if row['supported'] else 'an aim, not proved'}. {bound}."
     if not row["estimate_supported"]:
-        return said
-    said += f" Their estimate is {100 * row['reached']:.2f} %"
+        return text
+    text += f" Their estimate is {100 * row['reached']:.2f} %"
     if row["reached"] <= row["upper"] <= row["proved"]:
-        said += f", at most {rounded_up(100 * row['upper']):.2f} % if audited items are typical of the others"
-    return said + "."
+        text += f", at most {rounded_up(100 * row['upper']):.2f} % if audited items are typical of the others"
+    return text + "."

@@ -1,4 +1,4 @@
-"""A run as a report: what was saved, how often it was wrong and where, what was learned, what the data held.
+"""`RunResult` -> the report: votes saved, errors overall and by class, what was learned, how the data were read.
 
 Called by `RunResult.to_html`.
 """
@@ -29,14 +29,14 @@ NUM_BINS = 40  # points of the charts over time
 MOST_ROWS = 40  # classes listed in a table; the rest is in summary.json
 MOST_COLUMNS = 12  # classes in the table of confusions
 CONTROL = {
-    "asked_for": "asked for, per item",
+    "asked_for": "goal, per item",
     "status": "held, or an aim that the audits do not prove",
     "proved": "at most, per item, as the audits prove it",
     "reached": "reached, per item, as the control estimates it",
-    "gap": "gap: reached / asked for - 1",
-    "upper": "at most, per item, with the sureness asked for, if audited items are typical",
-    "sureness": "sureness asked for",
-    "overshoot": "most above an even spread over the items on the way, as a share of the whole",
+    "gap": "gap: reached / goal - 1",
+    "upper": "at most, per item, with this sureness, if audited items are typical",
+    "sureness": "sureness",
+    "overshoot": "most above an even spread over the items at any time, as a share of the whole",
     "knob": "parameter that the control changed",
     "first_knob": "its value at the first item",
     "last_knob": "its value at the last item",
@@ -54,7 +54,7 @@ POOLS = {
     "median": "median pool",
     "largest": "largest pool",
     "partly_voted": "items with fewer votes than their pool",
-    "partly_voted_but_settled": "of them settled all the same",
+    "partly_voted_but_settled": "of them settled nevertheless",
     "partly_voted_rule": "how the others are scored",
     "not_scored": "items not scored",
     "short_of_votes": "items with fewer recorded votes than the method asked for",
@@ -107,7 +107,7 @@ def _votes(summary: Mapping[str, Any]) -> Section:
     votes = summary["votes"]
     heads, rows = table_rows(summary)
     note = f"Of the votes {votes['audit_votes']:,} went into audits." if votes["audit_votes"] else ""
-    table = _table("Votes asked, and what the alternatives would have asked", heads, rows, note=note)
+    table = _table("Votes asked, and votes of the alternatives", heads, rows, note=note)
     return Section("votes", f"Votes{' and money' if votes['money'] else ''}", tables=(table,))
 
 
@@ -129,13 +129,13 @@ def _control(summary: Mapping[str, Any], result: RunResult) -> Section:
         xs, ys = stretches_of(scale * result.outcome.reached)
         aim = [scale * control["asked_for"]] * len(xs)
         drawn = lines([("line", xs, ys), ("aim", xs, aim)], title=what, x_label="items", y_label=what)
-        charts.append(Chart(drawn, f"{what.capitalize()}; dashed: asked for."))
-    tables = (_table("Asked for, and reached", ("", ""), rows), *_class_targets(control))
+        charts.append(Chart(drawn, f"{what.capitalize()}; dashed: the goal."))
+    tables = (_table("Goal and result", ("", ""), rows), *_class_targets(control))
     return Section("control", title, tables=tables, charts=tuple(charts))
 
 
 def _share(row: Mapping[str, Any], name: str) -> str:
-    """In per cent; a bound is rounded up, as in the sentences."""
+    """In per cent; bounds are rounded up, as in the sentences."""
     value = row[name]
     if name in ("upper", "proved") and value is not None:
         return f"{rounded_up(100 * value):.2f} %"
@@ -161,21 +161,21 @@ def _errors(summary: Mapping[str, Any]) -> Section:
     error = summary["error"]
     if error["rate"] is None:
         why = "No true class is known" if _by_truth(summary) else "No item has its whole pool recorded"
-        return Section("errors", "Errors", (f"{why}, so the error is not known.",))
+        return Section("errors", "Errors", (f"{why}, so the error is unknown.",))
     verdict = "true class" if _by_truth(summary) else "plurality of the whole pool"
-    said = (
+    text = (
         f"{error['wrong']:.1f} of {error['scored_items']:,} scored items are wrong: {percent(error['rate'], 2)} "
         f"(standard error {percent(error['standard_error'], 2)}). The method itself expected "
         f"{percent(error['expected_rate'], 2)}. An answer is wrong if it is not the {verdict}."
     )
     if _by_truth(summary):
-        return Section("errors", "Errors", (said,))
+        return Section("errors", "Errors", (text,))
     tied = "1 pool is" if error["tied_items"] == 1 else f"{error['tied_items']:,} pools are"
     ties = (
         f"{tied} tied. An answer that shares a tie of t classes counts as 1 - 1/t of an error, which makes "
         f"{error['from_ties']:.1f} of the errors. Asking everyone would leave {percent(error['tie_rate'], 2)}."
     )
-    return Section("errors", "Errors", (said, ties))
+    return Section("errors", "Errors", (text, ties))
 
 
 def _error_costs(summary: Mapping[str, Any]) -> Section:
@@ -187,9 +187,9 @@ def _error_costs(summary: Mapping[str, Any]) -> Section:
         [name, *(f"{cell:g}" for cell in row[: len(names)])] for name, row in zip(names, costs["table"], strict=False)
     ]
     realised = "unknown" if costs["realised_per_item"] is None else f"{costs['realised_per_item']:.4g}"
-    said = f"Errors cost {realised} per item on the scored items; the method expected {costs['expected_per_item']:.4g}."
+    text = f"Errors cost {realised} per item on the scored items; the method expected {costs['expected_per_item']:.4g}."
     table = _table("Cost of an error: rows the truth, columns the answer", ("truth", *names), rows)
-    return Section("error-costs", title, (said,), tables=(table,))
+    return Section("error-costs", title, (text,), tables=(table,))
 
 
 def _classes(summary: Mapping[str, Any]) -> Section:
@@ -249,7 +249,7 @@ def _stops(summary: Mapping[str, Any]) -> Section:
         for reason, count in sorted(stops.items(), key=lambda pair: -pair[1])
     ]
     table = _table("Reasons to stop, most frequent first", ("reason", "items", "share", "because"), rows)
-    return Section("stops", "Why the asking stopped", tables=(table,))
+    return Section("stops", "Why asking stopped", tables=(table,))
 
 
 def _over_time(result: RunResult) -> Section:
@@ -264,19 +264,19 @@ def _over_time(result: RunResult) -> Section:
         least_top=1.0,
     )
     charts = [
-        Chart(votes, "Votes per item, means of equal stretches in the order of the stream; dotted: until settled.")
+        Chart(votes, "Votes per item, means over equal parts of the stream; dotted: until settled.")
     ]
     if np.isfinite(wrong).any():
         shares = [100 * each for each in wrong]
         drawn = lines(
             [("line", xs, shares)], title="Errors over time", x_label="items", y_label="wrong, %", least_top=1.0
         )
-        charts.append(Chart(drawn, "Wrong answers in the same stretches."))
+        charts.append(Chart(drawn, "Wrong answers in the same parts."))
     return Section("over-time", "Over time", charts=tuple(charts))
 
 
 def stretches_of(values: ArrayLike) -> tuple[list[float], list[float]]:
-    """Middles of up to `NUM_BINS` stretches of the stream, and the means there; NaN where nothing is known."""
+    """Middles of up to `NUM_BINS` equal parts of the stream, and the means there; NaN where nothing is known."""
     array: FloatArray = np.asarray(values, dtype=float)
     stretches = np.array_split(np.arange(len(array)), min(NUM_BINS, len(array)))
     known = [array[each][np.isfinite(array[each])] for each in stretches]
@@ -290,14 +290,14 @@ def _learned(summary: Mapping[str, Any]) -> Section:
     bias, tau = learned["bias"], learned["tau"]
     if summary["classifier"] is not None and not summary["classifier"]["models"]:
         tau = {}
-        said = f"After {learned['fits']} fits, without a classifier: before any vote all classes are equally likely"
-        said += ", apart from the bias below." if bias else "."
+        text = f"After {learned['fits']} fits, without a classifier: before any vote all classes are equally likely"
+        text += ", apart from the bias below." if bias else "."
     else:
         several = len(tau) > 1
-        said = (
+        text = (
             f"After {learned['fits']} fits the {'classifiers count' if several else 'classifier counts'} as theta = "
             f"{learned['theta']:.3g} votes; phi = {learned['phi']:.3g} votes of doubt stay on every class. tau is the "
-            "trust by class: 1 takes the classifier's probabilities as they are, less makes them more even, more makes "
+            "trust by class: 1 uses the classifier's probabilities unchanged, less makes them more even, more makes "
             "them sharper."
         )
     names = list(next(iter(learned["tau"].values())))
@@ -307,19 +307,19 @@ def _learned(summary: Mapping[str, Any]) -> Section:
         for name in names[:MOST_ROWS]
     ]
     by_class = _table("By class", heads, rows, note=_left_out(len(names), MOST_ROWS))
-    return Section("learned", title, (said,), tables=(by_class,) if len(heads) > 1 else ())
+    return Section("learned", title, (text,), tables=(by_class,) if len(heads) > 1 else ())
 
 
 def _pools(summary: Mapping[str, Any]) -> Section:
     pools = summary["pools"]
-    said = "The pool of an item is the votes recorded for it."
+    text = "The pool of an item is the votes recorded for it."
     if pools["pool_size"] != "recorded":
-        said = (
+        text = (
             f"Every pool has {pools['pool_size']} members. Items with fewer votes are partly voted; unless those "
             f"settle the pool, the rule for their errors is: {pools['partly_voted_rule']}."
         )
     rows = [[POOLS[name], setting_text(value)] for name, value in pools.items()]
-    return Section("pools", "Pools", (said,), tables=(_table("Items by pool", ("", ""), rows, text_columns=2),))
+    return Section("pools", "Pools", (text,), tables=(_table("Items by pool", ("", ""), rows, text_columns=2),))
 
 
 def _settings(summary: Mapping[str, Any]) -> Section:

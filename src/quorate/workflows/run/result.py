@@ -1,4 +1,4 @@
-"""`RunResult`: decisions, errors, costs and what was learned, as tables, as a figure, in a notebook and as files."""
+"""`RunResult`: decisions, errors, costs and learned parameters, as tables, a figure, a notebook view and files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ from quorate.types import FloatArray, IntArray, PriorParams
 from quorate.workflows.params_file import write_params
 from quorate.workflows.run.notes import notes
 from quorate.workflows.run.report import page, stretches_of
-from quorate.workflows.run.spending import Spending
 from quorate.workflows.run.summary import headline, item_errors, summarise
 
 if TYPE_CHECKING:
@@ -44,6 +43,15 @@ FILES = ("decisions.parquet", "decisions.csv", "rejects.csv", "params.json", "re
 SHOWN = 5  # decisions in a notebook
 
 
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """Costs of all votes asked, of asking until settled in recorded order, and of everybody recorded."""
+
+    total: float
+    until_settled: float
+    ask_all: float
+
+
 @dataclass(frozen=True, eq=False)
 class RunResult(ToFrames):
     """A finished run: `.decisions`, `.summary()`, `.rejects`, `.params`, `.plot()`, `.to_html()`, `.to_pandas()`, ...
@@ -51,7 +59,7 @@ class RunResult(ToFrames):
     `outcome` what the replay did   `settings` the arguments in force   `control` how close a control came, or None
     `until_settled` (T,) votes until each pool is settled, in the same order
     `price` of a vote, or None   `error_costs` (K, K) by truth and answer, or None   `vote_order` whether the votes came
-    sorted by label; None if their order was not used   `classifier` what it saves
+    sorted by label; None if their order was not used   `classifier` the votes it saves
     `own` the types of ids and labels in the caller's frame   `people` the names of the voters
     `spending` in units of `price` where people differ in cost, or None
     """
@@ -82,20 +90,20 @@ class RunResult(ToFrames):
 
     @property
     def params(self) -> PriorParams:
-        """What was learned of the classifiers by the end; where learning starts for a method that learns nothing."""
+        """The parameters learned by the end; the initial ones for a method that does not learn."""
         return self.outcome.params
 
     @property
     def last_method(self) -> Method:
-        """The method as it asked in the end: a control may have changed its parameter."""
+        """The method with its last parameter: a control may have changed it."""
         control = self.control
         return self.method if control is None else tuned(self.method, {control["knob"]: control["last_knob"]})
 
     @property
     def decisions(self) -> Any:  # noqa: ANN401 - a frame of the caller's library
-        """A row per item, in the order of the stream, as the kind of table the votes came in (Arrow for paths).
+        """A row per item, in the order of the stream, as the same kind of table as the votes (Arrow for paths).
 
-        Ids and labels have the types they had in the caller's frame.
+        Ids and labels have the types of the caller's frame.
         """
         return give_back(self.table, self.backend)
 
@@ -121,7 +129,7 @@ class RunResult(ToFrames):
         return figure(self)
 
     def headline(self) -> str:
-        """What came of it, in a sentence or two."""
+        """The result in one sentence."""
         return headline(self._summary)
 
     def notes(self) -> list[str]:
@@ -140,6 +148,20 @@ class RunResult(ToFrames):
         rows = tuple(tuple(map(_cell, row.values())) for row in few)
         more = f"... and {left} more items." if left else ""
         return render.fragment(self.headline(), Table("", "First decisions", DECISION_COLUMNS, rows, more))
+
+
+def spending(pools: Pools, outcome: ReplayResult, settled: IntArray, voter_costs: tuple[float, ...]) -> Spending:
+    """What the run costs if people differ in cost, and what the alternatives would cost.
+
+    `settled` (T,) votes of each item until its pool is settled; anonymous people cost 1.
+    """
+    stream = pools.stream
+    assert stream.voters is not None  # kept if there are costs
+    unknown = np.append(np.array(voter_costs), 1.0)  # number -1 indexes the last entry
+    place = np.arange(stream.votes.shape[1])
+    paid = np.where(place < stream.recorded[:, None], unknown[stream.voters], 0.0)  # (T, N)
+    until = np.where(place < settled[:, None], paid, 0.0)
+    return Spending(float(outcome.paid.sum()), float(until.sum()), float(paid.sum()))
 
 
 def _cell(value: object) -> str:
@@ -189,7 +211,7 @@ def figure(result: RunResult) -> Figure:
         confidence.set(title="Confidence of the answers", xlabel="confidence", ylabel="items")
         reasons = result.summary()["stop_reasons"]
         stops.barh(list(reasons), list(reasons.values()), color=BLUE)
-        stops.set(title="Why the asking stopped", xlabel="items")
+        stops.set(title="Why asking stopped", xlabel="items")
         at, asked = stretches_of(result.outcome.num_votes + result.outcome.audit_votes)
         votes.plot(at, asked, color=BLUE, linewidth=2, label="this run")
         votes.plot(at, stretches_of(result.until_settled)[1], color=QUIET, linestyle=":", label="until settled")
@@ -201,7 +223,7 @@ def figure(result: RunResult) -> Figure:
 
 
 def write_run(result: RunResult, folder: Path) -> tuple[Path, ...]:
-    """Write all files of a run; other files in the folder are left alone. One with a summary.json is complete."""
+    """Write all files of a run, summary.json last: a folder that has it is complete. Other files are not touched."""
     options = arrow_csv.WriteOptions(quoting_style="needed")
     files: dict[str, Content] = {
         "decisions.parquet": lambda path: pq.write_table(result.table, path, compression="zstd"),
@@ -215,7 +237,7 @@ def write_run(result: RunResult, folder: Path) -> tuple[Path, ...]:
 
 
 def files_of(result: RunResult) -> tuple[str, ...]:
-    """The files of a run; what is learned of people is not in a params.json."""
+    """The files of a run; without params.json for methods that learn about people."""
     is_scorable = result.method.predicting.posterior in POSTERIORS
     return tuple(name for name in FILES if name != "params.json" or is_scorable)
 

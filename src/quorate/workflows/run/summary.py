@@ -1,6 +1,6 @@
-"""A `RunResult` -> its figures as plain values: what was asked and saved, how often it was wrong, on which classes.
+"""A `RunResult` -> its figures as plain values: votes, savings, errors overall and by class.
 
-Called by `RunResult.summary`; written to summary.json and shown by the page and the command.
+Called by `RunResult.summary`; written to summary.json and shown by the report and the command.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from quorate.workflows.run.notes import notes, unreachable
 if TYPE_CHECKING:
     from quorate.workflows.run.result import RunResult
 
-MOST_CONFUSED = 60  # classes beyond which the table of confusions is left out: it has K * K cells
+MOST_CONFUSED = 60  # with more classes the confusion matrix is left out: it has K * K cells
 
 MOST_CLASSES = 12  # in the table on the terminal; all are in the report
 
 
 def summarise(result: RunResult) -> dict[str, Any]:
-    """Everything in one dictionary; no clock and no path in it, so that the same run gives the same file."""
+    """Everything in one dictionary, without times or paths, so that equal runs give equal files."""
     found: dict[str, Any] = {
         "quorate": __version__,
         "method": method_summary(result),
@@ -53,13 +53,13 @@ def summarise(result: RunResult) -> dict[str, Any]:
 
 
 def _confidence_is(result: RunResult) -> ConfidenceKind:
-    """Whether the confidence is a probability by the end: under the target truth only with enough known classes."""
+    """Whether the confidence is a probability at the end: under target "truth" only with enough known classes."""
     is_known = result.method.target == "plurality" or result.pools.is_scored.sum() >= FEWEST_GOLD
     return "probability" if is_known else "score"
 
 
 def method_summary(result: RunResult) -> dict[str, Any]:
-    """The method and the parameters in force; one that a control changed is in `turned` alone, with who changed it."""
+    """The method and its parameters; one that a control changed is only in `turned`, with the kind of control."""
     described, control = result.method.describe(), result.control
     turned = {} if control is None else {control["knob"]: control["kind"]}
     knobs = {name: value for name, value in described["knobs"].items() if name not in turned}
@@ -67,7 +67,7 @@ def method_summary(result: RunResult) -> dict[str, Any]:
 
 
 def votes_summary(result: RunResult) -> dict[str, Any]:
-    """Votes asked and what they would have been: everybody recorded, and until settled; in money too."""
+    """Votes asked, compared with asking everybody recorded and asking until settled; also in money."""
     outcome, num_items = result.outcome, len(result.items)
     asked, audits = int(outcome.num_votes.sum()), int(outcome.audit_votes.sum())
     everyone, settled = int(result.pools.stream.recorded.sum()), int(result.until_settled.sum())
@@ -103,19 +103,19 @@ def _money(counts: Mapping[str, Any], result: RunResult) -> dict[str, float] | N
 
 
 def item_errors(result: RunResult) -> FloatArray:
-    """(T,) chance that the answer is not the verdict, over how a tie could fall; NaN where it is not scored."""
+    """(T,) probability that the answer is not the verdict, if ties fall at random; NaN where it is not scored."""
     rows = np.arange(len(result.items))
     wrong = 1.0 - result.pools.truth[rows, result.outcome.labels]
     return np.where(result.pools.is_scored, wrong, np.nan)
 
 
 def error_summary(result: RunResult) -> dict[str, Any]:
-    """The error over the scored items, expectation over ties, beside what the method itself expected."""
+    """The error over the scored items, in expectation over ties, and the error that the method expected."""
     errors, scored = item_errors(result), result.pools.is_scored
     if not scored.any():
         none = dict.fromkeys(("rate", "standard_error", "expected_rate", "tie_rate"))
         return {"scored_items": 0, "wrong": 0.0, **none, "tied_items": 0, "from_ties": 0.0}
-    best = result.pools.truth.max(axis=1)  # of a tie of t classes 1/t; 0 where the item counts as wrong anyhow
+    best = result.pools.truth.max(axis=1)  # 1/t in a tie of t classes; 0 if the item counts as wrong anyway
     tied = (best < 1) & (best > 0) & scored
     return {
         "scored_items": int(scored.sum()),
@@ -130,14 +130,14 @@ def error_summary(result: RunResult) -> dict[str, Any]:
 
 
 def error_costs_summary(result: RunResult) -> dict[str, Any] | None:
-    """What the errors cost per item: as expected under the posterior, and as it came out on the scored items."""
+    """The cost of errors per item: expected under the posterior, and realised on the scored items."""
     costs = result.error_costs
     if costs is None:
         return None
     labels, scored, truth = result.outcome.labels, result.pools.is_scored, result.pools.truth
     expected = np.einsum("tk,tk->t", result.outcome.probs, costs.T[labels])
     realised = np.einsum("tk,tk->t", truth, costs.T[labels])
-    realised = np.where(truth.sum(axis=1) > 0, realised, costs.max(axis=0)[labels])  # not known: the worst
+    realised = np.where(truth.sum(axis=1) > 0, realised, costs.max(axis=0)[labels])  # unknown: the worst
     return {
         "classes": list(result.classes),
         "table": costs.tolist(),
@@ -172,7 +172,7 @@ def confusion(result: RunResult) -> FloatArray:
 
 
 def confusion_summary(result: RunResult) -> dict[str, Any] | None:
-    """The table of confusions, rows the verdict, columns the answer; None where there are too many classes."""
+    """The confusion matrix, rows the verdict, columns the answer; None if there are too many classes."""
     if len(result.classes) > MOST_CONFUSED:
         return None
     return {"classes": list(result.classes), "table": confusion(result).tolist()}
@@ -199,7 +199,7 @@ def per_class(result: RunResult) -> list[dict[str, Any]]:
 
 
 def learned_summary(result: RunResult) -> dict[str, Any] | None:
-    """What was learned of the classifiers; None for a method that learns nothing."""
+    """The learned parameters; None for a method that does not learn."""
     if result.method.learner is None:
         return None
     params = result.params
@@ -212,24 +212,24 @@ def learned_summary(result: RunResult) -> dict[str, Any] | None:
 
 
 def headline(summary: Mapping[str, Any]) -> str:
-    """What came of a run, in one sentence."""
+    """The result of a run in one sentence."""
     votes, error = summary["votes"], summary["error"]
-    said = (
+    text = (
         f"{summary['num_items']:,} items took {votes['per_item']:.2f} votes each, "
         f"{percent(votes['saved_against_ask_all'], 0)} fewer than asking everyone ({votes['ask_all_per_item']:.2f})"
     )
     by_truth = summary["settings"]["target"] == "truth"
     if error["rate"] is None:
         why = "no true class is known" if by_truth else "no item has its whole pool recorded"
-        return said + f"; {why}, so the error is not known."
+        return text + f"; {why}, so the error is unknown."
     whose = "true class" if by_truth else "whole pool's"
-    said += f", and {percent(error['rate'], 2)} of the answers differ from the {whose}"
+    text += f", and {percent(error['rate'], 2)} of the answers differ from the {whose}"
     if error["scored_items"] < summary["num_items"]:
-        said += f" on the {error['scored_items']:,} items where that is known"
+        text += f" on the {error['scored_items']:,} items where that is known"
     if error["tied_items"] and error["rate"]:
         part = "all" if np.isclose(error["tie_rate"], error["rate"]) else percent(error["tie_rate"], 2)
-        said += f" ({part} because the pool itself is tied, which no method can avoid)"
-    return said + "."
+        text += f" ({part} because the pool itself is tied, which no method can avoid)"
+    return text + "."
 
 
 def table_rows(summary: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
@@ -250,7 +250,7 @@ def table_rows(summary: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
 
 
 def class_table_rows(summary: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Heads and rows of the small table of errors by class: those that lose the largest share of their items."""
+    """Heads and rows of the small table of errors by class: the classes with the largest share of missed items."""
     there = [row for row in summary["per_class"] if row["verdict"]]
     worst = sorted(there, key=lambda row: (row["found"], -row["verdict"]))[:MOST_CLASSES]
     rows = [

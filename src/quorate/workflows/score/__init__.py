@@ -1,6 +1,6 @@
-"""`score`: learned parameters, predictions and perhaps votes -> posterior, confidence and ask or stop for every item.
+"""`score`: learned parameters, predictions and optional votes -> posterior, confidence and ask or stop for every item.
 
-No state and nothing learned: each item by itself, streamed in batches. What `quorate score` does.
+Stateless: nothing is learned, each item is decided independently, in batches. Called by `quorate score`.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores(ToFrames):
-    """What was written: `out` the file, `reasons` how many items for each reason, `report` which rules fired.
+    """The result: `out` the file, `reasons` the number of items by reason, `report` which rules fired.
 
     `expected_errors` sum of 1 - confidence over the items that stop, `left_over` items of `--match id` tables that the
-    first table of predictions does not have. `pool_rule` "given", or "largest-recorded": see `params_file`.
+    first table of predictions lacks. `pool_rule` "given", or "largest-recorded": see `params_file`.
     """
 
     out: str
@@ -77,7 +77,7 @@ class Scores(ToFrames):
 
     @property
     def num_ask(self) -> int:
-        """Items that a further vote is worth asking for."""
+        """The number of items for which another vote is worth asking."""
         return self.reasons.get("ask", 0)
 
     def summary(self) -> dict[str, Any]:
@@ -104,15 +104,15 @@ def score(
     accuracy: float | None = None,
     **tables: Unpack[ScoreKeywords],
 ) -> Scores:
-    """Score every item of the (first) predictions into `out`, .parquet or .csv; what the parameters say is final.
+    """Score every item of the (first) predictions and write `out`, .parquet or .csv; parameters are not updated.
 
-    `predictions` a path, frame or array, or a list of them, one per model; their order is that of the parameters
-    unless their names are the models'. `votes`: counts, long or wide, as `quorate.tables` reads them. `match`: "order"
-    follows the rows of the first predictions, in constant memory; "id" looks up by id, in memory; "auto" is "order",
-    and "id" for long and wide votes. `cluster` tcp://HOST:PORT or local:N. The same input gives the same bytes, with a
-    cluster or without. `pool_size`, `accuracy` and `abstain_labels` None: as in the parameters. `tables`: id_column,
-    probs_column, prediction_column, ids, task, worker, label, timestamp, format, ignore_columns, encoding and as_read,
-    as `quorate.run` takes them. Ids and labels are written in the types they have in frames.
+    `predictions` a path, frame or array, or a list of them, one per model; matched to the models of the parameters by
+    name if all names are known, else by order. `votes`: counts, long or wide, as `quorate.tables` reads them. `match`:
+    "order" follows the rows of the first predictions, in constant memory; "id" looks up by id, in memory; "auto" is
+    "id" for long and wide votes, else "order". `cluster` tcp://HOST:PORT or local:N. The same input gives the same
+    bytes, with or without a cluster. `pool_size`, `accuracy` and `abstain_labels` None: as in the parameters. `tables`:
+    id_column, probs_column, prediction_column, ids, task, worker, label, timestamp, format, ignore_columns, encoding
+    and as_read, as in `quorate.run`. Ids and labels are written in the types they have in frames.
 
     >>> import tempfile, numpy as np, quorate
     >>> from quorate.workflows.params_file import ParamsFile
@@ -142,7 +142,7 @@ def score(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Job:
-    """What is to be scored, and how."""
+    """The arguments of one call of `score`."""
 
     params: ParamsFile
     predictions: Any
@@ -155,7 +155,7 @@ class _Job:
 
 
 def _written(job: _Job, file: Path, findings: Findings, *, given_pool: bool) -> Scores:
-    """Read, score and write, batch by batch; nothing is left if anything is refused."""
+    """Read, score and write, batch by batch; no file remains if anything is refused."""
     begin, known = time.perf_counter(), job.params
     method = known.method()
     how = _decider(method, known, job.pool_size)
@@ -198,16 +198,16 @@ def _written(job: _Job, file: Path, findings: Findings, *, given_pool: bool) -> 
 
 
 def _decider(method: Method, known: ParamsFile, pool_size: int) -> Decider:
-    """The decider of a method whose decision depends on the item alone; others are refused."""
+    """The decider of a method whose decisions depend on the item alone; other methods are refused."""
     draws_quotas = isinstance(method.policy, (QuotaPolicy, ModelPicker))
-    made = decider(
+    built = decider(
         method, known.params, pool_size, min_votes=known.min_votes, max_votes=known.max_votes,
         error_costs=known.error_costs,
     )  # fmt: skip
-    if made is None or draws_quotas:
+    if built is None or draws_quotas:
         rule = "a method whose decision depends on the item alone, such as quorate, finexp or infexp"
         raise broken("method", method.name, rule, "use quorate.Session for this method.")
-    return made
+    return built
 
 
 class _Tally:
@@ -228,7 +228,7 @@ class _Tally:
 
 
 def _models(job: _Job, findings: Findings) -> list[Model]:
-    """One per model of the parameters: by name if all names are known there, else in the order given."""
+    """One per model of the parameters: by name if all names are known, else in the order given."""
     known = job.params
     sources = list(job.predictions) if isinstance(job.predictions, (list, tuple)) else [job.predictions]
     found = [model for source in sources for model in models(source, known.classes, job.reading, findings)]

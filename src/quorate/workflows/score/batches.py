@@ -1,9 +1,8 @@
 """Predictions of M classifiers and votes -> batches of items with both, scored here or by Dask workers.
 
-Tables are cut into pieces of a fixed number of rows, so what is computed does not depend on how a file was written,
-and memory is that of a piece. All tables must name the same items. On a cluster this process reads and writes;
-workers get numbers and give numbers back, with the same compiled functions, so the output is the same. Called by
-`score`.
+Tables are split into pieces of a fixed number of rows, so results do not depend on how a file was written, and memory
+is bounded by one piece. All tables must name the same items. On a cluster this process reads and writes; workers only
+compute, with the same compiled functions, so the output is the same. Called by `score`.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ from quorate.workflows.dask_cluster import connected, dask
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions(TableOptions):
-    """How to read the tables of a score: `classes` are those of the parameters, `batch_rows` rows come at a time."""
+    """How to read the tables of a score: `classes` of the parameters, `batch_rows` rows at a time."""
 
     batch_rows: int = 50_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """Some items: `ids`, and `values` (n, K): probabilities or counts; `done` of `total` of the source is read."""
+    """Some items: `ids`, `values` (n, K), which are probabilities or counts, and the progress (`done` of `total`)."""
 
     ids: list[str]
     values: np.ndarray
@@ -49,9 +48,9 @@ class Rows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """One classifier's predictions: its name, where they come from, and its rows from the start, batch by batch.
+    """One classifier's predictions: its name, its source, and its rows from the start, batch by batch.
 
-    `num_unnamed`: how many rows an array without ids has, whose items are called 0, 1, ...; None if there are ids.
+    `num_unnamed`: the number of rows of an array without ids, whose items are named 0, 1, ...; None if there are ids.
     `own` the types of ids and labels in a frame.
     """
 
@@ -63,7 +62,7 @@ class Model:
 
 
 def parts(opened: Opened, batch_rows: int) -> Iterator[tuple[Opened, TableBatch]]:
-    """The table in pieces of `batch_rows` rows, each opened as a table of its own that knows its row numbers."""
+    """The table in pieces of `batch_rows` rows, each as an `Opened` table that keeps its row numbers."""
     first = True
     for batch in _even(opened.read(None), batch_rows):
         entries = (*(opened.entries if first else ()), *batch.entries)
@@ -73,7 +72,7 @@ def parts(opened: Opened, batch_rows: int) -> Iterator[tuple[Opened, TableBatch]
 
 
 def reader(batch: TableBatch) -> Callable[[Sequence[str] | None], Iterator[TableBatch]]:
-    """What reads one batch, as a source that has no other."""
+    """A `read` function for a source with this batch only."""
 
     def read(columns: Sequence[str] | None) -> Iterator[TableBatch]:
         yield batch if columns is None else replace(batch, table=batch.table.select(list(columns)))
@@ -82,7 +81,7 @@ def reader(batch: TableBatch) -> Callable[[Sequence[str] | None], Iterator[Table
 
 
 def _even(batches: Iterator[TableBatch], size: int) -> Iterator[TableBatch]:
-    """The same rows, `size` at a time, so that what is computed does not depend on how the file was written."""
+    """The same rows, `size` at a time, so that results do not depend on how the file was written."""
     waiting: TableBatch | None = None
     for batch in batches:
         waiting = batch if waiting is None else joined(waiting, batch)
@@ -108,7 +107,7 @@ def sliced(batch: TableBatch, start: int, end: int | None) -> TableBatch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemBatch:
-    """Some items: `ids`, `predictions` (n, M, K), `votes` (n, K); `done` of `total` of the first source is read."""
+    """Some items: `ids`, `predictions` (n, M, K), `votes` (n, K), and the progress in the first source."""
 
     ids: list[str]
     predictions: FloatArray
@@ -118,17 +117,17 @@ class ItemBatch:
 
 
 class Follower(Protocol):
-    """Gives the rows of another table for the items of the first."""
+    """Returns the rows of another table for the items of the first."""
 
     def take(self, ids: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Values (n, K), zero where there are none; and which ids were found (n,)."""
 
     def finish(self) -> int:
-        """How many items were never asked for; raises if the order was broken."""
+        """How many items were never taken; raises if the order was broken."""
 
 
 class InOrder:
-    """A table whose items come in the order of the first table; an item may be missing here, never there."""
+    """A table whose items are in the order of the first table; items may be missing here, but not there."""
 
     def __init__(self, rows: Iterator[Rows], *, what: str, num_classes: int) -> None:
         self._rows, self._what, self._num_classes = rows, what, num_classes
@@ -150,10 +149,10 @@ class InOrder:
         return values, found
 
     def finish(self) -> int:
-        """Raise if a row is left: it stands elsewhere in the first table, or not at all."""
+        """Raise if a row is left: its item is out of order, or missing, in the first table."""
         if self._has_next():
             rule = f"the items of {self._what} in the order of the first table of predictions"
-            fix = "sort both alike, or pass `match='id'`, which holds this table in memory."
+            fix = "sort both in the same way, or pass `match='id'`, which holds this table in memory."
             raise broken("match", self._ids[self._next], rule, fix)
         return 0
 
@@ -167,7 +166,7 @@ class InOrder:
 
 
 class ById:
-    """A table held in memory; of an item that stands there twice the last row counts."""
+    """A table held in memory; if an item occurs twice, the last row counts."""
 
     def __init__(self, rows: Iterator[Rows], *, num_classes: int) -> None:
         every = list(rows)
@@ -191,9 +190,9 @@ class ById:
 
 
 def item_batches(first: Model, others: Sequence[Follower], votes: Follower, pool_size: int) -> Iterator[ItemBatch]:
-    """The items of the first classifier with what the others and the voters say.
+    """The items of the first classifier with the predictions of the others and the votes.
 
-    All classes are alike where another classifier has no prediction.
+    All classes are equally likely where another classifier has no prediction.
     """
     for rows in first.rows():
         stack = [rows.values]
@@ -214,19 +213,19 @@ def _check_pool(ids: Sequence[str], counts: IntArray, pool_size: int) -> None:
         raise broken("pool_size", pool_size, rule, "raise `pool_size`, or drop votes.")
 
 
-FEWEST = 10  # items with votes from which on a share says something
+FEWEST = 10  # with fewer items with votes, a share is not reliable
 FIX = "name the items of the rows in order: pass `ids=[...]`, an .npz with an array ids, or a table with an id column."
 
 
 def refuse_unnamed(models: Sequence[Model], *, with_votes: bool) -> None:
-    """Rows of an array without ids go with those of arrays as long, and with nothing else: places are no names."""
+    """Refuse arrays without ids, except beside other arrays of the same length: rows are not matched by position."""
     unnamed = [model for model in models if model.num_unnamed is not None]
     if not unnamed:
         return
     one = unnamed[0]
     if with_votes or len(unnamed) < len(models):
         other = "the votes" if with_votes else next(each.source for each in models if each.num_unnamed is None)
-        rule = f"ids for the {one.num_unnamed} rows of {one.source}: without them {other} would be matched by place"
+        rule = f"ids for the {one.num_unnamed} rows of {one.source}: without ids {other} would be matched by position"
         raise broken("ids", None, rule, FIX)
     odd = next((each for each in unnamed if each.num_unnamed != one.num_unnamed), None)
     if odd is not None:
@@ -235,19 +234,19 @@ def refuse_unnamed(models: Sequence[Model], *, with_votes: bool) -> None:
 
 
 def refuse_poor_match(num_items: int, num_voted: int, left_over: int, source: str, reading: ReadOptions) -> None:
-    """Nothing to score, and votes of which no item, or less than half of them, is in the predictions."""
+    """Refuse predictions without items, and votes most of whose items are not in the predictions."""
     if num_items == 0:
         raise broken("predictions", source, "rows with an id; there is no item to score", "export it again.")
     if reading.as_read or left_over == 0:
         return
     if num_voted == 0 or (left_over >= FEWEST and left_over > num_voted):
-        rule = f"predictions of most items with votes; {num_voted} of {num_voted + left_over} are there"
+        rule = f"predictions of most items with votes; {num_voted} of {num_voted + left_over} have one"
         fix = "check that the ids mean the same in both (`task`, `id_column`), or pass `as_read=True` if they do."
         raise broken("predictions", source, rule, fix)
 
 
 def refuse_lost_votes(source: str, num_votes: int, num_set_aside: int, reading: ReadOptions) -> None:
-    """More rows of the votes set aside than counted; streams are judged at their end, before the file is there."""
+    """Refuse votes with more rows set aside than counted; called at the end of a stream, before `out` appears."""
     if not reading.as_read and num_set_aside >= FEWEST and num_set_aside > num_votes:
         rule = f"most rows to count; {num_set_aside} rows are set aside and {num_votes} votes are counted"
         fix = (
@@ -257,7 +256,7 @@ def refuse_lost_votes(source: str, num_votes: int, num_set_aside: int, reading: 
         raise broken("votes", source, rule, fix)
 
 
-IN_FLIGHT = 3  # batches under way per worker
+IN_FLIGHT = 3  # batches in flight per worker
 
 
 Scored = Callable[[Iterable[ItemBatch]], Iterator[tuple[ItemBatch, BatchDecisions]]]
@@ -274,7 +273,7 @@ def scored_by(decider: Decider, cluster: str | None) -> Iterator[Scored]:
 
 
 def _kind() -> dict[str, str]:
-    """What must be alike on two machines for their results to be."""
+    """What must be equal on two machines for equal results."""
     return {"code": sources_digest()} | {name: version(name) for name in ("numpy", "numba")}
 
 
@@ -294,24 +293,24 @@ def _on_dask(
         while waiting:
             yield _first(waiting)
     except dask().KilledWorker as cause:
-        rule, fix = "workers with enough memory; several died at one batch", "lower `batch_rows` and run it again."
+        rule, fix = "workers with enough memory; several died on one batch", "lower `batch_rows` and run it again."
         raise broken("cluster", address, rule, fix, error=ClusterError) from cause
     except (dask().CancelledError, OSError) as cause:
         if client.status == "running" and not isinstance(cause, dask().CancelledError):
             raise
-        rule = "a scheduler that stays; this one went away"
+        rule = "a scheduler that keeps running; this one went away"
         raise broken("cluster", address, rule, "run it again.", error=ClusterError) from cause
 
 
 def _submitted(client: Any, decider: Decider, batch: ItemBatch) -> Any:  # noqa: ANN401
-    """The batch, sent with its task: a worker's death cannot lose it, as it can lose data that was scattered."""
+    """The batch, sent with its task: unlike scattered data, it survives the death of a worker."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sending large graph", category=UserWarning)
         return client.submit(_score_there, sources_digest(), decider, batch.predictions, batch.votes, pure=False)
 
 
 def _score_there(code: str, decider: Decider, predictions: FloatArray, votes: IntArray) -> BatchDecisions:
-    """On a worker: score, unless this worker's code is another; it may have come after the check at the start."""
+    """Runs on a worker: score, or refuse if its code differs; the worker may have joined after the first check."""
     if sources_digest() != code:
         rule = f"workers with the same sources of quorate; one has {sources_digest()}, this machine {code}"
         fix = "install the same version there, restart it, and run it again."

@@ -1,7 +1,7 @@
-"""Predictions and votes, in files, frames or arrays -> rows in batches, cleaned by the rules of every other table.
+"""Predictions and votes in files, frames or arrays -> rows in batches, cleaned by the rules of `tables`.
 
-Repeated ids of predictions are found in eight bytes each. Votes are streamed where the items stand in order, or read
-whole into memory. Called by `score`.
+Repeated ids of predictions are detected with eight bytes per id. Votes are streamed if the items are in the same order,
+else read into memory. Called by `score`.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ Digests = NDArray[np.uint64]
 
 
 class SeenIds:
-    """Digests of the ids so far, in sorted arrays that double in size, so that adding and looking up stay cheap."""
+    """Digests of the ids so far, in sorted arrays that double in size, which keeps inserts and lookups cheap."""
 
     def __init__(self) -> None:
         self._levels: list[Digests] = []
 
     def first(self, ids: Sequence[str]) -> np.ndarray:
-        """For each id whether it is there for the first time; all are remembered.
+        """For each id, whether it occurs for the first time; remembers all of them.
 
         >>> seen = SeenIds()
         >>> seen.first(["a", "b", "a"]).tolist(), seen.first(["c", "b"]).tolist()
@@ -79,43 +79,43 @@ class SeenIds:
 
 
 @source_is("predictions")
-def models(source: PredictionLike, classes: tuple[str, ...], reading: ReadOptions, told: Findings) -> list[Model]:
+def models(source: PredictionLike, classes: tuple[str, ...], reading: ReadOptions, findings: Findings) -> list[Model]:
     """The classifiers of one source: a table has one, an array (models, items, classes) or an .npz several."""
     if not isinstance(source, (str, Path, np.ndarray)):
-        return [_table_model(open_frame(source), "model-0", classes, reading, told)]
+        return [_table_model(open_frame(source), "model-0", classes, reading, findings)]
     if isinstance(source, np.ndarray):
-        return _array_models(source, "model-0", classes, reading, told)
+        return _array_models(source, "model-0", classes, reading, findings)
     file = existing(source)
     ending, stem = ending_of(file), file.name.split(".")[0]
     if ending == ".npy":
-        return _array_models(_mapped(file), stem, classes, reading, told)
+        return _array_models(_mapped(file), stem, classes, reading, findings)
     if ending == ".npz" or (ending in (".json", ".jsonl", ".ndjson") and is_label_studio(file)):
-        return _whole_models(file, classes, reading, told)
-    return [_table_model(open_file(file, reading.encoding), stem, classes, reading, told)]
+        return _whole_models(file, classes, reading, findings)
+    return [_table_model(open_file(file, reading.encoding), stem, classes, reading, findings)]
 
 
 class _Cleaner:
-    """What turns the rows of one classifier, batch by batch, into probabilities; the first batch is doubted."""
+    """Turns the rows of one classifier, batch by batch, into probabilities; checks the first batch for a misreading."""
 
-    def __init__(self, classes: tuple[str, ...], reading: ReadOptions, told: Findings) -> None:
-        self._classes, self._told = classes, told
+    def __init__(self, classes: tuple[str, ...], reading: ReadOptions, findings: Findings) -> None:
+        self._classes, self._findings = classes, findings
         self._seen, self._doubts = SeenIds(), not reading.as_read
 
     def rows(self, given: Given, done: int, total: int) -> Rows:
-        """The rows of items that did not stand before, over the classes."""
+        """The rows of new items, with a column per class."""
         fresh, repeated = _first_rows(given, self._seen)
         table = checked(fresh)
         found = aligned(table, self._classes, given=True)
         if self._doubts:
             self._doubts = False
             refuse_unusable(found)
-        self._told.decide(given.decisions)
-        self._told.add([*table.entries, *repeated, *found.entries])
+        self._findings.decide(given.decisions)
+        self._findings.add([*table.entries, *repeated, *found.entries])
         return Rows(table.ids.to_pylist(), found.probs, done, total)
 
 
 def _first_rows(given: Given, seen: SeenIds) -> tuple[Given, list[Fired]]:
-    """The rows without an id, and those whose item is there for the first time; an entry for the others."""
+    """The rows without an id or with a new item; and an entry for the others."""
     task, _ = tidy_ids(given.task, given.source, given.rows)
     named = np.flatnonzero(task.codes >= 0)
     fresh = np.ones(len(given.rows), dtype=bool)
@@ -136,11 +136,13 @@ def _first_rows(given: Given, seen: SeenIds) -> tuple[Given, list[Fired]]:
     return kept, [entry]
 
 
-def _table_model(opened: Opened, name: str, classes: tuple[str, ...], reading: ReadOptions, told: Findings) -> Model:
+def _table_model(
+    opened: Opened, name: str, classes: tuple[str, ...], reading: ReadOptions, findings: Findings
+) -> Model:
     how = reading.keywords(from_table)
 
     def rows() -> Iterator[Rows]:
-        cleaner = _Cleaner(classes, reading, told)
+        cleaner = _Cleaner(classes, reading, findings)
         for part, batch in parts(opened, reading.batch_rows):
             yield cleaner.rows(from_table(part, name, **how), batch.done, batch.total)
 
@@ -148,7 +150,7 @@ def _table_model(opened: Opened, name: str, classes: tuple[str, ...], reading: R
 
 
 def _own_types(opened: Opened, classes: tuple[str, ...], reading: ReadOptions) -> OwnTypes:
-    """The types of the ids and of the classes in a frame; text if an id, once written as text, cannot be converted."""
+    """The types of the ids and of the classes in a frame; text if some id cannot be converted back."""
     item = find_column(
         "item", opened.columns, named=reading.id_column, argument="id_column", source=opened.name, tried=reading.task
     )
@@ -161,12 +163,12 @@ def _own_types(opened: Opened, classes: tuple[str, ...], reading: ReadOptions) -
 
 
 def _array_models(
-    array: np.ndarray, name: str, classes: tuple[str, ...], reading: ReadOptions, told: Findings
+    array: np.ndarray, name: str, classes: tuple[str, ...], reading: ReadOptions, findings: Findings
 ) -> list[Model]:
-    """Slices of an array, which may lie on disk; without ids its items are called "0", "1", ..."""
+    """Slices of an array, which may be memory-mapped; without ids its items are named "0", "1", ..."""
     if array.ndim not in (2, 3) or array.shape[-1] != len(classes):
         rule = f"shape (items, {len(classes)}) or (models, items, {len(classes)}), the classes in the order of `params`"
-        raise broken("predictions", array.shape, rule, "name other columns in a table.")
+        raise broken("predictions", array.shape, rule, "for other classes use a table with named columns.")
     stack = array if array.ndim == 3 else array[None]
     total = stack.shape[1]
     names: Sequence[Any] = range(total) if reading.ids is None else reading.ids
@@ -174,7 +176,7 @@ def _array_models(
         raise broken("ids", len(names), f"{total} names, one for each row of {name}", "name them all.")
 
     def rows(number: int) -> Iterator[Rows]:
-        cleaner = _Cleaner(classes, reading, told)
+        cleaner = _Cleaner(classes, reading, findings)
         for start in range(0, total, reading.batch_rows):
             end = min(start + reading.batch_rows, total)
             piece = from_array(stack[number, start:end], name, classes=classes, ids=names[start:end], source=name)[0]
@@ -193,16 +195,16 @@ def _mapped(file: Path) -> np.ndarray:
         raise broken("predictions", str(file), rule, "save it again with numpy.save.") from cause
 
 
-def _whole_models(file: Path, classes: tuple[str, ...], reading: ReadOptions, told: Findings) -> list[Model]:
-    """Read whole, given in batches."""
+def _whole_models(file: Path, classes: tuple[str, ...], reading: ReadOptions, findings: Findings) -> list[Model]:
+    """Models of a file that is read into memory; their rows come in batches."""
     found = read_predictions(file, **reading.keywords(read_predictions))
 
     def rows(number: int) -> Iterator[Rows]:
         source: Aligned = aligned(found.tables[number], classes, given=True)
         if not reading.as_read:
             refuse_unusable(source)
-        told.decide(found.report.decisions)
-        told.add([*source.table.entries, *source.entries])
+        findings.decide(found.report.decisions)
+        findings.add([*source.table.entries, *source.entries])
         ids = source.table.ids.to_pylist()
         for start in range(0, len(ids), reading.batch_rows):
             part = slice(start, start + reading.batch_rows)
@@ -220,18 +222,18 @@ def voters(
     classes: tuple[str, ...],
     match: str,
     reading: ReadOptions,
-    told: Findings,
+    findings: Findings,
 ) -> tuple[Follower, OwnTypes]:
-    """Who gives the votes of the items: in the order of the table, batch by batch, or by id from memory.
+    """The source of the items' votes: streamed in the order of the table, or by id from memory.
 
-    And the types of ids and labels, if the votes are a frame.
+    Also returns the types of ids and labels, if the votes are a frame.
     """
     if votes is None:
         return ById(iter(()), num_classes=len(classes)), TEXTS
     if isinstance(votes, (str, Path)):
         file = existing(votes)
         if ending_of(file) in (".json", ".jsonl", ".ndjson") and is_label_studio(file):
-            return _by_id(votes, classes, reading, told), TEXTS
+            return _by_id(votes, classes, reading, findings), TEXTS
         opened = open_file(file, reading.encoding)
     else:
         opened = open_frame(votes, name="votes")
@@ -240,14 +242,14 @@ def voters(
     reading = replace(reading, task=reading.id_column) if known else reading
     layout = vote_layout(opened, classes, reading)
     if match == "id" or layout.kind == "cells" or (match == "auto" and layout.kind != "counts"):
-        return _by_id(votes, classes, replace(reading, format=layout.kind), told), layout.own
-    told.decide([*opened.decisions, *layout.decisions])
-    stream = counted_votes(opened, classes, replace(reading, format=layout.kind), told)
+        return _by_id(votes, classes, replace(reading, format=layout.kind), findings), layout.own
+    findings.decide([*opened.decisions, *layout.decisions])
+    stream = counted_votes(opened, classes, replace(reading, format=layout.kind), findings)
     return InOrder(stream, what=opened.name, num_classes=len(classes)), layout.own
 
 
 def vote_layout(opened: Opened, classes: tuple[str, ...], reading: ReadOptions) -> Layout:
-    """As every table of votes is read; and counts too if columns named after classes hold whole numbers."""
+    """The layout as for any table of votes; also counts if columns named after classes hold whole numbers."""
     item = find_column("task", opened.columns, named=reading.task, source=opened.name)
     is_long = item and find_column("label", [name for name in opened.columns if name != item])
     named = [name for name in opened.columns if name in classes]
@@ -257,8 +259,8 @@ def vote_layout(opened: Opened, classes: tuple[str, ...], reading: ReadOptions) 
     return choose(opened, **reading.keywords(choose))
 
 
-def counted_votes(opened: Opened, classes: tuple[str, ...], reading: ReadOptions, told: Findings) -> Iterator[Rows]:
-    """Counts by item, batch by batch, in the order of the table; the votes of an item must stand together."""
+def counted_votes(opened: Opened, classes: tuple[str, ...], reading: ReadOptions, findings: Findings) -> Iterator[Rows]:
+    """Counts by item, batch by batch, in the order of the table; the votes of an item must be adjacent."""
     pieces = parts(opened, reading.batch_rows)
     if reading.format == "long":
         column = find_column("task", opened.columns, named=reading.task, source=opened.name)
@@ -266,15 +268,15 @@ def counted_votes(opened: Opened, classes: tuple[str, ...], reading: ReadOptions
     for part, batch in pieces:
         how = choose(part, **reading.keywords(choose))
         raw = clean(how.read(None), classes, abstain_names(reading.abstain_labels, classes))
-        yield counted(raw, classes, told, batch.done, batch.total, (*part.entries, *how.entries))
+        yield counted(raw, classes, findings, batch.done, batch.total, (*part.entries, *how.entries))
 
 
 def counted(
-    raw: Raw, classes: tuple[str, ...], told: Findings, done: int = 0, total: int = 0, more: Sequence[Fired] = ()
+    raw: Raw, classes: tuple[str, ...], findings: Findings, done: int = 0, total: int = 0, more: Sequence[Fired] = ()
 ) -> Rows:
-    """Clean votes -> counts of the votes that count, by item in the order of its first vote."""
+    """Clean votes -> counts of valid votes by item, in the order of first votes."""
     kept, entries = settle(raw)
-    told.add([*more, *raw.entries, *(entry for entry in entries if entry.rule != "item-without-votes")])
+    findings.add([*more, *raw.entries, *(entry for entry in entries if entry.rule != "item-without-votes")])
     task = raw.task.codes[kept]
     number = {name: k for k, name in enumerate(classes)}
     class_of = np.array([number.get(name, -1) for name in raw.label.names.to_pylist()], dtype=np.int64)
@@ -286,18 +288,18 @@ def counted(
 
 
 @source_is("votes")
-def all_votes(source: TableLike, classes: tuple[str, ...], reading: ReadOptions, told: Findings) -> Rows:
-    """Counts by item of a whole table, read into memory, in whatever order its rows stand."""
+def all_votes(source: TableLike, classes: tuple[str, ...], reading: ReadOptions, findings: Findings) -> Rows:
+    """Counts by item of a whole table, read into memory; its rows may be in any order."""
     votes = read_votes(source, **reading.keywords(read_votes))
     if not reading.as_read:
         refuse_misread_votes(votes, typed_classes=False, in_order=False)
-    told.decide(votes.decisions)
-    return counted(votes.raw, classes, told)
+    findings.decide(votes.decisions)
+    return counted(votes.raw, classes, findings)
 
 
-def _by_id(votes: TableLike, classes: tuple[str, ...], reading: ReadOptions, told: Findings) -> Follower:
+def _by_id(votes: TableLike, classes: tuple[str, ...], reading: ReadOptions, findings: Findings) -> Follower:
     def rows() -> Iterator[Rows]:
-        yield all_votes(votes, classes, reading, told)
+        yield all_votes(votes, classes, reading, findings)
 
     return ById(rows(), num_classes=len(classes))
 
@@ -305,7 +307,7 @@ def _by_id(votes: TableLike, classes: tuple[str, ...], reading: ReadOptions, tol
 def _whole_items(
     pieces: Iterator[tuple[Opened, TableBatch]], opened: Opened, task: str
 ) -> Iterator[tuple[Opened, TableBatch]]:
-    """The same rows, cut only between items: rows of the last item of a piece wait for the next one."""
+    """The same rows, split only between items: the last item of a piece moves to the next piece."""
     waiting: TableBatch | None = None
     for part, batch in pieces:
         whole = replace(batch, entries=part.entries)

@@ -1,6 +1,6 @@
-"""Scored items -> a Parquet or CSV file, a row group per batch; and what the rules of tables found, in constant memory.
+"""Scored items -> a Parquet or CSV file, a row group per batch; and the rules that fired, in constant memory.
 
-Files appear under their name only when they are whole. Called by `score`.
+Files are written atomically. Called by `score`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def scored_table(
 
 
 def known_ending(file: Path) -> str:
-    """The ending of a file that can be written."""
+    """The ending of the file, if that format can be written."""
     kind = file.suffix.lower()
     if kind not in ENDINGS:
         raise broken("out", str(file), f"a name that ends in {', '.join(ENDINGS)}", "rename it.")
@@ -66,7 +66,7 @@ def known_ending(file: Path) -> str:
 
 @contextmanager
 def table_file(path: str | Path, columns: pa.Schema) -> Iterator[pq.ParquetWriter | arrow_csv.CSVWriter]:
-    """A writer with `write_table`; the file is there, whole, when the block ends, and not at all if it fails."""
+    """A writer with `write_table`; the file appears when the block ends, and not at all if it fails."""
     file = Path(path)
     kind = known_ending(file)
     with atomic_file(file) as unfinished:
@@ -77,9 +77,9 @@ def table_file(path: str | Path, columns: pa.Schema) -> Iterator[pq.ParquetWrite
 
 @dataclass(slots=True)
 class Findings:
-    """What the rules found while a table streams by: counts and a few samples each; rows set aside go to `path`.
+    """Collects the rules that fire while a table is streamed: counts and a few samples; rows set aside go to `path`.
 
-    The file of rejects appears only if there is something in it. `strict`: the first finding is an error.
+    The file of rejects appears only if it has rows. `strict`: the first finding is an error.
     """
 
     path: Path
@@ -91,7 +91,7 @@ class Findings:
     num_set_aside: int = 0
 
     def add(self, entries: Sequence[Fired]) -> None:
-        """Take the entries of a batch; what concerns a whole column or file counts once."""
+        """Add the entries of a batch; those about a whole column or file count once."""
         new = [entry for entry in entries if not (_is_of_file(entry) and (entry.rule, entry.source) in self._merged)]
         if self.strict:
             refuse_dirt(new)
@@ -105,7 +105,7 @@ class Findings:
             self.num_set_aside += table.num_rows
 
     def decide(self, decisions: Sequence[str]) -> None:
-        """Take how a table was understood; said once."""
+        """Add the sentences on how a table was read, each once."""
         self._decisions |= dict.fromkeys(decisions)
 
     def set_aside(self, source: str) -> int:
@@ -115,7 +115,7 @@ class Findings:
         )
 
     def report(self, totals: dict[str, int]) -> Report:
-        """The findings as every command tells them."""
+        """The findings as a report."""
         return Report(tuple(self._decisions), totals, tuple(self._merged.values()))
 
     def __enter__(self) -> Findings:
@@ -132,7 +132,7 @@ def _is_of_file(entry: Fired) -> bool:
 
 
 def _merged(old: Fired | None, new: Fired) -> Fired:
-    """Counts add up; the first few rows stay as samples."""
+    """Both entries as one: counts are added, the first few rows kept as samples."""
     if old is not None and len(old.rows) >= MOST_SAMPLES:
         return replace(old, count=old.count + new.count)
     few = slice(0, MOST_SAMPLES)
