@@ -172,7 +172,7 @@ def test_an_outside_voter_is_apart_from_the_member_of_that_name(small):
     assert votes["cat"] == 2
     schemas = small.client().get("/api/v1/openapi.json").json()["components"]["schemas"]
     for model in ("VoteIn", "UndoIn"):
-        assert "apart from every member" in schemas[model]["properties"]["voter"]["description"]
+        assert "never a member" in schemas[model]["properties"]["voter"]["description"]
 
 
 def test_two_voters_may_use_one_key_and_an_owner_undoes_for_others_at_any_time(small):

@@ -23,8 +23,8 @@ def test_no_votes_at_all_are_no_limit_to_choose():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"threshold": 0.0095}, r"threshold=0\.0095; expected a share above 0\.5, .* did you mean 0\.95\? Raise it"),
-        ({"threshold": 0.5}, r"threshold=0\.5; expected a share above 0\.5, which is one of 2 classes"),
+        ({"threshold": 0.0095}, r"threshold=0\.0095; expected a share above 0\.5 .* did you mean 0\.95\? Raise it"),
+        ({"threshold": 0.5}, r"threshold=0\.5; expected a share above 0\.5 \(1 / 2 classes\)"),
         ({"method": "finexp:threshold=0.3"}, r"threshold=0\.3; .* or every item would close without a vote; raise it"),
         ({"budget": 5.5}, r"budget=5\.5; expected at most `pool_size`, which is 5"),
     ],

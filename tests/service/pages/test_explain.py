@@ -47,7 +47,7 @@ def test_what_is_hardly_worth_anything_is_said_in_plain_words():
     [
         ((2, 2, 1), (0.5, 0.5, 0.0), "'cat' and 'dog' tie at 2 votes each, and the answer was drawn between them"),
         ((1, 1, 1), (1 / 3,) * 3, "'cat', 'dog' and 'cow' tie at 1 vote each, and the answer was drawn among them"),
-        ((2, 2, 1), (0.6, 0.3, 0.1), "'cat' and 'dog' tie at 2 votes each, and 'cat' is the likelier one"),
+        ((2, 2, 1), (0.6, 0.3, 0.1), "'cat' and 'dog' tie at 2 votes each, and 'cat' is more likely"),
         ((0, 0, 0), (0.6, 0.3, 0.1), "nobody gave a vote, and 'cat' is the best guess"),
     ],
 )

@@ -94,12 +94,12 @@ def test_what_always_has_a_value_cannot_be_emptied(name):
 @pytest.mark.parametrize(
     ("given", "offered", "said"),
     [
-        ({}, ["value", "budget", "target_error"], "asks by what a vote is worth"),
-        ({"audit_rate": 0.0}, ["value", "budget", "target_error"], "asks by what a vote is worth"),
-        ({"threshold": 0.9}, ["threshold"], "asks by how sure an answer is"),
+        ({}, ["value", "budget", "target_error"], "the value of a vote"),
+        ({"audit_rate": 0.0}, ["value", "budget", "target_error"], "the value of a vote"),
+        ({"threshold": 0.9}, ["threshold"], "the confidence"),
         ({"method": "finexp"}, list(GOALS), None),
-        ({"method": "finexp:threshold=0.9"}, ["value", "budget", "target_error"], "names its threshold itself"),
-        ({"method": "until-settled"}, ["value"], "method, until-settled, asks by a rule of its own"),
+        ({"method": "finexp:threshold=0.9"}, ["value", "budget", "target_error"], "(finexp:threshold=0.9)"),
+        ({"method": "until-settled"}, ["value"], "method, until-settled, has its own rule"),
     ],
 )
 def test_what_is_not_offered_is_explained(given, offered, said):
