@@ -1,4 +1,4 @@
-"""Programs get four members of an error: field, value, rule and fix, as the error carries them."""
+"""Programs get the four parts of an error: field, value, rule and fix."""
 
 import pickle
 
@@ -103,7 +103,7 @@ def test_any_message_has_a_field_a_rule_and_a_fix(message):
     assert all(told[name] for name in ("field", "rule", "fix"))
 
 
-def test_a_class_is_named_as_it_came():
+def test_an_unknown_class_is_quoted_unchanged():
     with pytest.raises(UnknownClass) as raised:
         class_number('it\'s "x"; expected y', ["cat", "dog's"])
     assert parts(raised.value)["value"] == 'it\'s "x"; expected y'

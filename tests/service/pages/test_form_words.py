@@ -1,4 +1,4 @@
-"""A setting that is refused is named as the form names it, with what was typed; the field is marked."""
+"""Errors on settings use the form's labels and what was typed; the field is marked."""
 
 import pytest
 
@@ -50,7 +50,7 @@ def test_the_words_of_the_form_are_used(typed, field, begins, holds):
     assert not any(name in told["detail"] for name in ("`", *LABELS) if name == "`" or "_" in name)
 
 
-def test_what_the_form_has_no_field_for_is_told_as_it_is():
+def test_errors_without_a_form_field_stay_unchanged():
     told = {"field": "request", "detail": "the database is busy; send this again."}
     assert in_words_of_the_form(told, {}, LABELS) == told
 
