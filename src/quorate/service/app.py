@@ -55,7 +55,7 @@ PARTS = (projects, items, votes, decisions, exports, people, uploads, webhooks, 
 
 
 class Background(Protocol):
-    """Work in a thread of its own, off the request path."""
+    """Background work, in a separate thread."""
 
     def start(self) -> None:
         """Start the thread."""
@@ -135,7 +135,7 @@ def _collect_seldom() -> None:
 TAGS = [
     {"name": "projects", "description": "Classes, pool, method and other settings."},
     {"name": "items", "description": "What is voted on, and the full history of every decision."},
-    {"name": "voting", "description": "The next item, votes, undo. Voters see nothing that could sway them."},
+    {"name": "voting", "description": "The next item, votes, undo. Responses contain nothing that could influence voters."},
     {"name": "adjudication", "description": "Items whose votes leave doubt, and the verdicts of seniors."},
     {"name": "decisions", "description": "Answers and exports."},
     {"name": "numbers", "description": "Audit, dashboard, learned parameters."},

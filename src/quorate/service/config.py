@@ -54,7 +54,7 @@ class ServiceConfig:
             raise broken("base_url", self.base_url, rule, "pass e.g. `base_url=https://labels.example.org`.")
         if parts.path not in ("", "/"):
             rule = "an address without a path"
-            raise broken("base_url", self.base_url, rule, "give the service a host name of its own.")
+            raise broken("base_url", self.base_url, rule, "give the service its own host name.")
         object.__setattr__(self, "base_url", self.base_url.rstrip("/"))
         if self.secure is None:
             object.__setattr__(self, "secure", parts.scheme == "https")

@@ -196,7 +196,7 @@ class Colleagues:
             try:
                 if not self.one_vote(now=time.time()):
                     self._stop.wait(2.0)
-            except (StoreUnavailable, InvalidInput) as problem:  # e.g. the owner closed the item meanwhile
+            except (StoreUnavailable, InvalidInput) as problem:  # e.g. the owner just closed the item
                 log.info("a simulated colleague could not vote: %s", problem)
             except Exception:
                 log.exception("the simulated colleagues failed")

@@ -122,7 +122,7 @@ def _entries(connection: Connection, rows: Sequence[Row[Any]]) -> list[LogEntry]
         LogEntry(
             id=row.id, time=row.time, kind=row.kind, account_id=row.account_id, account_name=row.account_name,
             made_by=row.made_by, made_by_name=row.made_by_name,
-            details={"changed": changes[told["action"]]} if "action" in (told := details[row.id]) else told,
+            details={"changed": changes[entry["action"]]} if "action" in (entry := details[row.id]) else entry,
         )
         for row in rows
     ]  # fmt: skip

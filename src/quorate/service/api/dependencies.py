@@ -134,7 +134,7 @@ class Once:
         return _response(body, status)
 
     async def in_parts(self, caller: Principal, work: Callable[[Projects], object]) -> Response:
-        """The response for a write of many items, in a batch thread; `work` uses transactions of its own.
+        """The response for a write of many items, in a batch thread; `work` uses its own transactions.
 
         Only the stored response is in the last transaction. After a broken connection the same request continues with
         what is left, so `work` must be safe to repeat.

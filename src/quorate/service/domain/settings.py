@@ -138,7 +138,7 @@ class ProjectSettings:
             rule = f"a share above {least:.3g} (1 / {num} classes), or every item would close without a vote"
             raise broken("threshold", threshold, rule, f"{meant} it.")
         if self.budget is not None and self.budget > self.pool_size:
-            why = "there are no more votes per item than experts in the pool"
+            why = "an item cannot get more votes than the pool has experts"
             rule = f"at most `pool_size`, which is {self.pool_size}: {why}"
             raise broken("budget", self.budget, rule, "lower it.")
         if self.budget is not None and self.budget < self.min_votes:

@@ -141,7 +141,7 @@ class Reconciler:
             act(self.projects, request, now=self.clock())
         for annotation in task.annotations:
             if annotation.unusable is not None:
-                self.notes[task.id] = f"an answer that is not one of the classes ({annotation.unusable}) is no vote"
+                self.notes[task.id] = f"an answer that is not one of the classes ({annotation.unusable}) is not a vote"
         return bool(acts)
 
     def _withdraw(self, task: int) -> None:
