@@ -37,7 +37,7 @@ def test_existing_rows_are_updated_if_keys_are_given(connection):
 def test_generated_ids_are_returned(connection):
     insert_rows(connection, projects, [{"id": "p", "name": "pets", "settings": "{}", "created": 0.0}])
     rows = [{"project_id": "p", "kind": "tune", "time": float(n), "body": "{}"} for n in range(3)]
-    told = insert_rows(connection, events, rows, told=("id", "time"))
+    told = insert_rows(connection, events, rows, returning=("id", "time"))
     assert sorted(row.time for row in told) == [0.0, 1.0, 2.0] and len({row.id for row in told}) == 3
 
 
