@@ -135,7 +135,7 @@ def _collect_seldom() -> None:
 TAGS = [
     {"name": "projects", "description": "Classes, pool, method and other settings."},
     {"name": "items", "description": "What is voted on, and the full history of every decision."},
-    {"name": "voting", "description": "The next item, votes, undo. Responses contain nothing that could influence voters."},
+    {"name": "voting", "description": "The next item, votes, undo. Nothing in them can influence voters."},
     {"name": "adjudication", "description": "Items whose votes leave doubt, and the verdicts of seniors."},
     {"name": "decisions", "description": "Answers and exports."},
     {"name": "numbers", "description": "Audit, dashboard, learned parameters."},
