@@ -78,7 +78,7 @@ def test_a_taken_port_is_named_before_anything_is_touched(run, tmp_path):
         ("--database", "mysql://somewhere/x", "SQLite (a file) or PostgreSQL"),
         ("--database", ":memory:", "would lose every vote"),
         ("--base-url", "labels.example.org", "where browsers find the service"),
-        ("--base-url", "https://example.org/labels", "a host name of its own"),
+        ("--base-url", "https://example.org/labels", "its own host name"),
     ],
 )
 def test_what_cannot_work_is_refused_in_one_line(run, option, value, words):

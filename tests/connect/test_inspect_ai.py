@@ -1,4 +1,4 @@
-"""inspect-ai with its mock models: epochs stop when their mode is sure, panels of graders save calls."""
+"""inspect-ai with its mock models: epochs stop when their mode is certain enough, panels of graders save calls."""
 
 import gc
 import warnings
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of pack
 
 @pytest.fixture(autouse=True)
 def streams_left_open():
-    """inspect-ai leaves streams to the garbage collector: let it have them here, not in another test."""
+    """inspect-ai leaves streams to the garbage collector: collect them here, not in another test."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)
         yield
@@ -35,7 +35,7 @@ def streams_left_open():
 
 
 def answers(skill):
-    """A model that is right with a probability of its own on each sample; some answers take longer."""
+    """A model with a different accuracy on each sample; some answers take longer."""
     calls = Counter()
 
     async def answer(messages, tools, tool_choice, config):

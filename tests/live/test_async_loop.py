@@ -1,4 +1,4 @@
-"""The asyncio loop: several items at once, one question on each, and a session that survives errors and cancels."""
+"""The asyncio loop: several items at once, one question each, and a session that survives errors and cancellation."""
 
 import asyncio
 from collections import Counter
@@ -48,7 +48,7 @@ def test_one_item_at_a_time_decides_as_the_plain_loop(ahead):
     assert found.session.params.theta == expected.session.params.theta != 1.0
 
 
-def test_items_are_open_side_by_side_but_each_has_one_question_out():
+def test_items_are_open_concurrently_with_one_question_each():
     out, most_items, most_each = Counter(), [0], [0]
 
     async def ask(name, item):
@@ -63,7 +63,7 @@ def test_items_are_open_side_by_side_but_each_has_one_question_out():
     assert most_items == [4] and most_each == [1]
 
 
-def test_questions_ahead_are_out_together_and_ask_nobody_in_vain():
+def test_questions_ahead_are_concurrent_and_never_unnecessary():
     out, most = Counter(), [0]
 
     async def ask(name, item):
@@ -81,7 +81,7 @@ def test_questions_ahead_are_out_together_and_ask_nobody_in_vain():
     assert ahead.cost == one_by_one.cost and ahead.labels == one_by_one.labels
 
 
-def test_an_error_stops_the_questions_and_keeps_the_answers_that_were_out():
+def test_an_error_stops_the_questions_and_keeps_pending_answers():
     started = []
 
     async def ask(name, item):
@@ -116,7 +116,7 @@ def test_an_error_among_questions_ahead_keeps_their_answers():
     assert run(items=ITEMS[:1], session=held).outcomes[0].decision.num_votes == 5
 
 
-def test_a_cancelled_loop_leaves_a_session_that_goes_on(tmp_path):
+def test_a_cancelled_loop_leaves_a_session_that_can_continue(tmp_path):
     async def ask(name, item):
         await asyncio.sleep(0.002 if item != "1" else 60)
         return "cat"
@@ -141,7 +141,7 @@ def test_a_cancelled_loop_leaves_a_session_that_goes_on(tmp_path):
     assert resumed.counts() == {"opened": 10, "open": 0, "closed": 10, "votes": 50}
 
 
-def test_an_answer_on_an_item_closed_meanwhile_is_a_late_vote():
+def test_an_answer_after_its_item_closed_is_a_late_vote():
     held = session("ask-all")
 
     async def ask(name, item):

@@ -1,4 +1,4 @@
-"""docs/live.md names everything there is."""
+"""docs/live.md names everything in `quorate.live`."""
 
 from dataclasses import fields
 from inspect import signature

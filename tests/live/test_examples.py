@@ -1,4 +1,4 @@
-"""The examples run as they stand."""
+"""The examples run unchanged."""
 
 import asyncio
 import io
@@ -27,7 +27,7 @@ def test_the_jury_saves_money_and_agrees_with_the_full_jury(capsys):
     assert any(line.startswith("large-1") and line.endswith("cents") for line in lines)
 
 
-def test_people_vote_at_a_terminal_and_go_on_after_the_end_of_input(tmp_path, monkeypatch, capsys):
+def test_people_vote_at_a_terminal_and_continue_after_the_end_of_input(tmp_path, monkeypatch, capsys):
     loop, path = example("live_loop"), tmp_path / "votes.jsonl"
 
     def typed(text):

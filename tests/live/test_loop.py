@@ -1,4 +1,4 @@
-"""The plain loop: same decisions as a session by hand, failures that lose nothing, resumption, prices."""
+"""The plain loop: same decisions as a session by hand, failures without loss, resuming, prices."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""A panel asks the cheapest useful judge first and stops when the whole panel's verdict is sure enough."""
+"""A panel asks the cheapest useful judge first and stops when the panel's verdict is certain enough."""
 
 import asyncio
 from collections import Counter
@@ -139,7 +139,7 @@ def test_audits_ask_the_rest_after_the_decision_and_change_nothing_before_it():
     assert drawn == [outcome.audited for outcome in (simulated(audit_rate=0.3).decide(str(n)) for n in range(3))]
 
 
-def test_a_panel_goes_on_from_its_journal_without_asking_again(tmp_path):
+def test_a_panel_continues_from_its_journal_without_asking_again(tmp_path):
     path = tmp_path / "panel.jsonl"
     journal = quorate.JsonlJournal(path)
     first = simulated(journal=journal)

@@ -1,4 +1,4 @@
-"""How far judges agree with the others, and whom that makes worth asking."""
+"""How often judges agree with the others, and the value of asking them."""
 
 from collections import Counter
 from fractions import Fraction

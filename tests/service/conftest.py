@@ -58,7 +58,7 @@ def every_problem_is_whole(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[obj
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
-    """A private PostgreSQL server, running; each parallel worker has its own. Who stops or kills it starts it again."""
+    """A running private PostgreSQL server, one per parallel worker. Tests that stop or kill it must start it again."""
     try:
         from tests.service.postgres import Postgres, find_binaries
     except ImportError as problem:

@@ -38,7 +38,7 @@ if sys.platform == "linux":  # from PostgreSQL 14; seconds less after each kill 
 
 
 class PostgresFailed(AssertionError):
-    """The server did not do what it was told; says what it wrote."""
+    """The server failed; includes its log."""
 
 
 def find_binaries() -> Path | None:
@@ -83,17 +83,17 @@ class Postgres:
 
     @property
     def running(self) -> bool:
-        """Whether the postmaster is there."""
+        """Whether the postmaster is running."""
         return self._process is not None and self._process.poll() is None
 
     @property
     def logs(self) -> str:
-        """All the server wrote so far, over every start."""
+        """The server's whole log, over all starts."""
         file = self.folder / "log"
         return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
 
     def url(self, database: str = "postgres") -> str:
-        """What SQLAlchemy takes: the psycopg driver, this cluster's socket, no password."""
+        """The URL for SQLAlchemy: the psycopg driver, this cluster's socket, no password."""
         return f"postgresql+psycopg://{SUPERUSER}@/{quote(database)}?host={quote(str(self.folder))}"
 
     def connect(self, database: str = "postgres") -> psycopg.Connection:
@@ -113,12 +113,12 @@ class Postgres:
         return self.url(name)
 
     def drop_database(self, name: str) -> None:
-        """Away with it, whoever is still connected."""
+        """Drop the database, even if somebody is connected."""
         with self.connect() as connection:
             connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 
     def start(self) -> None:
-        """Start the server, or do nothing if it runs; returns when it answers, recovered from whatever befell it."""
+        """Start the server, unless it is running; returns when it has recovered and accepts connections."""
         if self.running:
             return
         settings = SETTINGS | {"unix_socket_directories": str(self.folder)}
@@ -142,7 +142,7 @@ class Postgres:
         raise PostgresFailed(f"the server went away while starting:\n{self.logs}")
 
     def stop(self) -> None:
-        """Stop in good order: open connections are cut, everything is written. Nothing if it does not run."""
+        """Stop cleanly: open connections are closed, everything is written. Does nothing if it is not running."""
         if self.running:
             self._process.send_signal(signal.SIGINT)
             self._process.wait(READY_WITHIN)

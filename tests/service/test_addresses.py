@@ -1,4 +1,4 @@
-"""Which addresses a webhook may be given."""
+"""Which addresses a webhook may have."""
 
 import pytest
 
@@ -37,12 +37,12 @@ def test_these_are_taken(url):
     assert checked_url(url, allow_private=False) == url
 
 
-def test_private_ones_are_taken_where_that_is_allowed():
+def test_private_addresses_are_accepted_if_allowed():
     assert checked_url("http://127.0.0.1:9/", allow_private=True)
     assert allowed_addresses(["127.0.0.1"], allow_private=True) == ["127.0.0.1"]
 
 
-def test_a_name_that_also_leads_here_is_a_trick():
+def test_a_name_that_also_resolves_to_a_private_address_is_refused():
     with pytest.raises(NotAllowedAddress, match=r"10\.0\.0\.1"):
         allowed_addresses(["93.184.215.14", "10.0.0.1"], allow_private=False)
 

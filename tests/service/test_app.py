@@ -1,4 +1,4 @@
-"""The app as a whole: health, readiness, metrics, what runs beside requests, and its description."""
+"""The whole app: health, readiness, metrics, background work, and the OpenAPI description."""
 
 import ast
 import gc
@@ -90,7 +90,7 @@ def test_the_background_starts_and_ends_with_the_app(world):
 
 @pytest.fixture
 def collector():
-    """The collector of garbage as it was, after a test."""
+    """Restores the garbage collector's settings after a test."""
     before = gc.get_threshold()
     yield
     gc.unfreeze()
@@ -195,7 +195,7 @@ def test_every_list_of_the_api_comes_in_pages(tmp_path):
 
 
 def test_health_is_answered_while_every_thread_is_busy(world):
-    """The threads are taken as slow requests would take them; nobody waits for one of them."""
+    """All threads are busy, as with slow requests; health checks do not need one."""
 
     async def ask():
         async with AsyncClient(transport=ASGITransport(world.app), base_url="http://localhost") as client:

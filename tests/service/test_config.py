@@ -1,4 +1,4 @@
-"""A configuration is the same after a trip through the environment, and refuses what cannot work."""
+"""A configuration survives environment variables, and refuses invalid values."""
 
 import pytest
 
@@ -15,7 +15,7 @@ from quorate.service.config import ServiceConfig
         ServiceConfig(secure=False, upload_megabytes=7, votes_per_second=5, fast_path=False),
     ],
 )
-def test_it_comes_back_from_the_environment(config):
+def test_a_configuration_survives_the_environment(config):
     assert ServiceConfig.from_environment(config.to_environment()) == config
 
 
@@ -24,7 +24,7 @@ def test_the_former_name_of_private_addresses_still_works():
     assert not ServiceConfig.from_environment({"QUORATE_PRIVATE_WEBHOOKS": "0"}).allow_private_addresses
 
 
-def test_nothing_set_is_the_default():
+def test_an_empty_environment_gives_the_defaults():
     assert ServiceConfig.from_environment({}) == ServiceConfig()
 
 
@@ -41,13 +41,13 @@ def test_secrets_are_not_shown():
 
 
 @pytest.mark.parametrize("url", ["a.example", "ftp://a.example", "https://", "https://a.example/path", "http://a?b=c"])
-def test_an_address_that_is_none_is_refused(url):
+def test_an_invalid_address_is_refused(url):
     with pytest.raises(InvalidInput) as caught:
         ServiceConfig(base_url=url)
     assert caught.value.field == "base_url"
 
 
-def test_a_flag_that_is_neither_is_refused():
+def test_an_invalid_flag_is_refused():
     with pytest.raises(InvalidInput) as caught:
         ServiceConfig.from_environment({"QUORATE_SECURE": "maybe"})
     assert caught.value.field == "QUORATE_SECURE"
@@ -55,6 +55,6 @@ def test_a_flag_that_is_neither_is_refused():
 
 @pytest.mark.parametrize("text", ["much", "-1", "2.5"])
 @pytest.mark.parametrize("name", ["UPLOAD_MEGABYTES", "VOTES_PER_SECOND"])
-def test_a_limit_that_is_no_number_is_refused(name, text):
+def test_a_limit_that_is_not_a_number_is_refused(name, text):
     with pytest.raises(InvalidInput, match=f"(?i){name}='?{text}'?; expected a whole number"):
         ServiceConfig.from_environment({f"QUORATE_{name}": text})

@@ -1,4 +1,4 @@
-"""Requests that are sent slowly, over real sockets to a real server on this machine: none is held for ever."""
+"""Requests that are sent slowly, over real sockets to a real server on this machine, are ended."""
 
 import socket
 import threading
@@ -47,7 +47,7 @@ def connected(port):
 
 
 def answer_to(client, piece):
-    """What comes back while `piece` is sent again and again, until the server closes; None if it never does."""
+    """The response while `piece` is sent repeatedly, until the server closes; None if it never does."""
     until, got = time.monotonic() + GIVEN_UP, b""
     while time.monotonic() < until:
         try:

@@ -1,4 +1,4 @@
-"""The demo: something to look at, colleagues who vote, items that close; started twice it stays one project."""
+"""The demo: images, colleagues who vote, items that close; starting it twice keeps one project."""
 
 import struct
 import zlib
@@ -39,7 +39,7 @@ def test_the_colleagues_vote_and_items_close(store):
     assert told.num_closed > 0 and len(told.voters) > 3
 
 
-def test_more_digits_come_in_when_the_owner_withdrew_those_there_were(store):
+def test_more_digits_are_added_after_the_owner_withdrew_all(store):
     seed(store, "http://127.0.0.1:8000", now=1000.0)
     with store.write() as connection:
         connection.execute(update(items).values(withdrawn=1000.5, is_wanted=False, slots=0))

@@ -26,7 +26,7 @@ CLASSES, PREDICTION = ["cat", "dog", "bird"], [0.7, 0.2, 0.1]
 
 
 class FirstStart:
-    """A server with an empty cache of compiled kernels, or none that can be written."""
+    """A server with an empty or read-only cache of compiled kernels."""
 
     def __init__(self, folder, *options, cache):
         self.port, self.cache = free_port(), cache
@@ -59,7 +59,7 @@ class FirstStart:
 
 @pytest.fixture
 def serve(tmp_path):
-    """Starts servers, and ends them with what compiles for them."""
+    """Starts servers, and stops them and their compiler processes."""
     begun = []
 
     def start(*options, cache):
@@ -84,7 +84,7 @@ def key_in(folder):
 
 
 def decide(server, secret):
-    """What is decided after each of three votes."""
+    """The decisions after each of three votes."""
     key = {"Authorization": f"Bearer {secret}"}
     settings = {"classes": CLASSES, "pool_size": 6}
     path = "/api/v1/projects/" + server.ask("/api/v1/projects", {"name": "x", "settings": settings}, **key)["id"]

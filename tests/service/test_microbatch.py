@@ -1,4 +1,4 @@
-"""Who asks at the same time is answered batcher; nobody waits for company, and nobody pays for another's mistake."""
+"""Concurrent calls share a batch; an idle queue runs at once, and one bad call does not fail the others."""
 
 import asyncio
 import threading
@@ -9,7 +9,7 @@ from quorate.service.microbatch import LATER, MOST, MicroBatcher
 
 
 class Slow:
-    """Answers with the question; remembers the batches. The first one takes until `go`."""
+    """Returns each question as its answer; keeps the batches. The first one waits for `go`."""
 
     def __init__(self):
         self.batches, self.go = [], threading.Event()
@@ -22,12 +22,12 @@ class Slow:
 
 
 async def begun(batches):
-    """Wait until the first batch is under way."""
+    """Wait until the first batch is running."""
     while not batches:
         await asyncio.sleep(0.001)
 
 
-def test_the_first_is_answered_at_once_and_the_rest_together():
+def test_the_first_call_runs_at_once_and_the_rest_share_a_batch():
     slow = Slow()
 
     async def many():
@@ -55,7 +55,7 @@ def test_a_batch_is_never_larger_than_the_most():
     assert max(map(len, slow.batches)) == MOST
 
 
-def test_an_exception_is_told_to_the_one_it_is_for():
+def test_an_exception_goes_to_the_caller_it_concerns():
     slow = Slow()
     slow.go.set()
 
@@ -67,7 +67,7 @@ def test_an_exception_is_told_to_the_one_it_is_for():
     assert good == "good" and isinstance(bad, ValueError)
 
 
-def test_a_failure_of_the_whole_batch_is_told_to_all_and_the_next_goes_on():
+def test_a_failed_batch_fails_all_its_calls_and_not_the_next_batch():
     def odd(questions):
         if "odd" in questions:
             raise RuntimeError("all of it")
@@ -82,7 +82,7 @@ def test_a_failure_of_the_whole_batch_is_told_to_all_and_the_next_goes_on():
     assert [str(each) for each in failed] == ["all of it", "all of it"] and later == "later"
 
 
-def test_a_caller_who_goes_away_is_answered_to_nobody_and_holds_nobody_up():
+def test_a_cancelled_call_does_not_block_others():
     slow = Slow()
 
     async def many():
@@ -115,7 +115,7 @@ def test_two_event_loops_do_not_mix():
     assert sorted(answers) == list(range(8))
 
 
-def test_who_must_wait_is_asked_again_before_those_who_came_after():
+def test_postponed_calls_come_before_later_ones():
     batches = []
 
     def one_by_one(questions):
@@ -130,7 +130,7 @@ def test_who_must_wait_is_asked_again_before_those_who_came_after():
     assert batches == [[0, 1, 2, 3], [1, 2, 3], [2, 3], [3]]
 
 
-def test_a_line_does_not_wait_for_another_and_is_forgotten_when_empty():
+def test_queues_are_independent_and_removed_when_empty():
     slow = Slow()
 
     async def many():
@@ -147,7 +147,7 @@ def test_a_line_does_not_wait_for_another_and_is_forgotten_when_empty():
 
 
 @pytest.mark.parametrize("answers", [[StopIteration("odd")], [], ["too", "many"]])
-def test_an_answer_that_cannot_be_given_holds_nobody_up(answers):
+def test_an_answer_that_no_future_accepts_does_not_block_others(answers):
     async def ask():
         batcher = MicroBatcher(lambda _: answers)
         return await asyncio.wait_for(asyncio.gather(batcher.submit(1), return_exceptions=True), 5)
@@ -156,7 +156,7 @@ def test_an_answer_that_cannot_be_given_holds_nobody_up(answers):
     assert isinstance(found, RuntimeError)
 
 
-def test_those_who_come_back_at_once_go_together_with_those_who_waited(monkeypatch):
+def test_returning_callers_share_a_batch_with_waiting_ones(monkeypatch):
     monkeypatch.setattr("quorate.service.microbatch.PAUSE", 1000.0)  # however slow the machine
     batches, slow = [], Slow()
 

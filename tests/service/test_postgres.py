@@ -1,4 +1,4 @@
-"""The server the other tests stand on: private, durable, and back after a kill with all it had promised to keep."""
+"""The PostgreSQL server of the other tests: private, durable, and complete after being killed and restarted."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Deliveries against a real receiver: signed, retried, sent again after a crash with the same id, nowhere private."""
+"""Deliveries to a real receiver: signed, retried, repeated after a crash with the same id, never to private hosts."""
 
 import json
 import socket
@@ -20,7 +20,7 @@ from tests.service.api.conftest import World
 
 
 class Receiver(ThreadingHTTPServer):
-    """Answers with the next of `statuses`, then 200; keeps what it got."""
+    """Responds with the next of `statuses`, then 200; keeps the requests."""
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
@@ -86,7 +86,7 @@ def rows(world):
         return connection.execute(select(deliveries).order_by(deliveries.c.created, deliveries.c.id)).all()
 
 
-def test_a_completed_item_is_told_once_and_signed(telling, receiver):
+def test_a_completed_item_is_reported_once_and_signed(telling, receiver):
     close(telling, "x")
     assert telling.sender.round() == 1
     assert telling.sender.round() == 0
@@ -100,7 +100,7 @@ def test_a_completed_item_is_told_once_and_signed(telling, receiver):
     assert rows(telling)[0].delivered == telling.clock.now
 
 
-def test_what_is_not_taken_is_tried_again_later_with_the_same_id(telling, receiver):
+def test_a_refused_delivery_is_retried_with_the_same_id(telling, receiver):
     receiver.statuses = [500, 302, 404]
     receiver.location = receiver.url + "/elsewhere"
     close(telling, "x")
@@ -118,7 +118,7 @@ def test_what_is_not_taken_is_tried_again_later_with_the_same_id(telling, receiv
     assert 4 <= waits[0] - 1 <= 6 and 8 <= waits[1] - 1 <= 12 and 16 <= waits[2] - 1 <= 24
 
 
-def test_after_a_crash_between_sending_and_noting_it_is_sent_again_with_the_same_id(telling, receiver, monkeypatch):
+def test_after_a_crash_before_it_is_marked_a_delivery_is_sent_again_with_the_same_id(telling, receiver, monkeypatch):
     close(telling, "x")
     with monkeypatch.context() as crash:
         crash.setattr("quorate.service.sender.delivered", lambda *_, **__: (_ for _ in ()).throw(SystemExit))
@@ -151,7 +151,7 @@ def test_two_workers_never_send_the_same_delivery(telling, receiver):
     assert len(ids) == len(set(ids)) == 24
 
 
-def test_one_delivery_that_is_never_taken_does_not_keep_the_rest_back(telling, receiver):
+def test_one_delivery_that_is_never_accepted_does_not_block_the_rest(telling, receiver):
     close(telling, "a")
     receiver.statuses = [500]
     telling.sender.round()
@@ -175,7 +175,7 @@ def test_it_gives_up_after_three_days(telling, receiver):
     assert webhooks.delay(50, Random(1)) <= 1.2 * webhooks.LONGEST_DELAY
 
 
-def test_a_removed_webhook_hears_nothing_more(telling, receiver):
+def test_a_removed_webhook_gets_no_more_deliveries(telling, receiver):
     close(telling, "x")
     telling.client("owner").api("DELETE", f"/projects/{telling.here}/webhooks/{telling.hook}", 204)
     assert telling.sender.round() == 0 and receiver.got == []
@@ -198,7 +198,7 @@ def test_addresses_of_this_machine_are_refused_when_chosen_and_when_sent(telling
     ("code", "words"),
     [(socket.EAI_NONAME, "no such host: hook.example"), (socket.EAI_AGAIN, "hook.example cannot be looked up now")],
 )
-def test_a_name_that_leads_nowhere_is_said_in_words(telling, monkeypatch, code, words):
+def test_an_unknown_host_is_reported(telling, monkeypatch, code, words):
     async def nowhere(*_):
         raise socket.gaierror(code, "inner words")
 
@@ -227,14 +227,14 @@ def test_a_ping_arrives_and_deliveries_are_listed_newest_first(telling, receiver
     assert telling.secret not in listed.text and listed.json()["items"][0]["id"] == telling.hook
 
 
-def test_changes_of_the_project_are_told_once(telling, receiver):
+def test_changes_of_the_project_are_reported_once(telling, receiver):
     telling.client("owner").api("PATCH", f"/projects/{telling.here}", 200, json={"state": "paused"})
     telling.sender.round()
     ((_, body),) = receiver.got
     assert json.loads(body)["type"] == "project.changed" and json.loads(body)["data"] == {"state": "paused"}
 
 
-def test_it_runs_beside_the_requests_and_stops(telling, receiver):
+def test_the_sender_runs_in_the_background_and_stops(telling, receiver):
     telling.sender.rhythm = 0.05
     telling.sender.start()
     close(telling, "x")
@@ -259,7 +259,7 @@ def test_a_receiver_that_never_answers_costs_no_more_than_its_time(telling, monk
 
 
 def test_a_slow_receiver_delays_nobody_else(telling, receiver, quick):
-    """Both are told of each item; the slow one is busy with the first while the quick one has heard of all."""
+    """Both get every item; the slow one is busy with the first while the fast one has received all."""
     receiver.seconds = 9.0
     webhooks.create_webhook(
         telling.store, telling.here, quick.url, ["item.completed"], allow_private=True, now=telling.clock.now

@@ -29,7 +29,7 @@ POSTGRESQL = "postgresql://quorate@localhost/quorate"
 
 
 def become_owner(service: Serving) -> None:
-    """What a person does with the link in a browser."""
+    """Open the link like a person in a browser."""
     form = urllib.request.Request(service.links[0], data=b"name=Owner", method="POST")
     with urllib.request.urlopen(form, timeout=30) as answer:
         assert answer.status == 200
@@ -85,7 +85,7 @@ def test_every_kind_of_webhook_is_on_the_page():
     assert re.findall(r"`(\w+)`", rows["item.completed"]) == list(closed(row)[1])
 
 
-def test_the_receiver_of_the_page_takes_what_is_signed_and_nothing_else(capsys):
+def test_the_receiver_of_the_page_accepts_only_signed_deliveries(capsys):
     here = {}
     exec(re.search(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL).group(1), here)
     body = re.search(r"^```json\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL).group(1).encode()
@@ -112,7 +112,7 @@ def test_several_workers_on_postgresql_print_one_link_and_share_the_database(tmp
 
 @pytest.fixture
 def proxy(tmp_path):
-    """`proxy(upstream)`: nginx with the page's file, on free ports, with a certificate of its own; its https port."""
+    """`proxy(upstream)`: runs nginx with the page's file, on free ports, with its own certificate; returns the port."""
     nginx = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
     if nginx is None or shutil.which("openssl") is None:
         missing("nginx or openssl", "apt-get install nginx-light openssl")
@@ -174,7 +174,7 @@ def test_the_nginx_file_serves_it_over_tls_with_secure_cookies_and_logs_no_links
 
 
 class Stay(urllib.request.HTTPRedirectHandler):
-    """Redirects are answers, too."""
+    """Does not follow redirects."""
 
     def redirect_request(self, *_: object) -> None:
         return None

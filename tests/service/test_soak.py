@@ -23,7 +23,7 @@ def resident(server):
     return sum(each.memory_info().rss for each in [parent, *parent.children(recursive=True)]) / 1e6
 
 
-def test_an_hour_of_votes_is_kept_and_costs_no_memory(database_url):
+def test_an_hour_of_votes_is_stored_and_memory_stays_flat(database_url):
     workers = 1 if database_url.startswith("sqlite") else 2
     most = int(min(400_000, 5000 + 100 * SECONDS))
     place = furnish(database_url, num_items=5000, num_voters=12)
@@ -57,7 +57,7 @@ def test_an_hour_of_votes_is_kept_and_costs_no_memory(database_url):
 
 
 def feed(url, place, stop, most):
-    """Items come in as long as voters vote, so that none is without work."""
+    """Add items while voters vote, so that they never run out."""
     from quorate.service.domain.items import NewItem, add_items
     from quorate.service.domain.projects import Projects
     from quorate.service.store.store import Store

@@ -1,1 +1,1 @@
-"""quorate inside the tools people have: one file or folder per neighbour, each needing an extra of its own."""
+"""Integrations with other tools: one file or folder per tool, each with its own optional dependency."""

@@ -1,8 +1,8 @@
-"""inspect-ai: epochs that are no longer needed are not run, and a panel of graders is asked one at a time.
+"""inspect-ai: skips epochs that are no longer needed, and asks a panel of graders one at a time.
 
 `EpochStopping` is an early stopping manager for `Task(epochs=..., early_stopping=...)`: the score of an epoch is a
-vote, the verdict sought is the mode of all epochs. `panel_scorer` grades with a `quorate.live.Panel`; `grader` makes a
-judge of any inspect-ai scorer. Needs `pip install 'quorate[inspect]'`.
+vote, the verdict is the mode of all epochs. `panel_scorer` grades with a `quorate.live.Panel`; `grader` turns any
+inspect-ai scorer into a judge. Needs `pip install 'quorate[inspect]'`.
 """
 
 from __future__ import annotations
@@ -41,24 +41,24 @@ from quorate.types import Decision, PredictionValue
 from quorate.validate import bounded, broken
 
 GRADES = (CORRECT, INCORRECT)
-PATIENCE = 600.0  # seconds; by then the epochs that run have probably failed without a word
+PATIENCE = 600.0  # seconds; running epochs that take longer have probably failed silently
 OnTie = Literal["unscored", "first"]
 
 _managers: WeakValueDictionary[str, EpochStopping] = WeakValueDictionary()
 
 
 class EpochStopping:
-    """Stops the epochs of a sample as soon as the mode of all of them is sure enough. One for each `Task`.
+    """Stops the epochs of a sample as soon as the mode of all of them is certain enough. Use one for each `Task`.
 
-    `classes` are the values that scores have, `scorer` whose scores count (None: the first). `threshold`: stop when one
-    value is the mode of all epochs with more than this probability; or give a `method` with a rule of its own.
-    `predictions`: sample id -> probabilities of the values, say from an earlier run; how far they can be trusted is
-    learned. Use `Epochs(n, "mode")`, so that the score of a sample is the mode of the epochs that ran.
+    `classes`: the possible values of a score. `scorer`: whose scores count (None: the first). `threshold`: stop when
+    one value is the mode of all epochs with more than this probability; or pass a `method` with another rule.
+    `predictions`: sample id -> probabilities of the values, for example from an earlier run; how far they can be
+    trusted is learned. Use `Epochs(n, "mode")`, so that the score of a sample is the mode of the epochs that ran.
 
-    An epoch that the running ones of its sample may make needless waits for them, at most `patience` seconds; so at any
-    `max_samples` as many epochs run as one after the other. `hold=False` starts epochs as soon as inspect-ai has room:
-    then those that are already running when their sample is decided are run in vain, and no others. Epochs that fail
-    are abstentions.
+    An epoch that may become unnecessary waits for the running epochs of its sample, at most `patience` seconds. So the
+    number of epochs run is the same as when they run one after another, at any `max_samples`. `hold=False` starts
+    epochs as soon as inspect-ai has room: then epochs that are running when their sample is decided are wasted. Epochs
+    that fail are abstentions.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class EpochStopping:
         self._stopped = self._in_vain = self._not_classes = self._failed = 0
 
     async def start_task(self, task: EvalSpec, samples: list[Sample], epochs: int) -> str:
-        """Begin anew: the pool of every sample is its epochs."""
+        """Start a new session: the pool of every sample is its epochs."""
         self.session = self._new_session(epochs)
         self._begin()
         _managers[task.eval_id] = self
@@ -99,7 +99,7 @@ class EpochStopping:
         """Stop the epoch if its sample is decided; hold it while running ones may decide it."""
         name = repr(id)
         decision = self._decision(id)
-        self._running[name].discard(epoch)  # it is there if inspect-ai tries a failed epoch again
+        self._running[name].discard(epoch)  # present if inspect-ai retries a failed epoch
         with anyio.move_on_after(self._patience):
             while self._hold and decision.ask and self._is_enough(name):
                 await self._changed.setdefault(name, anyio.Event()).wait()
@@ -119,7 +119,7 @@ class EpochStopping:
         self._count(name, epoch, value)
 
     async def complete_task(self) -> dict[str, JsonValue]:
-        """What was run and what was not."""
+        """How many epochs were run, stopped and failed."""
         counts = self.session.counts()
         return {
             "epochs_counted": counts["votes"],
@@ -131,29 +131,29 @@ class EpochStopping:
         }
 
     def failed(self, id: str | int, epoch: int) -> None:  # noqa: A002
-        """The epoch ended with an error: an abstention."""
+        """Count an epoch that ended with an error as an abstention."""
         name = repr(id)
         if epoch in self._running[name]:
             self._failed += 1
             self._count(name, epoch, None)
 
     def released(self, id: str | int, epoch: int) -> None:  # noqa: A002
-        """The epoch does not run any more, and has no score; it may be scheduled again."""
+        """The epoch stopped running without a score; it may be scheduled again."""
         self._release(repr(id), epoch)
 
     def _decision(self, id: str | int) -> Decision:  # noqa: A002
         name = repr(id)
         known = name in self._running
-        self._running[name]  # from now on it is known
+        self._running[name]  # creates the entry, which marks the sample as known
         return self.session.decision(name) if known else self.session.open(name, self._predictions.get(id))
 
     def _is_enough(self, name: str) -> bool:
-        """Would one epoch more, beside those that run, perhaps not be needed?"""
+        """Whether the running epochs may suffice to decide the sample."""
         running = len(self._running[name])
         return running > 0 and running >= self.session.askable_at_once(name, running + 1)
 
     def _count(self, name: str, epoch: int, value: str | None) -> None:
-        """An epoch ended: its vote, or None for an abstention, in the place of what it said before, if it ran again."""
+        """Record an epoch's vote, or an abstention (None); replaces an earlier one of the same epoch."""
         if str(epoch) in self.session.ballots(name):
             self.session.retract(name, str(epoch))
         if value is None:
@@ -175,40 +175,40 @@ class EpochStopping:
         return None if found is None else _label(found.score, self._classes)
 
 
-@hooks(name="quorate_epochs", description="Tells quorate's early stopping of epochs that ended with an error.")
+@hooks(name="quorate_epochs", description="Reports epochs that ended with an error to quorate's early stopping.")
 class _Ends(Hooks):
-    """inspect-ai tells an early stopping manager of epochs with a score only."""
+    """Reports failed epochs: inspect-ai notifies an early stopping manager only of epochs with a score."""
 
     def enabled(self) -> bool:
-        """Only while a manager is there."""
+        """Only while there is a manager."""
         return len(_managers) > 0
 
     async def on_sample_attempt_end(self, data: SampleAttemptEnd) -> None:
-        """An epoch that failed and is to run again gives its place back: nobody must wait for it."""
+        """Release an epoch that failed and will be retried, so that others do not wait for it."""
         manager = _managers.get(data.eval_id)
         if manager is not None and data.will_retry:
             manager.released(data.summary.id, data.summary.epoch)
 
     async def on_sample_end(self, data: SampleEnd) -> None:
-        """An epoch ended for good."""
+        """Record an epoch that failed for good."""
         manager = _managers.get(data.eval_id)
         if manager is not None and data.sample.error is not None:
             manager.failed(data.sample.id, data.sample.epoch)
 
 
 class Grading(NamedTuple):
-    """What a judge of a panel scorer is asked about."""
+    """The question to a judge of a panel scorer."""
 
     state: TaskState
     target: Target
 
 
 def grader(name: str, by: Scorer, *, cost: float = 1.0, classes: Sequence[str] = GRADES) -> Judge:
-    """A judge of a panel who grades as the scorer `by` does; a score that is not one of `classes` is an abstention."""
+    """A judge who grades with the scorer `by`; a score that is not one of `classes` is an abstention."""
 
     async def ask(question: Grading) -> str | None:
-        found = await by(question.state, question.target)
-        return ABSTAIN if found is None else _label(found, classes)
+        score = await by(question.state, question.target)
+        return ABSTAIN if score is None else _label(score, classes)
 
     return Judge(name, ask, cost=cost)
 
@@ -220,12 +220,12 @@ def panel_scorer(
     on_tie: OnTie = "unscored",
     graded_by: Callable[[str], Scorer] | None = None,
 ) -> Scorer:
-    """Grade with a panel that is asked one at a time, cheapest useful one first, until its verdict is sure enough.
+    """Grade with a panel that is asked one at a time, cheapest useful one first, until its verdict is certain enough.
 
     `judges` is a `quorate.live.Panel` of `grader`s, or model name -> cost of a call, graded by `model_graded_qa` or by
-    what `graded_by(model)` returns. A grader that fails abstains. If the panel is tied the sample is unscored, with the
-    reason "tied"; `on_tie="first"` takes the first of the tied grades. If nobody grades, the reason is "grader_failed".
-    The metadata of a score have every vote, failure and cost; `panel.result()` has the sums.
+    the scorer that `graded_by(model)` returns. A grader that fails abstains. If the panel is tied, the sample is
+    unscored, with the reason "tied"; `on_tie="first"` takes the first of the tied grades. If nobody grades, the reason
+    is "grader_failed". The metadata of a score contain every vote, failure and cost; `panel.result()` has the sums.
     """
     panel = judges if isinstance(judges, Panel) else _panel_of_models(judges, graded_by)
 
@@ -245,8 +245,8 @@ def _panel_of_models(models: Mapping[str, float], graded_by: Callable[[str], Sco
 
 
 def _score(outcome: Outcome, on_tie: OnTie) -> Score:
-    """The outcome of a panel as inspect-ai logs it."""
-    told = "; ".join(f"{act.judge}: {act.label or act.error or 'abstained'}" for act in outcome.acts)
+    """The outcome of a panel as a score of inspect-ai."""
+    explanation = "; ".join(f"{act.judge}: {act.label or act.error or 'abstained'}" for act in outcome.acts)
     metadata = {
         **_plain(outcome.decision),
         "votes": outcome.votes,
@@ -258,14 +258,14 @@ def _score(outcome: Outcome, on_tie: OnTie) -> Score:
         "audited": outcome.audited,
     }
     if outcome.label is None:
-        return Score.unscored(reason="grader_failed", explanation=told, metadata=metadata)
+        return Score.unscored(reason="grader_failed", explanation=explanation, metadata=metadata)
     if outcome.tied and on_tie == "unscored":
-        return Score.unscored(reason="tied", explanation=told, metadata=metadata)
-    return Score(value=outcome.label, explanation=told, metadata=metadata)
+        return Score.unscored(reason="tied", explanation=explanation, metadata=metadata)
+    return Score(value=outcome.label, explanation=explanation, metadata=metadata)
 
 
 def _label(score: Score, classes: Sequence[str]) -> str | None:
-    """The value as the class of that name; None if it is no class, or unscored."""
+    """The value as a class; None if it is not one of `classes`, or unscored."""
     value = score.value
     if isinstance(value, float) and math.isnan(value):
         return None

@@ -1,6 +1,6 @@
-"""MLflow: parameters, metrics, report and decisions of a run, as a run of its tracking store.
+"""MLflow: logs parameters, metrics, report and decisions of a run as an MLflow run.
 
-Called by `quorate run --mlflow`. Where the store is and which experiment is MLflow's own setting: MLFLOW_TRACKING_URI,
+Called by `quorate run --mlflow`. Tracking store and experiment are MLflow's own settings: MLFLOW_TRACKING_URI,
 MLFLOW_EXPERIMENT_NAME, or `mlflow.set_tracking_uri` and `set_experiment`. Needs `pip install 'quorate[mlflow]'`.
 """
 
@@ -16,12 +16,12 @@ from quorate.reports.format import setting_text
 from quorate.version import __version__
 from quorate.workflows.run.result import RunResult, write_run
 
-MOST_TEXT = 6000  # characters of a parameter that every store of MLflow takes
-PARTS = ("votes", "error", "pools")  # of the summary: their numbers are metrics
+MOST_TEXT = 6000  # characters of a parameter that every store of MLflow accepts
+PARTS = ("votes", "error", "pools")  # parts of the summary whose numbers are logged as metrics
 
 
 def log_run(result: RunResult, *, name: str | None = None) -> str:
-    """Log a finished run; returns MLflow's id of it. `name`: what it is called there.
+    """Log a finished run; returns its id in MLflow. `name`: its name there.
 
     Settings are parameters; numbers of votes, error and pools are metrics, such as `votes.per_item` and `error.rate`;
     report.html, the decisions and the other files of `quorate run` are artifacts.

@@ -1,7 +1,7 @@
-"""Live loops around a session: you say how one expert is asked, the loop asks as long as the method wants votes.
+"""Live loops around a session: you pass a function that asks one expert; the loop asks until the method stops.
 
 `decide_all` (plain), `adecide_all` (asyncio), `Judge` and `Jury` (experts with a name and a price), `Panel` (one
-question at a time) and `ConsensusClassifier` (fit, predict and score in the manner of scikit-learn).
+question at a time) and `ConsensusClassifier` (fit, predict and score as in scikit-learn).
 """
 
 from quorate.live.estimator import ConsensusClassifier

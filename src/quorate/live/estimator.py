@@ -1,4 +1,4 @@
-"""fit, partial_fit, predict as in scikit-learn, learn_one and predict_proba_one as in river, without needing them."""
+"""fit, partial_fit, predict as in scikit-learn, learn_one and predict_proba_one as in river; needs neither."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def checked_predictions(predictions: ArrayLike) -> FloatArray:
 
 
 def class_array(given: ArrayLike | None, votes: np.ndarray, num_classes: int) -> np.ndarray:
-    """The classes in the order of the probabilities: as given, else of the labels in `votes`, else 0 .. K-1."""
+    """The classes in the order of the probabilities: as given, else the labels in `votes`, else 0 .. K-1."""
     found = np.unique(votes) if votes.ndim == 1 else np.arange(num_classes)
     names = found if given is None else np.asarray(given)
     if names.shape != (num_classes,) or len(set(names.tolist())) != num_classes:
-        rule = f"{num_classes} different names, as `predictions` has classes, in the order of the probabilities"
+        rule = f"{num_classes} different names, one per class of `predictions`, in the order of the probabilities"
         raise broken("classes", names.tolist(), rule, "pass `classes=[...]`.")
     return names
 
@@ -68,7 +68,7 @@ def _from_labels(votes: np.ndarray, classes: np.ndarray) -> IntArray:
 
 
 def _from_counts(votes: Mapping[object, int], classes: np.ndarray, *, where: str) -> IntArray:
-    """Counts (1, K) of one item, from {label: count}; a class that is left out has 0."""
+    """Counts (1, K) of one item, from {label: count}; missing classes have 0."""
     places = {name: place for place, name in enumerate(classes.tolist())}
     tally = np.zeros((1, len(places)), dtype=np.int64)
     for label, count in votes.items():
@@ -179,7 +179,7 @@ class ConsensusClassifier:
 
     @property
     def answer_params_(self) -> PriorParams:
-        """The parameters for items without votes; fitted when first asked for, and kept until the next fit."""
+        """The parameters for items without votes; fitted at the first access, and kept until the next fit."""
         return self._fitted()._answer_fit.params(None, self.params_, *self._evidence)
 
     def predict_proba(self, predictions: ArrayLike, votes: ArrayLike | None = None) -> FloatArray:
@@ -192,7 +192,7 @@ class ConsensusClassifier:
         return np.asarray(self.classes_[labels])
 
     def asks(self, predictions: ArrayLike, votes: ArrayLike | None = None) -> np.ndarray:
-        """Is one more expert worth asking, (T,) of bool: what a session with these parameters would say."""
+        """Whether to ask one more expert, (T,) of bool, as a session with these parameters would decide."""
         return np.asarray(self._decided(predictions, votes).codes == ASK)
 
     def score(self, predictions: ArrayLike, votes: ArrayLike) -> float:
@@ -210,7 +210,7 @@ class ConsensusClassifier:
         return float(total / voted.size)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The arguments of __init__ as they are, as scikit-learn's `clone` wants them."""
+        """The arguments of __init__, unchanged, as scikit-learn's `clone` requires."""
         return {name: getattr(self, name) for name in signature(type(self)).parameters}
 
     def set_params(self, **params: object) -> Self:
@@ -227,7 +227,7 @@ class ConsensusClassifier:
         return f"{type(self).__name__}({given})"
 
     def __sklearn_tags__(self) -> object:
-        """What scikit-learn 1.6 and later asks an estimator; called by it alone, so it is there to import."""
+        """The tags for scikit-learn 1.6 and later. Only scikit-learn calls this, so importing it works."""
         tags = import_module("sklearn.utils")
         return tags.Tags(
             estimator_type="classifier",
@@ -241,7 +241,7 @@ class ConsensusClassifier:
         if not hasattr(self, "_window"):
             names = list(x) if self.classes is None and isinstance(x, Mapping) else self.classes
             if names is None:
-                rule = "the names of the classes, as items come one by one"
+                rule = "the names of the classes, as items are learned one by one"
                 raise broken("classes", None, rule, "pass `classes=[...]`, or predictions as {class: probability}.")
             known = np.asarray(names)
             self._begin((len(known),), class_array(known, np.zeros((0, 2)), len(known)))
@@ -249,7 +249,7 @@ class ConsensusClassifier:
         return parse_prediction(named, [str(name) for name in self.classes_], self.params_.num_classifiers)[None]
 
     def _begin(self, shape: tuple[int, ...], classes: np.ndarray) -> None:
-        """Nothing learned yet: the hyperprior's mode."""
+        """Start from the hyperprior's mode, with nothing learned."""
         learner, num_classifiers = self._learner(), shape[0] if len(shape) == 2 else 1
         mode = learner.hyperprior.mode(shape[-1], num_classifiers, with_bias=learner.bias)
         self.classes_, self.n_features_in_ = classes, shape[-1]
@@ -285,7 +285,7 @@ class ConsensusClassifier:
             self._learned_from(self._window.log_predictions.copy(), self._window.votes.copy())
 
     def _learned_from(self, log_predictions: FloatArray, votes: IntArray) -> None:
-        """Keep what `answer_params_` is to be fitted to."""
+        """Keep the data to which `answer_params_` will be fitted."""
         self._evidence = log_predictions, votes
         self._answer_fit = as_method(self.method).answer_fit()
 
@@ -299,7 +299,7 @@ class ConsensusClassifier:
     def _learner(self) -> Learner:
         method = as_method(self.method)
         if method.learner is None:
-            raise broken("method", method.name, "a method that learns, as it is fitted", "pass `method='quorate'`.")
+            raise broken("method", method.name, "a method that learns", "pass `method='quorate'`.")
         return method.learner
 
     def _fitted(self) -> Self:
@@ -308,7 +308,7 @@ class ConsensusClassifier:
         return self
 
     def _decided(self, predictions: ArrayLike, votes: ArrayLike | None) -> BatchDecisions:
-        """What a session with the learned parameters would say of each item."""
+        """The decision on each item of a session with the learned parameters."""
         return self._decide(*self._items(predictions, votes), self.params_)
 
     def _answered(self, predictions: ArrayLike, votes: ArrayLike | None) -> BatchDecisions:

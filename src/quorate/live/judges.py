@@ -1,6 +1,6 @@
-"""Who can be asked, what each costs and in which order: a plain function, or a jury of named judges.
+"""Who can be asked, at what cost and in which order: a plain function, or a jury of named judges.
 
-Called by the loops, which take the next in line for an item until the session stops asking.
+Called by the loops, which ask the next judge about an item until the session stops asking.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from quorate.rng import stream
 from quorate.session.inputs import checked_id
 from quorate.validate import bounded, broken, whole
 
-ABSTAIN: None = None  # what an `ask` returns when its expert will not vote
+ABSTAIN: None = None  # returned by `ask` if its expert does not vote
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What an `ask` may return in the place of a class name, if the price of this call is known: tokens, say.
+    """What `ask` may return instead of a class name, if the cost of the call is known, for example in tokens.
 
-    `label` a class name, or ABSTAIN. `cost` of this answer, in the currency of the judges; None: the judge's `cost`.
+    `label`: a class name, or ABSTAIN. `cost` of this answer, in the currency of the judges; None: the judge's `cost`.
     """
 
     label: str | None
     cost: float | None = None
 
     def __post_init__(self) -> None:
-        """Check the price."""
+        """Check the cost."""
         if self.cost is not None:
             object.__setattr__(self, "cost", bounded(self.cost, where="cost", least=0.0))
 
@@ -43,9 +43,9 @@ Order = Literal["random", "cheapest", "useful"]
 class Judge:
     """An expert with a name and a price. `ask(item_id)` returns a class name, ABSTAIN, or an `Answer` with its cost.
 
-    It may be `async def`. A `Panel` passes its question in the place of the id.
+    It may be `async def`. A `Panel` passes its question instead of the id.
 
-    `cost` is what an answer costs, an abstention too; `failure_cost` what a call that failed costs. Any one currency.
+    `cost`: of an answer or an abstention; `failure_cost`: of a failed call. Use one currency for all judges.
 
     >>> Judge("small-model", lambda item: "safe", cost=0.002).cost
     0.002
@@ -68,30 +68,30 @@ class Judge:
 
 
 class ExpertPanel(Protocol):
-    """What a loop needs to know of the experts."""
+    """The experts, as the loops use them."""
 
     def line(self, item_id: str, acted: Collection[str]) -> Iterator[Judge]:
-        """Whom to ask about the item, in order, leaving out those who have acted on it."""
+        """The judges to ask about the item, in order, without those who have acted on it."""
 
     def price_of(self, voter: str) -> float:
-        """What an answer of this voter costs; 0 for a stranger."""
+        """The cost of an answer of this voter; 0 if unknown."""
 
     def full_cost(self, pool_size: int) -> float:
-        """What asking everybody about an item costs, at the price of an answer."""
+        """The cost of asking everybody about an item, if all answer."""
 
     def learn(self, votes: Mapping[str, str]) -> None:
-        """How named voters voted on an item that was decided: voter -> label."""
+        """Learn from the votes of named voters on a decided item: voter -> label."""
 
 
 @dataclass(frozen=True, slots=True)
 class Jury:
-    """Named judges, asked about each item in an order of its own.
+    """Named judges, and the order in which they are asked.
 
-    `order="random"` draws it from `seed` and the item's id, so a resumed loop goes on in the same order.
-    `order="cheapest"` asks cheap judges first. `order="useful"` asks those first who are worth most per unit of cost,
-    judged by how often they agree with the others (`quorate.live.reliability`): the cheapest, until more is known. The
-    posterior takes the votes seen for a random sample of the jury; in these two orders they are not, and if those who
-    are asked first err alike the confidence is too high.
+    `order="random"` draws the order from `seed` and the item's id, so a resumed loop continues in the same order.
+    `order="cheapest"` asks cheap judges first. `order="useful"` asks first those worth most per unit of cost, by how
+    often they agree with the others (`quorate.live.reliability`): at the start, the cheapest. The posterior assumes
+    that the votes are a random sample of the jury. In these two orders they are not, and if the judges asked first make
+    the same errors, the confidence is too high.
 
     >>> jury = Jury([Judge("large", str, cost=5.0), Judge("small", str)], order="cheapest")
     >>> [judge.name for judge in jury.line("x1", acted=())], jury.full_cost(2)
@@ -104,11 +104,11 @@ class Jury:
     reliability: Reliability = field(default_factory=Reliability, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Every judge has a name of its own; the order is one we know."""
+        """Check that the names differ and the order is known."""
         object.__setattr__(self, "judges", tuple(self.judges))
         names = [_named(judge) for judge in self.judges]
         if not names or len(set(names)) != len(names):
-            raise broken("judges", names, "at least one, each with a name of its own", "rename or add one.")
+            raise broken("judges", names, "at least one, each with a different name", "rename or add one.")
         if self.order not in get_args(Order):
             raise broken("order", self.order, f"one of: {', '.join(get_args(Order))}", "choose one.")
         whole(self.seed, where="seed", least=0)
@@ -130,42 +130,42 @@ class Jury:
         return gains.index(max(gains))
 
     def learn(self, votes: Mapping[str, str]) -> None:
-        """How the judges voted on an item that was decided: judge -> label."""
+        """Learn from the judges' votes on a decided item: judge -> label."""
         self.reliability.learn(votes)
 
     def price_of(self, voter: str) -> float:
-        """What an answer of this judge costs; 0 for somebody who is not of the jury."""
+        """The cost of an answer of this judge; 0 for somebody who is not in the jury."""
         return sum(judge.cost for judge in self.judges if judge.name == voter)
 
     def full_cost(self, pool_size: int) -> float:
-        """What the whole jury costs for an item, if every judge answers."""
+        """The cost of the whole jury for an item, if every judge answers."""
         return sum(judge.cost for judge in self.judges)
 
 
 @dataclass(frozen=True, slots=True)
 class Anyone:
-    """One function that finds somebody to ask each time it is called: nameless votes, at one unit each."""
+    """One function that asks somebody each time it is called: anonymous votes, at one unit each."""
 
     ask: Ask
 
     def line(self, item_id: str, acted: Collection[str]) -> Iterator[Judge]:
-        """The function again and again: the session knows when the pool is used up."""
+        """The same function repeatedly: the session stops when the pool is exhausted."""
         return repeat(Judge(None, self.ask))
 
     def price_of(self, voter: str) -> float:
-        """Votes cost one unit, whoever casts them."""
+        """Every vote costs one unit."""
         return 1.0
 
     def full_cost(self, pool_size: int) -> float:
-        """A unit for each member of the pool."""
+        """One unit for each member of the pool."""
         return float(pool_size)
 
     def learn(self, votes: Mapping[str, str]) -> None:
-        """Nameless voters are not told apart."""
+        """Does nothing: the votes are anonymous."""
 
 
 def as_panel(ask: object, *, pool_size: int, seed: int) -> ExpertPanel:
-    """The panel that was given, or the one around a list of judges or a function; it must fit the pool."""
+    """A panel from a function, a jury or a list of judges; its size must equal the pool's."""
     if callable(ask):
         return Anyone(ask)
     jury = ask
@@ -174,7 +174,7 @@ def as_panel(ask: object, *, pool_size: int, seed: int) -> ExpertPanel:
             raise broken("ask", ask, "a function of the item's id, a Jury, or a list of Judges", "pass one of these.")
         jury = Jury(ask, seed=seed)
     if len(jury.judges) != pool_size:
-        rule = f"{len(jury.judges)}, as many as there are judges: the answer sought is the whole jury's plurality"
+        rule = f"{len(jury.judges)}, the number of judges: the verdict is the plurality of the whole jury"
         raise broken("pool_size", pool_size, rule, f"pass the session `pool_size={len(jury.judges)}`.")
     return jury
 

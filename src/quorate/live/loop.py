@@ -1,6 +1,6 @@
-"""The callback form: pairs (item, prediction) and a function that asks one expert -> every item decided.
+"""Decides every item, given pairs (item, prediction) and a function that asks one expert.
 
-`decide_all` asks one at a time; `adecide_all` does the same for asyncio, several items at once."""
+`decide_all` asks one at a time; `adecide_all` does the same for asyncio, with several items at once."""
 
 from __future__ import annotations
 
@@ -39,16 +39,17 @@ def decide_all(
     on_item: OnItem | None = None,
     **settings: object,
 ) -> LiveResult:
-    """Decide every item, asking one expert at a time for as long as the session's method wants a vote.
+    """Decide every item, asking one expert at a time while the session's method asks for votes.
 
-    `items` gives (item_id, prediction), or is a mapping of them. `ask(item_id)` returns a class name, or ABSTAIN, which
-    is None; instead of one function, a `Jury` or a list of `Judge`s. The session is `session`, or made of `settings`:
+    `items`: pairs (item_id, prediction), or a mapping. `ask(item_id)` returns a class name, or ABSTAIN (None); instead
+    of a function you can pass a `Jury` or a list of `Judge`s. The session is `session`, or a new one from `settings`:
     `method` ("quorate"), `classes`, `pool_size` (the number of judges), `seed`, `journal`, ... as `quorate.Session`.
 
-    An exception in `ask`, or an answer that is no class, is tried again `retries` times; then `on_error="raise"` raises
+    An exception in `ask`, or an answer that is not a class, is retried `retries` times; then `on_error="raise"` raises
     AskFailed with the item still open, and "abstain" counts it as an abstention, noted in the result. After
-    `give_up_after` items in a row that failures left without a vote AskFailed is raised in any case. Items the session
-    has open are gone on with, items it has closed are not asked again. `on_item(outcome)` is called as items close.
+    `give_up_after` consecutive items without a vote because of failures, AskFailed is raised in any case. Items that
+    are open in the session are continued, closed ones are not asked again. `on_item(outcome)` is called when an item
+    closes.
 
     >>> answers = {"x1": iter(["cat", "cat", "cat"]), "x2": iter(["dog", "cat", "dog"])}
     >>> predictions = {"x1": {"cat": 0.9}, "x2": {"cat": 0.6}}
@@ -68,7 +69,7 @@ def decide_all(
 
 
 def _decide(work: WorkList, run: ItemRun) -> None:
-    """Ask about one item until its session says stop."""
+    """Ask about one item until the session stops asking."""
     while run.asks:
         for judge in run.next_judges():
             ask_one(work, run, judge)
@@ -79,7 +80,7 @@ def _plain_entries(items: Entries) -> Iterable[object]:
     pairs = entries(items)
     if isinstance(pairs, Iterable):
         return pairs
-    raise broken("items", items, "items that need not be awaited", "use `await adecide_all(items, ask, ...)`.")
+    raise broken("items", items, "items that are not asynchronous", "use `await adecide_all(items, ask, ...)`.")
 
 
 Job = Callable[[], Coroutine[Any, Any, None]]
@@ -102,14 +103,14 @@ async def adecide_all(
 ) -> LiveResult:
     """`decide_all` for an `async def ask(item_id)`, with up to `concurrency` items open at once.
 
-    `items` may be an async iterable. `timeout` seconds a call; one that takes longer is cancelled and has failed. The
-    stopping rule is sequential, so each item has one question out at a time. `ahead=j` puts up to j questions on an
-    item at once, but only as many as the rule would ask whatever the answers are: nobody is asked in vain, judged by
-    the parameters in force when the questions go out. What arrives after its item closed is kept as a late vote.
+    `items` may be an async iterable. A call that takes longer than `timeout` seconds is cancelled and counts as failed.
+    The stopping rule is sequential, so each item has one pending question at a time. `ahead=j` asks up to j questions
+    about an item at once, but only as many as the rule would ask whatever the answers are, by the parameters in force
+    when they are asked: so no question is unnecessary. An answer that arrives after its item closed is a late vote.
 
-    When asking fails under `on_error="raise"` no further question goes out, those that are out are waited for and
-    recorded, then AskFailed is raised. Other arguments are those of `decide_all`. With `concurrency=1` the decisions
-    are those of `decide_all`; above, what is learned depends on the order in which answers arrive.
+    If asking fails with `on_error="raise"`, no further questions are asked, pending ones are awaited and recorded, then
+    AskFailed is raised. Other arguments are those of `decide_all`. With `concurrency=1` the decisions are those of
+    `decide_all`; with more, what is learned depends on the order in which answers arrive.
 
     >>> async def ask(item):
     ...     return "cat"
@@ -133,7 +134,7 @@ async def adecide_all(
 
 
 class _Crew:
-    """Workers who take one item each from the same source, until it ends or one of them meets an error."""
+    """Workers that take items from the same source, until it ends or one of them has an error."""
 
     def __init__(
         self, work: WorkList, pairs: Iterable[object] | AsyncIterable[object], *, ahead: int, timeout: float | None
@@ -142,7 +143,7 @@ class _Crew:
         self.error: Exception | None = None
         self._source: Iterator[object] | AsyncIterator[object]
         self._source = aiter(pairs) if isinstance(pairs, AsyncIterable) else iter(pairs)
-        self._turn = asyncio.Lock()  # an async generator may not be asked for two items at once
+        self._turn = asyncio.Lock()  # an async generator does not support concurrent calls
         self._waiting: set[asyncio.Task[Any]] = set()
 
     async def run(self, size: int) -> None:
@@ -152,18 +153,18 @@ class _Crew:
         try:
             while self.error is None and (entry := await self._next()) is not _END:
                 await self._decide(self.work.open(entry))
-                await asyncio.sleep(0)  # items that need no expert must not keep the event loop to themselves
+                await asyncio.sleep(0)  # items that need no expert must not block the event loop
         except Exception as problem:
             self._stop(problem)
 
     def _stop(self, problem: Exception) -> None:
-        """Ask nothing more. Workers that only wait for an item are sent home; the others finish their question."""
+        """Ask no more questions. Workers that wait for an item are cancelled; the others finish their question."""
         self.error = self.error or problem
         for task in self._waiting:
             task.cancel()
 
     async def _next(self) -> object:
-        """The next entry; _END at the end of the source or of the work."""
+        """The next entry; _END at the end of the source or after an error."""
         if not isinstance(self._source, AsyncIterator):
             return next(self._source, _END)
         task = asyncio.current_task()
@@ -191,7 +192,7 @@ class _Crew:
             self.work.finish(run)
 
     async def _caught(self, run: ItemRun, judge: Judge) -> None:
-        """One of several questions on an item: its error stops the work but not its neighbours."""
+        """One of several questions about an item: its error stops the work but not the other questions."""
         try:
             await ask_one_async(self.work, run, judge, self.timeout)
         except Exception as problem:
@@ -199,7 +200,7 @@ class _Crew:
 
 
 async def _all_of(jobs: Sequence[Job]) -> None:
-    """Run the jobs side by side to their end; if we are cancelled, so are they, and we wait until they are."""
+    """Run the jobs concurrently until all end; if cancelled, cancel them and wait until they have ended."""
     tasks = [asyncio.create_task(job()) for job in jobs]
     try:
         await asyncio.wait(tasks)

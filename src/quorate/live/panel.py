@@ -1,7 +1,7 @@
-"""A panel of judges for one question after the other: the most useful judge per cost first, until the verdict is sure.
+"""A panel of judges for one question at a time: asks the most useful judge per cost first, until the verdict is clear.
 
-`Panel` holds a session and what it learned of each judge. `decide` asks plain functions, `adecide` coroutines. The
-verdict sought is the plurality of the whole panel.
+`Panel` holds a session and what it learned about each judge. `decide` is for plain functions, `adecide` for
+coroutines. The verdict is the plurality of the whole panel.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ AUDIT_RATE = 0.05
 
 
 class Panel:
-    """Judges who are asked one at a time, cheapest useful one first, until the whole panel's verdict is sure enough.
+    """Judges who are asked one at a time, cheapest useful one first, until the panel's verdict is certain enough.
 
-    `threshold`: stop when one class is the whole panel's verdict with more than this probability; or give a `method`
-    with a rule of its own. The next judge is the one worth most per unit of cost, as the panel has learned so far
+    `threshold`: stop when one class is the whole panel's verdict with more than this probability; or pass a `method`
+    with another rule. The next judge is the one worth most per unit of cost, by what was learned so far
     (`Jury(order="useful")`). A judge whose call fails, after `retries`, abstains (`on_error="raise"`: AskFailed).
-    `audit_rate`: on this share of the questions the rest of the panel is asked too, after the decision, so that
-    the result can say how often the panel would have said something else. `timeout`: seconds for a call of `adecide`.
-    `settings` are those of `quorate.Session`, such as `journal`; or pass the `session` to continue with.
+    `audit_rate`: for this share of the questions the rest of the panel is asked, too, after the decision, so that the
+    result can say how often the panel would have disagreed. `timeout`: seconds for a call of `adecide`. `settings` are
+    those of `quorate.Session`, such as `journal`; or pass the `session` to continue.
 
     >>> judges = [Judge("large", lambda text: "spam", cost=2.0), Judge("small", lambda text: "spam", cost=0.1),
     ...           Judge("medium", lambda text: "spam", cost=0.4)]
@@ -71,7 +71,7 @@ class Panel:
         self._work = WorkList(session, self.jury, ErrorCare(on_error, retries, give_up_after, None))
 
     def decide(self, question: object, prediction: PredictionValue = None, *, item: str | None = None) -> Outcome:
-        """Ask about one question: `judge.ask(question)` of plain functions. `prediction` of a classifier, if any.
+        """Decide one question: calls `judge.ask(question)`, a plain function. `prediction`: of a classifier, if any.
 
         `item` is the question's id in the session and the result; without one, questions are numbered.
         """
@@ -86,7 +86,7 @@ class Panel:
     async def adecide(
         self, question: object, prediction: PredictionValue = None, *, item: str | None = None
     ) -> Outcome:
-        """The same for judges that are `async def`; any number of questions may be open at once."""
+        """The same for `async def` judges; several questions may be open at once."""
         run = self._open(question, prediction, item)
         while run.asks:
             for judge in run.next_judges():
@@ -96,7 +96,7 @@ class Panel:
         return self._work.finish(run)
 
     def is_new(self, item: str) -> bool:
-        """Is there no question with this id yet?"""
+        """Whether no question has this id yet."""
         return self._work.is_new(item)
 
     def result(self) -> LiveResult:
@@ -108,6 +108,6 @@ class Panel:
         return self._work.open((name, prediction), question)
 
     def _to_audit(self, run: ItemRun) -> list[Judge]:
-        """The rest of the panel, if the question is of the audit sample, which depends on seed and item alone."""
+        """The rest of the panel, if the question is in the audit sample, which depends only on seed and item."""
         drawn = stream(self.jury.seed, "panel-audit", run.item_id).random() < self._audit_rate
         return run.remaining() if drawn and not run.earlier else []

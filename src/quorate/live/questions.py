@@ -1,4 +1,4 @@
-"""One judge is asked about one item: an answer for the session, or a failure after all retries.
+"""Asks one judge about one item: passes the answer to the session, or records a failure after all retries.
 
 Called by the loops and by panels; `ask_one` for plain functions, `ask_one_async` for asyncio.
 """
@@ -16,14 +16,14 @@ from quorate.validate import broken
 
 
 def ask_one(work: WorkList, run: ItemRun, judge: Judge) -> None:
-    """One answer, or one failure after all its retries."""
+    """Ask a plain function; one answer, or one failure after all retries."""
     error: Exception
     for failed_calls in range(work.care.retries + 1):
         try:
             answer = run.checked(_plain(judge.ask(run.question)), judge)
         except _Asynchronous:
             raise
-        except Exception as problem:  # whatever an expert's function raises is that expert's failure
+        except Exception as problem:  # any exception of an expert's function is a failure of that expert
             error = problem
         else:
             return run.hear(judge, answer, failed_calls)
@@ -31,7 +31,7 @@ def ask_one(work: WorkList, run: ItemRun, judge: Judge) -> None:
 
 
 async def ask_one_async(work: WorkList, run: ItemRun, judge: Judge, timeout: float | None) -> None:
-    """The same for an answer to wait for, at most `timeout` seconds."""
+    """The same for asyncio; waits at most `timeout` seconds per call."""
     error: Exception
     for failed_calls in range(work.care.retries + 1):
         try:
@@ -46,15 +46,15 @@ async def ask_one_async(work: WorkList, run: ItemRun, judge: Judge, timeout: flo
 
 
 class _Asynchronous(InvalidInput):
-    """The wrong loop for this function: not an expert's failure."""
+    """The function needs the asyncio loop: not an expert's failure."""
 
 
 def _plain(answer: object) -> object:
-    """The answer itself; one that has to be awaited needs the asyncio form."""
+    """The answer; an error if it must be awaited."""
     if not isawaitable(answer):
         return answer
     if iscoroutine(answer):
         answer.close()
-    rule = "a function that returns the answer, not something to await"
+    rule = "a function that returns the answer, not an awaitable"
     fix = "use `await adecide_all(items, ask, ...)`, or `await panel.adecide(...)`."
     raise broken("ask", answer, rule, fix, error=_Asynchronous)

@@ -1,6 +1,6 @@
-"""What a jury was worth: independent judges, agreement with people where people voted, money saved.
+"""A report on a jury: how many independent judges it is worth, agreement with people, money saved.
 
-`jury_report` takes the result of a loop or of a panel; the report has the figures, and a page for people.
+`jury_report` takes the result of a loop or of a panel; the report has the figures and renders an HTML page.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from quorate.rng import stream
 from quorate.types import IntArray
 from quorate.version import __version__
 
-FEWEST_AUDITS = 30  # below, all questions with two votes are used: more, but not a random sample
+FEWEST_AUDITS = 30  # with fewer, all questions with two votes are used, which are not a random sample
 UNKNOWN = Estimate(np.nan, np.nan, np.nan)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgeFigures:
-    """One judge: calls by how they ended, what they cost, and how often the votes are those of people."""
+    """One judge: calls by outcome, their cost, and how often the votes agree with people."""
 
     judge: str
     votes: int
@@ -45,11 +45,11 @@ class JudgeFigures:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JuryReport:
-    """What the jury did and what it is worth. Estimates have a 95 % bootstrap interval; nan: not known.
+    """The figures of a jury. Estimates have a 95 % bootstrap interval; nan: unknown.
 
     `independent` how many independent judges the whole jury is worth, from `measured_on` questions, which are a random
-    sample if `by_audits`   `error` share of audited questions where the whole jury says something else, ties shared
-    `with_people` share of questions answered as people did, of the `num_people` questions people voted on
+    sample if `by_audits`   `error` share of audited questions where the whole jury disagrees, ties shared
+    `with_people` share of questions with the same answer as people, of the `num_people` questions people voted on
     """
 
     sums: Mapping[str, Any]
@@ -64,16 +64,16 @@ class JuryReport:
     currency: str
 
     def as_dict(self) -> dict[str, object]:
-        """All figures, as JSON can hold them; what is not known is None."""
+        """All figures, as JSON types; None if unknown."""
         figures: Mapping[str, object] = asdict(self)
         return plain(figures)
 
     def to_html(self) -> str:
-        """A page that opens anywhere."""
+        """A self-contained HTML page."""
         return render.page(_document(self))
 
     def save(self, path: str | Path) -> Path:
-        """Write the page."""
+        """Write the page to a file."""
         return write_atomic(Path(path), self.to_html())
 
     def _repr_html_(self) -> str:
@@ -83,7 +83,7 @@ class JuryReport:
 def jury_report(
     result: LiveResult, people: Mapping[str, str] | None = None, *, currency: str = "", seed: int = 0
 ) -> JuryReport:
-    """Figures on the named judges of a result. `people`: item -> what people said, as far as they voted.
+    """Figures on the named judges of a result. `people`: item -> the label that people gave, where they voted.
 
     >>> from quorate.live import Judge, Panel
     >>> panel = Panel([Judge(name, lambda text: "a") for name in ("x", "y", "z")], ["a", "b"], audit_rate=1.0)
@@ -131,7 +131,7 @@ def _figures(
 
 
 def _independent(outcomes: Sequence[Outcome], people: Mapping[str, str], rng: np.random.Generator) -> Estimate:
-    """Independent judges the votes are worth; what people said is the truth where they voted."""
+    """How many independent judges the votes are worth; people's labels are the truth where they voted."""
     judges = sorted({name for outcome in outcomes for name in outcome.votes})
     labels = sorted({label for outcome in outcomes for label in outcome.votes.values()})
     if len(outcomes) < 2 or len(judges) < 2 or len(labels) < 2:
@@ -159,15 +159,15 @@ def _share(values: Sequence[float], rng: np.random.Generator) -> Estimate:
 def _answer(report: JuryReport) -> str:
     """The report in one sentence."""
     sums, unit = report.sums, f" {report.currency}" if report.currency else ""
-    said = (
+    answer = (
         f"{sums['items']:,} questions cost {sums['cost']:,.4g}{unit} instead of {sums['full_cost']:,.4g}{unit}: "
         f"{percent(sums['saved'], 0)} saved"
     )
     if not np.isnan(report.error.value):
-        said += f", and the whole jury would have said something else on {percent(report.error.value)} of the questions"
+        answer += f". The whole jury would have disagreed on {percent(report.error.value)} of the questions"
     if report.num_people:
-        said += f"; people said the same on {percent(report.with_people.value)} of theirs"
-    return said + "."
+        answer += f". People agree on {percent(report.with_people.value)} of the questions that they answered"
+    return answer + "."
 
 
 def _with_interval(found: Estimate) -> tuple[str, str]:
@@ -177,7 +177,7 @@ def _with_interval(found: Estimate) -> tuple[str, str]:
 
 
 def _table(report: JuryReport) -> Table:
-    heads = ("judge", "votes", "abstentions", "failures", "cost", "as people said", "95 % interval")
+    heads = ("judge", "votes", "abstentions", "failures", "cost", "agrees with people", "95 % interval")
     rows = tuple(
         (
             each.judge, each.votes, each.abstentions, each.failures, f"{each.cost:,.4g}",
@@ -192,16 +192,16 @@ def _notes(report: JuryReport) -> tuple[str, ...]:
     notes = []
     if not report.num_audited:
         notes.append(
-            "No question was audited, so it is not known how often the whole jury would have said something else."
+            "No question was audited, so it is unknown how often the whole jury would have disagreed."
         )
     elif not report.by_audits:
         notes.append(f"Only {report.num_audited} questions were audited: too few for reliable figures.")
     if not report.by_audits:
         notes.append(
-            "The number of independent judges comes from questions with two votes or more, which are the harder ones."
+            "The number of independent judges comes from questions with at least two votes, which are the harder ones."
         )
     if not report.num_people:
-        notes.append("No votes of people were given: the jury may be wrong together. Pass `people={item: label}`.")
+        notes.append("Errors that all judges share are not visible without people: pass `people={item: label}`.")
     if report.sums["unanswered"]:
         notes.append(f"{report.sums['unanswered']:,} questions are unanswered: every call failed or abstained.")
     if report.sums["tied"]:
@@ -216,16 +216,16 @@ def _document(report: JuryReport) -> Document:
     lead = (
         f"The votes of this jury of {size} are worth those of {worth.value:.1f} independent judges (95 % interval "
         f"{worth.low:.1f} to {worth.high:.1f}), measured on {report.measured_on:,} questions: judges who err on the "
-        "same questions count for fewer. Where people did not vote, the plurality of the judges stands in for the "
+        "same questions count for fewer. Where people did not vote, the plurality of the judges is used as the "
         "truth, which hides errors that most judges share: the number is then too high."
         if known
-        else "How many independent judges the jury is worth is not known: no two judges ever differed.",
+        else "How many independent judges the jury is worth is unknown: no two judges ever disagreed.",
     )
     rows = tuple(
         (name, *_with_interval(found), number)
         for name, found, number in (
-            ("the whole jury says something else", report.error, report.num_audited),
-            ("answered as people did", report.with_people, report.num_people),
+            ("the whole jury disagrees", report.error, report.num_audited),
+            ("people agree", report.with_people, report.num_people),
         )
     )
     measured = Table("", "How good the answers are", ("", "share", "95 % interval", "questions"), rows)

@@ -1,4 +1,4 @@
-"""What a live loop did: every act of every expert, the outcome of each item, and the sums people ask for.
+"""The results of a live loop: every act of every expert, the outcome of each item, and sums.
 
 Filled by `work_list.py`; returned by `decide_all`, `adecide_all` and panels. Values only.
 """
@@ -17,7 +17,7 @@ Kind = Literal["vote", "abstention", "failure"]
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """One expert's part in one item. `judge` None: nameless. `error`: why it failed. `late`: the item was closed."""
+    """One expert's act on an item. `judge` None: anonymous. `error`: why it failed. `late`: the item was closed."""
 
     judge: str | None
     kind: Kind
@@ -29,12 +29,12 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How one item ended. `label` is None if somebody was asked and nobody voted: the item is unanswered.
+    """The outcome of one item. `label` is None if somebody was asked and nobody voted: the item is unanswered.
 
-    `decision` is the session's; of an unanswered item it holds what the classifier says alone. `full_cost` is what
-    everybody would have cost. `earlier`: it was closed before this loop began, which asked nobody about it. `tied`: the
-    classes between which `label` is a draw, () where it is ahead of all others. `audited`: after the decision the rest
-    of a panel was asked too, to see whether it would have said the same.
+    `decision` is the session's; for an unanswered item it is based on the classifier only. `full_cost`: of asking
+    everybody. `earlier`: it was closed before this loop began, and nobody was asked. `tied`: the classes that tie with
+    `label`, () if it is ahead of all others. `audited`: after the decision the rest of a panel was asked, too, to see
+    whether it agrees.
     """
 
     item: str
@@ -48,12 +48,12 @@ class Outcome:
 
     @property
     def votes(self) -> dict[str, str]:
-        """What the named judges said: judge -> label."""
+        """The votes of named judges: judge -> label."""
         return {act.judge: act.label for act in self.acts if act.judge is not None and act.label is not None}
 
     @property
     def cost(self) -> float:
-        """What its acts cost."""
+        """The cost of its acts."""
         return sum(act.cost for act in self.acts)
 
     @property
@@ -64,14 +64,14 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LiveResult:
-    """All outcomes, in the order in which items closed, and the session, which can go on."""
+    """All outcomes, in the order in which items closed, and the session, which can be continued."""
 
     outcomes: Sequence[Outcome]
     session: Session = field(compare=False)
 
     @property
     def labels(self) -> dict[str, str | None]:
-        """Item -> class name; None where it is unanswered."""
+        """Item -> class name; None if it is unanswered."""
         return {outcome.item: outcome.label for outcome in self.outcomes}
 
     @property
@@ -81,16 +81,16 @@ class LiveResult:
 
     @property
     def cost(self) -> float:
-        """What was spent, in the currency of the judges."""
+        """The money spent, in the currency of the judges."""
         return sum(outcome.cost for outcome in self.outcomes)
 
     @property
     def full_cost(self) -> float:
-        """What asking everybody about the same items costs."""
+        """The cost of asking everybody about the same items."""
         return sum(outcome.full_cost for outcome in self.outcomes)
 
     def by_judge(self) -> dict[str, dict[str, float]]:
-        """Judge -> votes, abstentions, failures and cost; nameless experts are together under ''."""
+        """Judge -> votes, abstentions, failures and cost; anonymous experts are summed under ''."""
         table: dict[str, dict[str, float]] = {}
         for act in (act for outcome in self.outcomes for act in outcome.acts):
             row = table.setdefault(act.judge or "", {"votes": 0, "abstentions": 0, "failures": 0, "cost": 0.0})
@@ -99,7 +99,7 @@ class LiveResult:
         return dict(sorted(table.items()))
 
     def summary(self) -> dict[str, Any]:
-        """The sums, as JSON can hold them."""
+        """The sums, as JSON types."""
         acts = [act for outcome in self.outcomes for act in outcome.acts]
         kinds = {f"{kind}s": sum(act.kind == kind for act in acts) for kind in ("vote", "abstention", "failure")}
         spent, full = self.cost, self.full_cost

@@ -1,6 +1,6 @@
-"""What scikit-learn expects of an estimator's errors, without needing it: types and words that its tools look for.
+"""Errors with the types and phrases that scikit-learn's tools expect of an estimator, without importing it.
 
-Called by `ConsensusClassifier`. The errors are quorate's own, with the parts of all of them.
+Called by `ConsensusClassifier`. They are quorate's errors, with field, value, rule and fix.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from quorate.validate import broken
 
 
 def not_fitted(estimator: object) -> InvalidInput:
-    """The error of an estimator that was not fitted; where scikit-learn is in use, its `NotFittedError` too."""
+    """The error for an estimator that was not fitted; if scikit-learn is imported, also a `NotFittedError`."""
     rule, fix = "a fitted classifier", "call fit(predictions, votes) first."
     theirs = getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", None)
     kind = InvalidInput if theirs is None else _joined(theirs)
@@ -29,7 +29,7 @@ def _joined(theirs: type[Exception]) -> type[InvalidInput]:
 
 
 def votes_given(votes: ArrayLike | None) -> np.ndarray:
-    """The votes as an array; refuses none at all, and numbers that are no labels."""
+    """The votes as an array; refuses None, and numbers that are not labels."""
     if votes is None:
         rule = "counts or labels: fit requires y to be passed, but the target y is None"
         raise broken("votes", None, rule, "pass the votes.")
@@ -41,7 +41,7 @@ def votes_given(votes: ArrayLike | None) -> np.ndarray:
 
 
 def predictions_given(predictions: ArrayLike) -> ArrayLike:
-    """The predictions as they are; refuses what scikit-learn wants refused in its own words."""
+    """The predictions, unchanged; refuses, in scikit-learn's words, what its checks require to be refused."""
     found = np.asarray(predictions)
     if found.dtype.kind == "c":
         raise broken(

@@ -1,7 +1,7 @@
-"""The items a loop works through: one item being decided, and the list with its session, settings and results.
+"""The items of a loop: `ItemRun`, one item being decided, and `WorkList`, with session, settings and results.
 
-Every answer goes to the session at once. Shared by the plain and the asyncio loop, which differ only in how they wait
-for an answer.
+Every answer is passed to the session at once. Shared by the plain and the asyncio loop, which differ only in how they
+wait for an answer.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ TIE = 1e-9  # probabilities closer than this are equal up to rounding
 
 
 class ItemRun:
-    """An item from its opening, or from where a resumed session has it, to its decision.
+    """An item from its opening, or from its state in a resumed session, to its decision.
 
-    `question` is what judges are shown: the item's id, unless a panel has more to show.
+    `question` is passed to the judges: the item's id, unless a panel passes another object.
     """
 
     def __init__(
@@ -49,30 +49,30 @@ class ItemRun:
 
     @property
     def asks(self) -> bool:
-        """Does the session want one more vote? Asked anew each time: others may hold the same session."""
+        """Whether the session asks for one more vote. Not cached: others may use the same session."""
         return self.session.decision(self.item_id).ask
 
     def next_judges(self, most: int = 1) -> list[Judge]:
-        """The next in line; when nobody is left the item is closed with what there is."""
+        """The next judges; if nobody is left, the item is closed with the votes it has."""
         judges = list(islice(self._line, most))
         if not judges:
             self.session.close(self.item_id)
         return judges
 
     def remaining(self) -> list[Judge]:
-        """All who were not asked, in order: an audit asks them after the item is decided."""
+        """All judges who were not asked, in order: an audit asks them after the decision."""
         self._audited = True
         return list(self._line)
 
     def checked(self, answer: object, judge: Judge) -> Answer:
-        """The answer if it is a class or an abstention; anything else is the expert's failure, as is an exception."""
+        """The answer, if it is a class or an abstention; anything else is a failure of the expert."""
         label, cost = (answer.label, answer.cost) if isinstance(answer, Answer) else (answer, None)
         if label is not None:
             class_number(label, self.session.settings["classes"], where="answer")
         return Answer(cast("str | None", label), judge.cost if cost is None else cost)
 
     def hear(self, judge: Judge, answer: Answer, failed_calls: int = 0) -> None:
-        """Tell the session of a vote or an abstention; on a closed item it is a late one."""
+        """Pass a vote or an abstention to the session; on a closed item it is late."""
         late = not self.asks
         kind: Kind = "vote"
         if answer.label is None:
@@ -84,14 +84,14 @@ class ItemRun:
         self._acts.append(Act(judge.name, kind, answer.label, cost, late=late))
 
     def excuse(self, judge: Judge, error: Exception, failed_calls: int) -> None:
-        """Count a failure as an abstention, and keep why."""
-        late, why = not self.asks, told(error)
+        """Count a failure as an abstention, and store its reason."""
+        late, why = not self.asks, error_text(error)
         self.session.abstain(self.item_id, judge.name)
         self._acts.append(Act(judge.name, "failure", None, failed_calls * judge.failure_cost, why, late))
         log.warning("item %r: %s failed and counts as an abstention: %s", self.item_id, judge.name or "ask", why)
 
     def outcome(self) -> Outcome:
-        """How the item ended."""
+        """The outcome of the item."""
         decision = self.session.decision(self.item_id)
         label = None if self._is_unanswered(decision) else decision.label
         tied = () if label is None else tied_classes(decision, self.session.settings["classes"])
@@ -100,27 +100,27 @@ class ItemRun:
         )
 
     def _is_unanswered(self, decision: Decision) -> bool:
-        """Somebody was asked and nobody voted: the session's answer rests on the classifier alone."""
+        """Whether somebody was asked and nobody voted: then the answer is based on the classifier only."""
         if decision.num_votes > 0:
             return False
         return decision.reason == "exhausted" or self._was_asked or any(not act.late for act in self._acts)
 
 
 def tied_classes(decision: Decision, classes: Sequence[str]) -> tuple[str, ...]:
-    """The classes between which the answer is a draw: as probable as the label; () if there is none but the label."""
+    """The classes that tie for the answer: those as probable as the label; () if the label is ahead."""
     if decision.probs is None:
         return ()
     level = [name for name, p in zip(classes, decision.probs, strict=True) if p >= decision.probs.max() - TIE]
     return tuple(level) if len(level) > 1 else ()
 
 
-def told(error: BaseException | None) -> str:
-    """An error as a report names it: some have no text of their own."""
+def error_text(error: BaseException | None) -> str:
+    """An error's type and message, if it has one."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 def _earlier_acts(panel: ExpertPanel, ballots: Mapping[str, str | None], num_votes: int) -> list[Act]:
-    """What an open item of a resumed session has: named ballots, and votes of the nameless."""
+    """The acts on an open item of a resumed session: named ballots, and anonymous votes."""
     named = [_earlier_act(panel, *ballot) for ballot in ballots.items()]
     nameless = num_votes - sum(act.kind == "vote" for act in named)
     return named + [Act(None, "vote", None, panel.price_of(""))] * nameless
@@ -131,7 +131,7 @@ def _earlier_act(panel: ExpertPanel, voter: str, label: str | None) -> Act:
 
 
 def _ballots(session: Session, item_id: str) -> dict[str, str | None]:
-    """Who has acted on a known item, as far as the session still holds it."""
+    """Who has acted on a known item, if the session still has it."""
     try:
         return session.ballots(item_id)
     except UnknownItem:
@@ -141,14 +141,14 @@ def _ballots(session: Session, item_id: str) -> dict[str, str | None]:
 OnError = Literal["raise", "abstain"]
 OnItem = Callable[[Outcome], None]
 Entries = Iterable[tuple[str, Any]] | Mapping[str, Any]
-GIVE_UP_AFTER = 20  # unanswered items in a row: by then something is broken, not unlucky
+GIVE_UP_AFTER = 20  # consecutive unanswered items, which mean that something is broken
 
 
 class AskFailed(QuorateError):
-    """Asking failed and the loop stopped. The item is still open; every vote before is in the session.
+    """Asking failed and the loop stopped. The item is still open; all earlier votes are in the session.
 
-    `__cause__` is what went wrong, `item` and `judge` where, `result` what was decided before and `session` what to go
-    on with: `decide_all(items, ask, session=error.session)`.
+    `__cause__` is the error, `item` and `judge` say where, `result` has the items decided before, and `session` can be
+    continued: `decide_all(items, ask, session=error.session)`.
     """
 
     def __init__(self, message: str, *, item: str, judge: str | None) -> None:
@@ -158,13 +158,13 @@ class AskFailed(QuorateError):
 
     @property
     def session(self) -> Session | None:
-        """The session, consistent, with the item still open."""
+        """The session, with the item still open."""
         return None if self.result is None else self.result.session
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorCare:
-    """What a loop does when asking fails, and what it calls for each item."""
+    """What a loop does if asking fails, and the callback for each item."""
 
     on_error: OnError
     retries: int
@@ -181,7 +181,7 @@ class ErrorCare:
 
 @dataclass(slots=True)
 class WorkList:
-    """What a loop works with. Items of one loop have different ids."""
+    """The state of a loop. Items of one loop must have different ids."""
 
     session: Session
     panel: ExpertPanel
@@ -192,25 +192,25 @@ class WorkList:
     _last_failure: AskFailed | None = None
 
     def open(self, entry: object, question: object = None) -> ItemRun:
-        """The next item in hand."""
+        """Start the next item."""
         if not isinstance(entry, tuple) or len(entry) != 2:
             raise broken("items", entry, "pairs (item_id, prediction)", "pass None for no prediction.")
         item_id, prediction = checked_id(entry[0], where="item_id"), entry[1]
         if not self.is_new(item_id):
-            fix = "give every item an id of its own."
+            fix = "give every item a different id."
             raise broken("items", item_id, "each item once", fix, error=ItemExists)
         self._seen.add(item_id)
         return ItemRun(self.session, self.panel, item_id, prediction, question)
 
     def is_new(self, item_id: str) -> bool:
-        """Has no item of this list that id?"""
+        """Whether no item of this list has that id."""
         return item_id not in self._seen
 
     def failed(self, run: ItemRun, judge: Judge, error: Exception, failed_calls: int) -> None:
-        """A call failed for good: raise it, or count it as an abstention."""
+        """Raise a failure that remains after all retries, or count it as an abstention."""
         item, name = run.item_id, judge.name
         failure = AskFailed(
-            f"asking {name or 'an expert'} about item {item!r} failed: {told(error)}. The item stays "
+            f"asking {name or 'an expert'} about item {item!r} failed: {error_text(error)}. The item stays "
             "open; call the loop again with session=error.session, or pass on_error='abstain'.",
             item=item,
             judge=name,
@@ -222,7 +222,7 @@ class WorkList:
         run.excuse(judge, error, failed_calls)
 
     def finish(self, run: ItemRun) -> Outcome:
-        """The item is closed: note its outcome; raise if too many in a row had failures and no vote at all."""
+        """Record the outcome of a closed item; raise if too many consecutive items had failures and no vote."""
         outcome = run.outcome()
         self.outcomes.append(outcome)
         if not outcome.earlier:
@@ -237,7 +237,7 @@ class WorkList:
             cause = self._last_failure.__cause__
             failure = AskFailed(
                 f"{self._in_a_row} items in a row are unanswered because asking failed, the last time with "
-                f"{told(cause)}. Correct that and continue with session=error.session, or raise "
+                f"{error_text(cause)}. Correct that and continue with session=error.session, or raise "
                 f"give_up_after={self.care.give_up_after}.",
                 item=outcome.item,
                 judge=self._last_failure.judge,
@@ -246,24 +246,24 @@ class WorkList:
         return outcome
 
     def result(self) -> LiveResult:
-        """What is finished so far."""
+        """The items finished so far."""
         return LiveResult(tuple(self.outcomes), self.session)
 
 
 def make_work_list(
     ask: object, session: Session | None, *, care: ErrorCare, settings: Mapping[str, object]
 ) -> WorkList:
-    """The list around the session given, or around one made of `settings`."""
+    """A work list for the given session, or for a new one from `settings`."""
     if session is not None and settings:
         name, value = next(iter(settings.items()))
-        raise broken(name, value, "no setting beside `session`, which has its own", "pass one of them.")
+        raise broken(name, value, "no settings together with `session`, which has its own", "pass one of them.")
     held = _new_session(ask, dict(settings)) if session is None else session
     known = held.settings
     return WorkList(held, as_panel(ask, pool_size=known["pool_size"], seed=known["seed"]), care)
 
 
 def _new_session(ask: object, settings: dict[str, Any]) -> Session:
-    """A session from the loop's further arguments; a jury says itself how large the pool is."""
+    """A session from the loop's further arguments; with a jury, the pool size defaults to the number of judges."""
     method = settings.pop("method", "quorate")
     judges = ask.judges if isinstance(ask, Jury) else ask
     if isinstance(judges, (list, tuple)):
@@ -271,7 +271,7 @@ def _new_session(ask: object, settings: dict[str, Any]) -> Session:
     for needed in ("classes", "pool_size"):
         if needed not in settings:
             fix = "pass it, or the session to use: `session`."
-            raise broken(needed, None, "a setting of the session to make", fix)
+            raise broken(needed, None, "a setting of the new session", fix)
     return Session(method, **settings)
 
 

@@ -1,7 +1,7 @@
-"""Where a webhook may go, and whence an item's image may come: not this machine or its network unless that is allowed.
+"""Which addresses webhooks may be sent to and images may come from: by default not this machine or its network.
 
-An owner chooses the address, so it must not become a way to what only this machine can reach. `checked_url` looks at
-the address when it is chosen, `allowed_addresses` at what it resolves to when something is sent.
+Owners choose these addresses, and must not reach through them what only this machine can reach (server-side request
+forgery). `checked_url` checks an address when it is chosen, `allowed_addresses` the resolved IP addresses when sending.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ TRANSLATED = tuple(ip_network(each) for each in ("64:ff9b::/96", "64:ff9b:1::/48
 
 
 class NotAllowedAddress(Exception):
-    """The name leads to an address that webhooks may not go to."""
+    """The host name resolves to an address that webhooks may not be sent to."""
 
 
 def checked_url(url: str, *, allow_private: bool) -> str:
-    """An address that a webhook may be given.
+    """The URL, if a webhook may be sent to it.
 
     >>> checked_url("https://example.org/hook", allow_private=False)
     'https://example.org/hook'
@@ -42,7 +42,7 @@ def refuse_private(url: str, host: str, *, where: str, allow_private: bool) -> N
 
 
 def host_of(url: str) -> str | None:
-    """The host of an address that a request can go to, as browsers read it; None if it is none.
+    """The host of an http or https URL, as browsers read it; None if the URL is not valid.
 
     >>> host_of("https://example.org/a"), host_of("https://127。0。0。1/"), host_of("https://me@example.org")
     ('example.org', '127.0.0.1', None)
@@ -52,15 +52,15 @@ def host_of(url: str) -> str | None:
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port
-        host = host.encode("idna").decode()  # wide digits and dots, which browsers take for plain ones
-    except ValueError:  # a wrong port, wrong brackets, a name that is none
+        host = host.encode("idna").decode()  # browsers read full-width digits and dots as ASCII
+    except ValueError:  # invalid port, brackets or name
         return None
     is_plain = parts.scheme in ("http", "https") and parts.username is None and "%" not in host
     return host if host and is_plain else None
 
 
 def may_be_public(host: str) -> bool:
-    """Whether a host is a public address, or a name: what that resolves to is looked at when something is sent.
+    """Whether a host is a public IP address, or a name, whose addresses are checked when sending.
 
     >>> [may_be_public(host) for host in ("8.8.8.8", "a.org", "localhost", "127.1", "0x7f.1", "10.0.0.1.")]
     [True, True, False, False, False, False]
@@ -75,7 +75,7 @@ def may_be_public(host: str) -> bool:
 
 
 def _number_of(name: str) -> int:
-    """An IPv4 address in any form that browsers take: 127.0.0.1, 127.1, 0x7f.1, 2130706433; ValueError for a name."""
+    """An IPv4 address in any form that browsers accept: 127.0.0.1, 127.1, 0x7f.1, 2130706433; ValueError for a name."""
     *firsts, last = (
         int(part.removeprefix("0x") or "0", 16) if part.startswith("0x") else int(part, 8 if part[:1] == "0" else 10)
         for part in name.split(".")
@@ -84,7 +84,7 @@ def _number_of(name: str) -> int:
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Whether anybody on the internet could be meant.
+    """Whether an IP address is reachable on the public internet.
 
     >>> [is_public(ip_address(each)) for each in ("93.184.215.14", "10.0.0.1", "::ffff:127.0.0.1", "169.254.169.254")]
     [True, False, False, False]
@@ -92,26 +92,26 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
     if isinstance(address, IPv6Address):
         if address.ipv4_mapped is not None:
             return is_public(address.ipv4_mapped)
-        if any(address in network for network in TRANSLATED):  # an IPv4 address within, which could be any
+        if any(address in network for network in TRANSLATED):  # embeds an IPv4 address, which could be private
             return False
         if address.is_site_local:
             return False
-    # reserved: what nobody was given, and forms that hold an IPv4 address (::7f00:1, ::ffff:0:7f00:1)
+    # reserved: unassigned ranges, and forms that embed an IPv4 address (::7f00:1, ::ffff:0:7f00:1)
     return address.is_global and not (address.is_multicast or address.is_reserved)
 
 
 def allowed_addresses(addresses: Iterable[str], *, allow_private: bool) -> list[str]:
-    """Those of a name's addresses that may be used; an error if one of them may not: then the name is a trick."""
+    """The addresses of a host name; NotAllowedAddress if one of them is private: then the name may be an attack."""
     found = [ip_address(each.partition("%")[0]) for each in addresses]
     if not allow_private:
         for address in found:
             if not is_public(address):
-                raise NotAllowedAddress(f"the name leads to {address}, an address of this machine or its network")
+                raise NotAllowedAddress(f"the host resolves to {address}, an address of this machine or its network")
     return [str(address) for address in found]
 
 
 def with_address(parts: SplitResult, address: str) -> str:
-    """The URL with an address instead of the name: what was checked is what is connected to."""
+    """The URL with an IP address instead of the host name, so that the checked address is the one connected to."""
     host = f"[{address}]" if ":" in address else address
     port = "" if parts.port is None else f":{parts.port}"
     return parts._replace(netloc=host + port).geturl()

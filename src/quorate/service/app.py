@@ -1,4 +1,4 @@
-"""A store and a configuration -> the web application: API, pages, health, metrics, and what runs beside requests.
+"""Builds the web application from a store and a configuration: API, pages, health, metrics, background threads.
 
 `create_app` is what tests and `quorate serve` use; `from_environment` is the factory that uvicorn's workers call, with
 `TimedConnection` for their connections.
@@ -50,22 +50,22 @@ from quorate.service.store.store import POOL, Store
 from quorate.service.store.upgrade import prepare
 from quorate.version import __version__
 
-COLLECT_AFTER = (20_000, 20, 50)  # new objects, and rounds of the younger generations: some dozens of votes
+COLLECT_AFTER = (20_000, 20, 50)  # thresholds of the garbage collector: it runs once in some dozens of votes
 PARTS = (projects, items, votes, decisions, exports, people, uploads, webhooks, adjudication, monitoring)
 
 
 class Background(Protocol):
-    """Work beside the requests, in a thread of its own."""
+    """Background work, in a separate thread."""
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
 
     def stop(self) -> None:
-        """End, and wait for it."""
+        """Stop the thread and wait until it has ended."""
 
 
 def create_app(store: Store, config: ServiceConfig) -> FastAPI:
-    """The application on this store, whose tables must be there (`store.upgrade.prepare`)."""
+    """The application on this store. The tables must exist (`store.upgrade.prepare`)."""
     app = FastAPI(
         title="quorate",
         version=__version__,
@@ -73,10 +73,10 @@ def create_app(store: Store, config: ServiceConfig) -> FastAPI:
         description=DESCRIPTION,
         openapi_tags=TAGS,
         openapi_url="/api/v1/openapi.json",
-        docs_url=None,  # they would load scripts from elsewhere
+        docs_url=None,  # these pages load scripts from other hosts
         redoc_url=None,
         lifespan=_lifespan,
-        generate_unique_id_function=lambda route: route.name,  # client generators make a method's name of it
+        generate_unique_id_function=lambda route: route.name,  # client generators name their methods after it
         redirect_slashes=False,
     )
     app.state.store, app.state.config, app.state.projects = store, config, Projects(store)
@@ -104,7 +104,7 @@ def create_app(store: Store, config: ServiceConfig) -> FastAPI:
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    current_default_thread_limiter().total_tokens = POOL  # a thread more would only open a connection to close it again
+    current_default_thread_limiter().total_tokens = POOL  # more threads than pooled connections gain nothing
     app.state.signing_key = await run_in_threadpool(signing_key, app.state.store, now=time.time())
     await run_in_threadpool(compile_in_background)
     background: list[Background] = app.state.background
@@ -116,7 +116,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 def from_environment() -> FastAPI:
-    """The application as the environment describes it: for `uvicorn --factory`."""
+    """The application as configured by environment variables: for `uvicorn --factory`."""
     config = ServiceConfig.from_environment()
     store = Store(config.database)
     prepare(store)
@@ -126,22 +126,22 @@ def from_environment() -> FastAPI:
 
 
 def _collect_seldom() -> None:
-    """What is loaded by now stays: it need not be looked through for garbage again and again while voters wait."""
+    """Exclude all objects loaded so far from garbage collection, and collect less often: collections delay votes."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECT_AFTER)
 
 
 TAGS = [
-    {"name": "projects", "description": "What is decided, by whom and by which rule."},
-    {"name": "items", "description": "What is voted on, and the trail of every decision."},
-    {"name": "voting", "description": "The next item, votes, undo. Voters see nothing that could sway them."},
-    {"name": "adjudication", "description": "Items that stay in doubt, and the verdicts of seniors."},
+    {"name": "projects", "description": "Classes, pool, method and other settings."},
+    {"name": "items", "description": "What is voted on, and the full history of every decision."},
+    {"name": "voting", "description": "The next item, votes, undo. Nothing in them can influence voters."},
+    {"name": "adjudication", "description": "Items whose votes leave doubt, and the verdicts of seniors."},
     {"name": "decisions", "description": "Answers and exports."},
-    {"name": "numbers", "description": "Audit, dashboard, what was learned."},
+    {"name": "numbers", "description": "Audit, dashboard, learned parameters."},
     {"name": "people", "description": "Members, invitations, API keys."},
     {"name": "uploads", "description": "Images to vote on."},
-    {"name": "webhooks", "description": "Who is told when something happens."},
+    {"name": "webhooks", "description": "Notifications to your own servers."},
     {"name": "health", "description": "For supervisors and Prometheus."},
 ]
 DESCRIPTION = """
@@ -153,7 +153,7 @@ answer as `cursor`. Errors are
 
 
 def described(app: FastAPI) -> None:
-    """Let `app.openapi()` give the completed description."""
+    """Make `app.openapi()` return the schema with the right media type of errors."""
     plain = app.openapi
 
     def openapi() -> dict[str, Any]:
@@ -164,46 +164,46 @@ def described(app: FastAPI) -> None:
     app.openapi = openapi  # type: ignore[method-assign]
 
 
-def _with_problems(found: dict[str, Any]) -> dict[str, Any]:
-    """Errors have a media type of their own, which FastAPI does not know of."""
-    for path in found["paths"].values():
+def _with_problems(schema: dict[str, Any]) -> dict[str, Any]:
+    """Give error responses the media type application/problem+json; FastAPI declares application/json."""
+    for path in schema["paths"].values():
         for operation in path.values():
             for status, response in operation.get("responses", {}).items():
                 content = response.get("content", {})
                 if status >= "400" and "application/json" in content:
                     response["content"] = {MEDIA_TYPE: content["application/json"]}
-    return found
+    return schema
 
 
 HEADER_SECONDS = 30.0  # from the first byte of a request, or the connection, to the end of its headers
 
 
 class TimedConnection(HttpToolsProtocol):
-    """Closes itself where HEADER_SECONDS pass while bytes come, or none did yet, and no request is being answered."""
+    """Closes the connection if a request's headers are not complete within HEADER_SECONDS."""
 
     _limit: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """The first request's headers are due."""
+        """Start the timer for the first request's headers."""
         super().connection_made(transport)
         self._begin()
 
     def data_received(self, data: bytes) -> None:
-        """Headers are due until they are whole: then there is a request that is not answered yet."""
+        """Run the timer until the headers are complete, which is when a request is in progress."""
         super().data_received(data)
         cycle: Any = self.cycle
-        if cycle is None or cycle.response_complete:  # part of a header; or of a body that was refused
+        if cycle is None or cycle.response_complete:  # part of a header, or of a body that was refused
             self._begin()
         else:
             self._end()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing is due any more."""
+        """Stop the timer."""
         self._end()
         super().connection_lost(exc)
 
     def _begin(self) -> None:
-        """Start the clock, unless it runs."""
+        """Start the timer, unless it is running."""
         if self._limit is None:
             self._limit = self.loop.call_later(HEADER_SECONDS, self.transport.close)
 

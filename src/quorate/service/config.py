@@ -1,7 +1,7 @@
-"""How a service is run: its database, its address, whom it believes. Made by `quorate serve`, read by `app`.
+"""The configuration of a service: database, address, trusted proxy, limits. Made by `quorate serve`, read by `app`.
 
-Workers are processes of their own and read it from the environment, where `quorate serve` put it; whoever runs the
-application under another server sets the same variables (docs/service.md).
+Workers are separate processes and read it from environment variables, which `quorate serve` sets. To run the
+application under another server, set the same variables (docs/service.md).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from quorate.validate import broken, whole
 
 DATABASE = "quorate.db"
-FORMER_NAME = "QUORATE_PRIVATE_WEBHOOKS"  # of QUORATE_PRIVATE_ADDRESSES; it still works
+FORMER_NAME = "QUORATE_PRIVATE_WEBHOOKS"  # the former name of QUORATE_PRIVATE_ADDRESSES; it still works
 UPLOAD_MEGABYTES = 2000
 VOTES_PER_SECOND = 20
 WORDS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
@@ -23,7 +23,7 @@ WORDS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": 
 
 @dataclass(frozen=True, slots=True)
 class ServiceConfig:
-    """How a service is run; see docs/service.md for each of them.
+    """The configuration of a service; docs/service.md explains each field.
 
     >>> ServiceConfig(base_url="https://labels.example.org").is_https
     True
@@ -32,18 +32,18 @@ class ServiceConfig:
     """
 
     database: str = field(default=DATABASE, repr=False)  # may hold a password
-    base_url: str | None = None  # where it is reached from outside; None: as each request says
-    secure: bool | None = None  # served over https; None: as base_url says, else as each request says
-    trust_proxy: bool = False  # X-Forwarded-For and X-Forwarded-Proto are set by a proxy of ours
+    base_url: str | None = None  # the public address; None: taken from each request
+    secure: bool | None = None  # served over https; None: taken from base_url, else from each request
+    trust_proxy: bool = False  # believe X-Forwarded-For and X-Forwarded-Proto: our own proxy sets them
     demo: bool = False  # simulated colleagues vote in the built-in project
-    metrics_token: str | None = field(default=None, repr=False)  # None: /metrics answers this machine only
+    metrics_token: str | None = field(default=None, repr=False)  # None: /metrics is served to this machine only
     allow_private_addresses: bool = False  # webhooks to, and images from, this machine or its network
     upload_megabytes: int = UPLOAD_MEGABYTES  # of images, in each project
-    votes_per_second: int = VOTES_PER_SECOND  # of each account, in each worker; twice as many at once
+    votes_per_second: int = VOTES_PER_SECOND  # per account and worker; bursts may be twice as large
     fast_path: bool = True  # plain votes skip FastAPI's parsing (api/fast_path.py); off only to measure what that saves
 
     def __post_init__(self) -> None:
-        """Check what came from outside."""
+        """Check the values."""
         whole(self.upload_megabytes, where="upload_megabytes", least=0)
         whole(self.votes_per_second, where="votes_per_second")
         if self.base_url is None:
@@ -54,28 +54,28 @@ class ServiceConfig:
             raise broken("base_url", self.base_url, rule, "pass e.g. `base_url=https://labels.example.org`.")
         if parts.path not in ("", "/"):
             rule = "an address without a path"
-            raise broken("base_url", self.base_url, rule, "give the service a host name of its own.")
+            raise broken("base_url", self.base_url, rule, "give the service its own host name.")
         object.__setattr__(self, "base_url", self.base_url.rstrip("/"))
         if self.secure is None:
             object.__setattr__(self, "secure", parts.scheme == "https")
 
     @property
     def is_https(self) -> bool:
-        """Whether it is known to be reached over https."""
+        """Whether the service is known to be served over https."""
         return bool(self.secure)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> ServiceConfig:
-        """As the variables QUORATE_... say; what is not set, or empty, is as by default."""
-        found = {name: value for name, value in (os.environ if environment is None else environment).items() if value}
-        if FORMER_NAME in found:
-            found.setdefault(_variable("allow_private_addresses"), found[FORMER_NAME])
+        """Read the variables QUORATE_...; one that is empty or not set means the default."""
+        texts = {name: value for name, value in (os.environ if environment is None else environment).items() if value}
+        if FORMER_NAME in texts:
+            texts.setdefault(_variable("allow_private_addresses"), texts[FORMER_NAME])
         named = {_variable(each.name): each for each in fields(cls)}
-        given: dict[str, Any] = {each.name: _read(each, found[name]) for name, each in named.items() if name in found}
-        return cls(**given)
+        values: dict[str, Any] = {each.name: _read(each, texts[name]) for name, each in named.items() if name in texts}
+        return cls(**values)
 
     def to_environment(self) -> dict[str, str]:
-        """The variables `from_environment` makes the same configuration of."""
+        """The variables from which `from_environment` restores this configuration."""
         given = {_variable(name): value for name, value in asdict(self).items()}
         plain = {name: int(value) if isinstance(value, bool) else value for name, value in given.items()}
         return {name: "" if value is None else str(value) for name, value in plain.items()}
@@ -99,8 +99,8 @@ def _flag(name: str, text: str) -> bool:
     return WORDS[word]
 
 
-def _number(name: str, text: str, otherwise: object) -> int:
+def _number(name: str, text: str, default: object) -> int:
     try:
         return int(text)
     except ValueError:
-        raise broken(name, text, "a whole number", f"set it to e.g. {otherwise}, or leave it out.") from None
+        raise broken(name, text, "a whole number", f"set it to e.g. {default}, or leave it out.") from None

@@ -1,9 +1,9 @@
 """`quorate serve --demo`: a project of handwritten digits, and simulated colleagues who vote in it.
 
 The images, a real classifier's predictions and how often people choose each digit are in `demo_digits.npz`, which
-`benchmarks/demo_digits.py` makes. The colleagues are a thread beside the requests and call the same `next_items` and
-`act` as people do. A few digits are there at the start, so that the first start is quick; the colleagues add the
-others between their votes, and more when few are left. With several workers, one runs the colleagues.
+`benchmarks/demo_digits.py` makes. The colleagues run in a background thread and call the same `next_items` and `act` as
+people do. The project starts with a few digits, so that the first start is quick; the colleagues add the others
+between their votes. With several workers, one runs the colleagues.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Digits:
 
 @cache
 def digits() -> Digits:
-    """All of them, read once."""
+    """All digits, read once."""
     with np.load(Path(__file__).with_name("demo_digits.npz"), allow_pickle=False) as file:
         predictions, votes = (file[name].astype(np.float64) for name in ("predictions", "votes"))
         pixels = file["pixels"]
@@ -97,12 +97,12 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 PROJECT = "Demo: which digit is it?"
-NAME = "digit-{:04d}"  # of an item
+NAME = "digit-{:04d}"  # item ids
 OWNER = "Demo owner"
 NO_LIMIT = UploadQuota(1000)
 COLLEAGUE = "Colleague {} (simulated)"
 NUM_COLLEAGUES = 12
-FIRST_BATCH, MORE = 20, 5  # digits: there at the start, and added at a time
+FIRST_BATCH, MORE = 20, 5  # digits at the start, and added at a time
 SETTINGS = ProjectSettings(
     classes=tuple(str(digit) for digit in range(10)),
     pool_size=NUM_COLLEAGUES,
@@ -117,42 +117,42 @@ SETTINGS = ProjectSettings(
 
 
 def seed(store: Store, base_url: str, *, now: float) -> str:
-    """Fill the database if it is empty; a link that signs the demo's owner in, once."""
+    """Create the demo's project and people if missing; returns a link that signs its owner in once."""
     with store.read() as connection:
         owner = connection.execute(select(accounts.c.id).where(accounts.c.name == OWNER)).scalar_one_or_none()
-        made = connection.execute(select(projects.c.id).where(projects.c.name == PROJECT)).scalar_one_or_none()
+        project_id = connection.execute(select(projects.c.id).where(projects.c.name == PROJECT)).scalar_one_or_none()
     if owner is None:
         owner = create_account(store, OWNER, may_create=True, now=now).id
-    if made is None:
-        made = Projects(store).create(PROJECT, SETTINGS, now=now).id
-    _people(store, made, owner, now)
-    add_digits(store, made, FIRST_BATCH, now=now)
+    if project_id is None:
+        project_id = Projects(store).create(PROJECT, SETTINGS, now=now).id
+    _add_people(store, project_id, owner, now)
+    add_digits(store, project_id, FIRST_BATCH, now=now)
     return sign_in_link(store, owner, base_url, now=now)
 
 
 def is_over(store: Store) -> bool:
-    """Has every digit come in, and is none of them voted on any more, not even for an audit?"""
-    mine = select(func.count()).select_from(items).join(projects).where(projects.c.name == PROJECT)
+    """Whether all digits have been added and none needs more votes, not even for an audit."""
+    num_items = select(func.count()).select_from(items).join(projects).where(projects.c.name == PROJECT)
     with store.read() as connection:
-        num_wanted = connection.execute(mine.where(items.c.is_wanted)).scalar_one()
-        return num_wanted == 0 and connection.execute(mine).scalar_one() >= len(digits())
+        num_wanted = connection.execute(num_items.where(items.c.is_wanted)).scalar_one()
+        return num_wanted == 0 and connection.execute(num_items).scalar_one() >= len(digits())
 
 
-def _people(store: Store, project_id: str, owner: str, now: float) -> None:
-    """The owner and the colleagues, those who are not there yet."""
+def _add_people(store: Store, project_id: str, owner: str, now: float) -> None:
+    """Make the owner and the colleagues members, if they are not yet."""
     with store.read() as connection:
         query = select(accounts.c.name).join(memberships, memberships.c.account_id == accounts.c.id)
-        there = set(connection.execute(query.where(memberships.c.project_id == project_id)).scalars())
-    if OWNER not in there:
+        members = set(connection.execute(query.where(memberships.c.project_id == project_id)).scalars())
+    if OWNER not in members:
         add_member(store, project_id, owner, role="owner", now=now)
     for number in range(1, NUM_COLLEAGUES + 1):
         name = COLLEAGUE.format(number)
-        if name not in there:
+        if name not in members:
             add_member(store, project_id, create_account(store, name, now=now).id, role="voter", now=now)
 
 
 def add_digits(store: Store, project_id: str, up_to: int, *, first: int = 0, now: float) -> None:
-    """The digits from `first` to `up_to` as items of the project; those that are there stay as they are."""
+    """Add the digits from `first` to `up_to` as items of the project; existing items stay unchanged."""
     known = digits()
     batch = []
     for number in range(first, min(up_to, len(known))):
@@ -167,11 +167,11 @@ log = logging.getLogger("quorate.service.demo")
 
 VOTES_PER_SECOND = 4.0
 CANNOT_TELL = 0.01
-FEW, MANY = 40, 200  # more digits come in while fewer are open, or fewer there
+FEW, MANY = 40, 200  # digits are added while fewer than FEW are open, or fewer than MANY exist
 
 
 class Colleagues:
-    """`start` and `stop` as the app's other work beside requests."""
+    """Simulated voters in a background thread of the app."""
 
     def __init__(self, projects_: Projects, *, votes_per_second: float = VOTES_PER_SECOND, seed: int = 0) -> None:
         self.projects, self.pause, self.seed = projects_, 1.0 / votes_per_second, seed
@@ -181,7 +181,7 @@ class Colleagues:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin to vote."""
+        """Start voting."""
         self._thread = threading.Thread(target=self._run, name="quorate-demo", daemon=True)
         self._thread.start()
 
@@ -196,21 +196,21 @@ class Colleagues:
             try:
                 if not self.one_vote(now=time.time()):
                     self._stop.wait(2.0)
-            except (StoreUnavailable, InvalidInput) as problem:  # e.g. the owner closed the item meanwhile
+            except (StoreUnavailable, InvalidInput) as problem:  # e.g. the owner just closed the item
                 log.info("a simulated colleague could not vote: %s", problem)
             except Exception:
-                log.exception("the simulated colleagues stumbled")
+                log.exception("the simulated colleagues failed")
                 self._stop.wait(5.0)
 
     def one_vote(self, *, now: float) -> bool:
-        """One colleague votes on one item, then some come in if few are there; False if there was nothing to do."""
-        project_id, voters = self._who()
+        """One colleague votes on one item, then items are added if few are open; False if there was nothing to do."""
+        project_id, voters = self._project_and_voters()
         if project_id is None or not self._hold.hold(project_id, "demo"):
             return False
-        return self._votes(project_id, voters, now) | self._adds(project_id, now)
+        return self._cast_vote(project_id, voters, now) | self._add_more(project_id, now)
 
-    def _votes(self, project_id: str, voters: list[str], now: float) -> bool:
-        """The first colleague in a random order for whom there is an item votes on it."""
+    def _cast_vote(self, project_id: str, voters: list[str], now: float) -> bool:
+        """In random order, the first colleague who is offered an item votes on it."""
         order = stream(self.seed, "turn", int(now * 10)).permutation(len(voters))
         for index in order:
             for leased in next_items(self.projects, project_id, voters[index], now=now):
@@ -227,25 +227,25 @@ class Colleagues:
         label = str(int(chance.choice(10, p=digits().votes[number])))
         act(self.projects, Request(project_id, item, voter, "vote", label, signed_in_by="demo"), now=now)
 
-    def _who(self) -> tuple[str | None, list[str]]:
-        """The demo's project, if it is active, and its simulated voters."""
+    def _project_and_voters(self) -> tuple[str | None, list[str]]:
+        """The demo's project, None if it is not active, and its simulated voters."""
         with self.projects.store.read() as connection:
-            found = select(projects.c.id).where(projects.c.name == PROJECT, projects.c.state == "active")
-            project_id = connection.execute(found).scalar_one_or_none()
+            active = select(projects.c.id).where(projects.c.name == PROJECT, projects.c.state == "active")
+            project_id = connection.execute(active).scalar_one_or_none()
             query = select(accounts.c.id).join(memberships, memberships.c.account_id == accounts.c.id)
             query = query.where(memberships.c.project_id == project_id, memberships.c.removed.is_(None))
             query = query.where(accounts.c.name.like(COLLEAGUE.format("%"))).order_by(accounts.c.name)
             return project_id, list(connection.execute(query).scalars())
 
-    def _adds(self, project_id: str, now: float) -> bool:
-        """A few more digits, where there are few; whether any were left to add."""
+    def _add_more(self, project_id: str, now: float) -> bool:
+        """Add digits if few are open; returns whether any were added."""
         names = [NAME.format(number) for number in range(len(digits()))]
         with self.projects.store.read() as connection:
-            mine = select(func.count()).select_from(items).where(items.c.project_id == project_id)
-            there = connection.execute(mine).scalar_one()
-            left = connection.execute(mine.where(items.c.is_open, counted)).scalar_one()
+            count = select(func.count()).select_from(items).where(items.c.project_id == project_id)
+            num_items = connection.execute(count).scalar_one()
+            num_open = connection.execute(count.where(items.c.is_open, counted)).scalar_one()
             known = names_there(connection, project_id, names)
-        if (there >= MANY and left >= FEW) or len(known) == len(names):
+        if (num_items >= MANY and num_open >= FEW) or len(known) == len(names):
             return False
         first = next(number for number, name in enumerate(names) if name not in known)
         add_digits(self.projects.store, project_id, first + MORE, first=first, now=now)

@@ -1,7 +1,7 @@
-"""Micro-batches concurrent calls: one call of a function in a thread for all that wait.
+"""Micro-batches concurrent calls: all waiting questions are answered by one function call in a thread.
 
-A call to an idle queue is answered at once; the calls that arrive meanwhile make up the next batch. So batches grow
-with the load. Used for votes (`api/votes.py`) and for looking up callers (`access/principal.py`).
+A call to an idle queue runs at once; calls that arrive while it runs form the next batch, so batches grow with the
+load. Used for votes (`api/votes.py`) and for looking up callers (`access/principal.py`).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class Later:
 
 
 LATER: Final = Later()
-MOST = 64  # questions in a batch: no call waits longer than these take
-PAUSE = 0.6  # of the time a batch took: how long the next one waits for callers that were just answered
+MOST = 64  # questions in a batch; bounds how long a call waits
+PAUSE = 0.6  # the next batch waits at most this fraction of the last one's duration for returning callers
 AnswerAll = Callable[[Sequence[Question]], Sequence[Answer | Exception | Later]]
 
 
@@ -40,7 +40,7 @@ class MicroBatcher(Generic[Question, Answer]):
         self._queues = WeakKeyDictionary()
 
     async def submit(self, question: Question, *, queue: str = "") -> Answer:
-        """The answer to one question. If the caller goes away, it is still answered."""
+        """The answer to one question. It is still computed if the caller disconnects."""
         loop = asyncio.get_running_loop()
         queues = self._queues.setdefault(loop, {})
         if queue not in queues:
@@ -76,7 +76,7 @@ class _Queue(Generic[Question, Answer]):
         self._at_end()
 
     async def _pause(self, count: int, seconds: float) -> None:
-        """Callers that were just answered often call again: wait a little for as many, so that they share a batch."""
+        """Wait briefly for `count` questions: callers that were just answered often call again and share a batch."""
         if count == 1 or len(self._waiting) >= count:
             return
         self._wanted, self._enough = count, asyncio.get_running_loop().create_future()
@@ -92,7 +92,7 @@ class _Queue(Generic[Question, Answer]):
             answers = await run_in_threadpool(self._answer_all, [question for question, _ in batch])
             if len(answers) != len(batch):
                 raise RuntimeError(f"{len(answers)} answers to {len(batch)} questions")
-        except Exception as problem:  # the answer to all of them
+        except Exception as problem:  # every question of the batch gets it
             answers = [problem] * len(batch)
         for (_, future), answer in zip(batch, answers, strict=True):
             _resolve(future, answer)
@@ -100,10 +100,10 @@ class _Queue(Generic[Question, Answer]):
 
 
 def _resolve(future: asyncio.Future[Answer], answer: Answer | Exception | Later) -> None:
-    if future.done() or isinstance(answer, Later):  # done: its caller has gone away
+    if future.done() or isinstance(answer, Later):  # done: the caller disconnected
         return
-    if isinstance(answer, StopIteration):  # no future takes one
-        future.set_exception(RuntimeError("a function ended as if it were an iterator"))
+    if isinstance(answer, StopIteration):  # asyncio futures refuse it
+        future.set_exception(RuntimeError("the function raised StopIteration"))
     elif isinstance(answer, Exception):
         future.set_exception(answer)
     else:

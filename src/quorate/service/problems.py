@@ -1,7 +1,7 @@
-"""Every error -> an answer of type application/problem+json: type, title, status, detail; field, value, rule, fix.
+"""Turns every error into a response of type application/problem+json, with field, value, rule and fix.
 
-`Problem` is raised by endpoints and dependencies; `install(app)` answers it, the library's errors, requests that do not
-fit the specification, and whatever nobody expected (logged here, shown to nobody). Called by `app`.
+`install(app)`, called by `app`, handles `Problem` (raised by endpoints and dependencies), the library's errors,
+requests that do not match the specification, and unexpected exceptions, whose details are logged and not sent.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ log = logging.getLogger("quorate.service")
 
 MEDIA_TYPE = "application/problem+json"
 LONGEST_DETAIL = 2000
-SECRET_PATHS = ("/link/", "/join/")  # what follows lets somebody in
+SECRET_PATHS = ("/link/", "/join/")  # the rest of the path is a secret that signs somebody in
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
 
 class NotFound(InvalidInput):
-    """No account, member, key or invitation with this id (where the caller may look)."""
+    """No account, member, key or invitation with this id that the caller may see."""
 
 
 class Refusal(QuorateError):
-    """A request that is understood, and not carried out: what is wrong, in words for people, and what to do."""
+    """A valid request that is refused; carries what is wrong, for people to read, and what to do."""
 
     def __init__(self, wrong: str, fix: str, *, field: str, rule: str, value: object = None) -> None:
         super().__init__(f"{wrong}; {fix}", field=field, value=value, rule=rule, fix=fix)
@@ -56,23 +56,23 @@ class NotSignedIn(Refusal):
 
 
 class NotAllowed(Refusal):
-    """The caller is known, and may not do this."""
+    """The caller is signed in but may not do this."""
 
 
 class NotOurPage(Refusal):
-    """A request with a cookie that none of our pages sent."""
+    """A request with a cookie that was not sent by one of our pages."""
 
 
 class TooLarge(Refusal):
-    """More bytes than are taken."""
+    """More bytes than the limit."""
 
 
 class TooSlow(Refusal):
-    """A body that does not arrive."""
+    """The body did not arrive in time."""
 
 
 class TooMany(Refusal):
-    """Too many requests; `retry_after` seconds later another one is welcome."""
+    """Too many requests; the next one is accepted after `retry_after` seconds."""
 
     def __init__(self, wrong: str, rule: str, *, retry_after: float) -> None:
         self.retry_after = retry_after
@@ -81,7 +81,7 @@ class TooMany(Refusal):
 
 
 class UnknownLink(Refusal):
-    """No link or invitation with this token was ever made."""
+    """No link or invitation has this token."""
 
     def __init__(self, wrong: str, fix: str) -> None:
         super().__init__(wrong, fix, field="link", rule="a link that this service made")
@@ -94,19 +94,19 @@ class LinkOver(Refusal):
         super().__init__(wrong, fix, field="link", rule="a link that can still be used")
 
 
-STATUSES: dict[type[QuorateError], tuple[int, str]] = {  # the nearest class of an error counts
-    StoreUnavailable: (503, "The database cannot take this now"),
+STATUSES: dict[type[QuorateError], tuple[int, str]] = {  # the first match in an error's class hierarchy applies
+    StoreUnavailable: (503, "Database unavailable"),
     UnknownItem: (404, "Not found"),
     NotFound: (404, "Not found"),
     UnknownLink: (404, "No such link"),
-    LinkOver: (410, "This link is over"),
+    LinkOver: (410, "Link no longer valid"),
     NotSignedIn: (401, "Not signed in"),
     NotAllowed: (403, "Not allowed"),
     NotOurPage: (403, "Not from our page"),
     TooSlow: (408, "Too slow"),
     TooLarge: (413, "Too large"),
     TooMany: (429, "Too many requests"),
-    ItemExists: (409, "Already there"),
+    ItemExists: (409, "Already exists"),
     DuplicateVote: (409, "Already voted"),
     RequestReused: (409, "Idempotency key used for something else"),
     MissingExtra: (501, "Not installed"),
@@ -116,10 +116,10 @@ Page = Callable[[Request, dict[str, Any]], Response | None]
 
 
 class Problem(Exception):
-    """An answer that says what is wrong: raise it from an endpoint or a dependency.
+    """An error response: raise it from an endpoint or a dependency.
 
-    What the caller can mend (status below 500) names field, value, rule and fix; `value` is None where nothing was
-    sent, and where it is a secret.
+    Errors of the caller (status below 500) name field, value, rule and fix; `value` is None if nothing was sent or
+    if it is a secret.
 
     >>> Problem(503, "Not ready", "the database is away").body()
     {'type': 'about:blank', 'title': 'Not ready', 'status': 503, 'detail': 'the database is away'}
@@ -143,7 +143,7 @@ class Problem(Exception):
         self.headers, self.errors = dict(headers or {}), [dict(error) for error in errors]
 
     def body(self) -> dict[str, Any]:
-        """The answer's members; of a failure of ours, those that say nothing are left out."""
+        """The members of the response; errors of the service (500 and above) leave out those that are None."""
         whole = {"type": "about:blank", "title": self.title, "status": self.status, "detail": self.detail}
         four = {"field": self.field, "value": self.value, "rule": self.rule, "fix": self.fix}
         if self.status >= 500:
@@ -152,13 +152,13 @@ class Problem(Exception):
 
 
 def install(app: FastAPI, *, page: Page | None = None) -> None:
-    """Answer every error of this app as a problem; `page` may answer browsers in its own way (None: as JSON)."""
+    """Handle every error of this app as a problem; `page` may return an HTML page for browsers, or None for JSON."""
 
     def answer(request: Request, problem: Problem, extra: Mapping[str, str] | None = None) -> Response:
         body = problem.body()
         response = page(request, body) if page is not None else None
         if response is None:
-            # ASCII only: what is quoted from a request may hold halves of characters that no encoding takes
+            # ASCII only: text quoted from a request may contain lone surrogates, which cannot be encoded
             response = Response(json.dumps(body, default=repr), problem.status, media_type=MEDIA_TYPE)
         response.headers.update({**(extra or {}), **problem.headers, "Cache-Control": "no-store"})
         return response
@@ -180,7 +180,7 @@ def install(app: FastAPI, *, page: Page | None = None) -> None:
 
     async def unexpected(request: Request, error: Exception) -> Response:
         log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-        return answer(request, INTERNAL, security_headers(request.scope))  # sent outside every middleware
+        return answer(request, INTERNAL, security_headers(request.scope))  # no middleware adds headers to this one
 
     on(Problem, lambda problem: problem)
     on(QuorateError, of_error)
@@ -193,7 +193,7 @@ def install(app: FastAPI, *, page: Page | None = None) -> None:
     app.add_exception_handler(Exception, unexpected)
 
 
-BUSY = ("The database cannot take this now", "all connections to the database are taken; send this again.")
+BUSY = ("Database unavailable", "all connections to the database are in use; send this again.")
 INTERNAL = Problem(
     500,
     "Internal error",
@@ -202,7 +202,7 @@ INTERNAL = Problem(
 UNKEEPABLE = Problem(
     422,
     "Invalid input",
-    "a text holds a character no database keeps (U+0000, or half of a surrogate pair), or a number is too large.",
+    "a text contains a character that cannot be stored (U+0000 or a lone surrogate), or a number is too large.",
     field="request",
     rule="text without U+0000 and without lone surrogates; numbers of at most 64 bits",
     fix="remove the character, or lower the number",
@@ -210,7 +210,7 @@ UNKEEPABLE = Problem(
 
 
 def of_error(error: QuorateError) -> Problem:
-    """The problem that one of the library's errors is to a client.
+    """The problem for one of the library's errors.
 
     >>> from quorate.validate import broken
     >>> of_error(broken("pool_size", 0, "a whole number >= 1", "raise it.")).body()["rule"]
@@ -218,18 +218,18 @@ def of_error(error: QuorateError) -> Problem:
     """
     kind = next((kind for kind in type(error).__mro__ if kind in STATUSES), None)
     if kind is None:
-        log.error("an error that is no client's fault", exc_info=error)
+        log.error("internal error", exc_info=error)
         return INTERNAL
     status, title = STATUSES[kind]
     headers = {"WWW-Authenticate": "Bearer"} if isinstance(error, NotSignedIn) else {}
     if isinstance(error, (StoreUnavailable, TooMany)):
         headers = {"Retry-After": whole_seconds(error.retry_after)}
-    told = parts(error) if status < 500 else {}
-    return Problem(status, title, str(error)[:LONGEST_DETAIL], headers=headers, **told)
+    four = parts(error) if status < 500 else {}
+    return Problem(status, title, str(error)[:LONGEST_DETAIL], headers=headers, **four)
 
 
 def parts(error: QuorateError) -> dict[str, Any]:
-    """Field, value, rule and fix of an error; of one that carries none, its message is the rule.
+    """Field, value, rule and fix of an error; if it has no rule, its message is the rule.
 
     >>> parts(InvalidInput("the pool is empty"))["rule"]
     'the pool is empty'
@@ -243,15 +243,15 @@ def parts(error: QuorateError) -> dict[str, Any]:
 
 
 def of_overflow(error: OverflowError) -> Problem:
-    """A whole number that SQLite's driver will not take is the client's; any other overflow is ours."""
+    """A whole number too large for SQLite is the caller's error; any other overflow is an internal error."""
     if "SQLite INTEGER" in str(error):
         return UNKEEPABLE
-    log.error("a number grew too large", exc_info=error)
+    log.error("numeric overflow", exc_info=error)
     return INTERNAL
 
 
 def of_request(error: RequestValidationError, model: object = None) -> Problem:
-    """The problem of a request that does not fit the specification: the first complaint, and all of them."""
+    """The problem of a request that does not match the specification: the first complaint, and a list of all."""
     found = complaints(error.errors(), error.body, model)
     first = found[0]
     detail = f"{first['field']}: {first['rule']}. {first['fix']}"
@@ -259,7 +259,7 @@ def of_request(error: RequestValidationError, model: object = None) -> Problem:
 
 
 def methods_of(request: Request) -> str:
-    """All that may be done at this address: the framework knows only what its first route there takes."""
+    """All methods allowed at this address: the framework knows only those of the first matching route."""
     routes = request.app.routes
     taken = [
         method
@@ -270,39 +270,35 @@ def methods_of(request: Request) -> str:
 
 
 def of_http(error: HTTPException, request: Request) -> Problem:
-    """The problem of an answer of the framework: no such path, method not allowed, unreadable body."""
+    """The problem for an error of the framework: no such path, method not allowed, unreadable body."""
     title = error.detail if isinstance(error.detail, str) else "Error"
     if title == "Not Found":
         return nothing_here(request.url.path)
     if title == "Method Not Allowed":
         methods = methods_of(request)
         taken = methods or "another one"
-        detail = f"this address does not take that method; it takes {taken}."
+        detail = f"this address does not allow that method; it allows {taken}."
         four: dict[str, Any] = {"field": "method", "value": request.method, "rule": taken, "fix": f"Use {taken}."}
         headers = {**(error.headers or {}), **({"Allow": methods} if methods else {})}
         return Problem(405, "Method not allowed", detail, headers=headers, **four)
-    rule = getattr(error, "rule", "a body of the kind that its Content-Type says")
-    told: dict[str, Any] = {
-        "field": "body",
-        "rule": rule,
-        "fix": getattr(error, "fix", "check what was sent, and send it again."),
-    }
+    rule = getattr(error, "rule", "a body that matches its Content-Type")
+    fix = getattr(error, "fix", "check what was sent, and send it again.")
     kind = "Invalid input" if error.status_code in (400, 422) else title
-    return Problem(error.status_code, kind, title, headers=error.headers, **told)
+    return Problem(error.status_code, kind, title, field="body", rule=rule, fix=fix, headers=error.headers)
 
 
 def nothing_here(path: str) -> Problem:
-    """The answer where nothing is."""
+    """The problem of an address that does not exist."""
     is_secret = path.startswith(SECRET_PATHS)
     return Problem(
-        404, "Not found", "there is nothing at this address; check how it is written.", field="path",
+        404, "Not found", "there is nothing at this address; check its spelling.", field="path",
         value=None if is_secret else quoted(path), rule="an address of this service (the API's: /api/v1/openapi.json)",
-        fix="check how it is written.",
+        fix="check its spelling.",
     )  # fmt: skip
 
 
 def whole_seconds(seconds: float) -> str:
-    """The value of the header Retry-After: at least one.
+    """The value of the header Retry-After: at least 1.
 
     >>> whole_seconds(0.2), whole_seconds(2.5)
     ('1', '3')

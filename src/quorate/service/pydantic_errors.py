@@ -1,4 +1,4 @@
-"""What pydantic says of a request -> complaints that name field, value, rule and fix. Called by `problems`.
+"""Turns pydantic's errors about a request into complaints with field, value, rule and fix. Called by `problems`.
 
 Values that may be secret (headers, cookies, tokens) are never sent back; long ones are cut.
 """
@@ -12,8 +12,8 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
-MOST = 20  # complaints of one request that are listed
-LONGEST = 120  # characters of a value that are quoted
+MOST = 20  # complaints listed per request
+LONGEST = 120  # characters quoted of a value
 SECRET = {"authorization", "token", "secret", "csrf", "key", "password"}
 OF_CLASS = re.compile(r" or (instance of \w+|object to extract fields from)")
 PLAIN = {
@@ -47,12 +47,12 @@ FIXES = {
 
 
 def complaints(errors: Sequence[Any], sent: object = None, model: object = None) -> list[dict[str, Any]]:
-    """One complaint for each field that is wrong, at most MOST of them; `sent` is the body they are about.
+    """One complaint for each invalid field, at most MOST; `sent` is the body they are about.
 
-    `model` is what the body should have been: it says which names there are.
+    `model` is the expected type of the body, which gives the valid names.
 
-    Where a field may be one of several types, pydantic complains of each, and puts their names into the place: they
-    are left out, and one field gives one complaint.
+    For a field of several allowed types, pydantic reports an error for each type and adds the type's name to the
+    location. Here the type names are left out, and each field gives one complaint.
 
     >>> complaints([{"type": "missing", "loc": ("body", "label"), "msg": "Field required", "input": {}}])
     [{'field': 'label', 'rule': 'it is required', 'fix': 'Send label.'}]
@@ -72,7 +72,7 @@ def complaints(errors: Sequence[Any], sent: object = None, model: object = None)
 
 
 def _place(error: dict[str, Any], sent: object) -> tuple[str | int, ...]:
-    """Where in the request, without names of types: what is neither a key nor an index of what was sent."""
+    """The location in the request without type names: parts that are neither keys nor indices of the body."""
     loc = tuple(error.get("loc", ()))
     if error.get("type") == "json_invalid":
         return ("body",)
@@ -92,11 +92,11 @@ def _place(error: dict[str, Any], sent: object) -> tuple[str | int, ...]:
 
 
 def _worded(error: dict[str, Any], sent: object, model: object) -> dict[str, Any]:
-    """The error with a message for whoever sent the request."""
+    """The error with a message for the sender of the request."""
     kind, message = str(error.get("type", "")), PREFIX.sub("", str(error.get("msg", "not valid")))
     if kind == "extra_forbidden":
         names = known_names(model, error.get("loc", ())[1:-1])
-        message = f"there is no such field; those there are: {', '.join(names)}" if names else "there is no such field"
+        message = f"there is no such field; valid names: {', '.join(names)}" if names else "there is no such field"
     if kind in LENGTHS and isinstance(error.get("input"), str):
         message = _of_length(error)
     if kind == "missing":
@@ -110,7 +110,7 @@ def _worded(error: dict[str, Any], sent: object, model: object) -> dict[str, Any
 
 
 def _of_length(error: dict[str, Any]) -> str:
-    """The rule for a text's length: pydantic counts "items" where a validator of ours has seen the text before."""
+    """The rule for the length of a text: pydantic says "items" instead of characters after one of our validators."""
     words, limit = LENGTHS[error["type"]]
     number = error["ctx"][limit]
     return f"Text should have {words} {number} {'character' if number == 1 else 'characters'}"
@@ -135,7 +135,7 @@ def known_names(model: object, place: Sequence[object]) -> list[str]:
     here = list(_models(model))
     for part in place:
         fields = [each.model_fields[str(part)] for each in here if str(part) in each.model_fields]
-        if fields:  # an index of a list, or the name of a type, leads to no field
+        if fields:  # a list index or a type name is not a field
             here = [inner for field in fields for inner in _models(field.annotation)]
     return list(dict.fromkeys(field.alias or name for each in here for name, field in each.model_fields.items()))
 
@@ -150,7 +150,7 @@ def _models(annotation: object) -> Iterator[type[BaseModel]]:
 
 
 def _is_vague(place: tuple[str | int, ...], all_: Mapping[tuple[str | int, ...], list[Any]]) -> bool:
-    """A complaint about a field only because it is not of another type, while there is one about its content."""
+    """Whether the complaint only says that a field is not of another allowed type, while another names its content."""
     is_union = any(len(error.get("loc", ())) > len(place) for error in all_[place])
     return is_union and any(other[: len(place)] == place and len(other) > len(place) for other in all_)
 
@@ -173,7 +173,7 @@ def _complaint(place: tuple[str | int, ...], errors: Sequence[dict[str, Any]]) -
 
 
 def _joined(place: Sequence[str | int]) -> str:
-    """A place in the request, as in the rest of the API.
+    """A location in the request as one name.
 
     >>> _joined(("items", 0, "text"))
     'items[0].text'
@@ -182,21 +182,21 @@ def _joined(place: Sequence[str | int]) -> str:
 
 
 def _rule(errors: Sequence[dict[str, Any]]) -> str:
-    """What pydantic says, without its names of classes."""
+    """Pydantic's message without class names."""
     rules = [OF_CLASS.sub("", str(error.get("msg", "not valid"))) for error in errors]
     first, *more = dict.fromkeys(rules)
     return ", or ".join([first, *(each.removeprefix(SHOULD) for each in more)])
 
 
 def _may_be_quoted(place: list[str | int]) -> bool:
-    """Not headers, not cookies, not a whole body, nothing that is called like a secret."""
+    """False for headers, cookies, whole bodies and fields named like a secret."""
     return not (
         place[:1] in (["header"], ["cookie"]) or len(place) < 2 or {str(part).lower() for part in place} & SECRET
     )
 
 
 def quoted(value: object) -> str | int | float | bool | None:
-    """A value to send back: small plain ones as they are, everything else as text, cut."""
+    """A value to send back: small plain values unchanged, everything else as text, truncated."""
     if value is None or isinstance(value, bool) or (isinstance(value, int) and abs(value) < 2**53):
         return value
     if isinstance(value, float) and math.isfinite(value):

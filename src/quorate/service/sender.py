@@ -1,8 +1,8 @@
-"""Sends webhook deliveries that are due, in a thread: signed, without following redirects, at most TOTAL seconds each.
+"""Sends due webhook deliveries from a thread: signed, without following redirects, at most TOTAL seconds each.
 
-Anything but an answer of 2xx is an attempt that failed. What is sent and not yet marked when a worker dies is sent
-again by another: receivers see everything at least once, and tell a repeated one by its id. A slow receiver delays its
-own deliveries alone: each webhook has a task and a limited turn. Started by `app`.
+Any response other than 2xx is a failed attempt. Delivery is at least once: if a worker dies before it marks a delivery
+as sent, another sends it again, and receivers recognise the repetition by its id. A slow receiver delays only its own
+deliveries: each webhook has its own task, limited to PATIENCE seconds at a time. Started by `app`.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from quorate.version import __version__
 log = logging.getLogger("quorate.service.webhooks")
 
 TIMEOUT = 5.0  # seconds to connect, and between bytes
-TOTAL = 10.0  # seconds for a whole attempt, however slowly the answer drips
-PATIENCE = 5.0  # seconds of one webhook's turn, after which it waits as long as it took
-MOST_AT_ONCE = 256  # webhooks that are sent to
+TOTAL = 10.0  # seconds for a whole attempt, however slowly the response arrives
+PATIENCE = 5.0  # seconds of one webhook's turn; then its other deliveries wait as long as the turn took
+MOST_AT_ONCE = 256  # webhooks sent to concurrently
 FAILURES = (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError, NotAllowedAddress, UnicodeError)
 
 
@@ -49,23 +49,23 @@ class Sender:
     ) -> None:
         self.store, self.allow_private, self.rhythm, self.clock = store, allow_private, rhythm, clock
         self._chance = Random()
-        self._busy: set[str] = set()  # webhooks that are being sent to
+        self._busy: set[str] = set()  # webhooks being sent to
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin, in a thread of its own."""
+        """Start the thread."""
         self._thread = threading.Thread(target=self._run, name="quorate-webhooks", daemon=True)
         self._thread.start()
 
     def stop(self, *, timeout: float = TOTAL + 5) -> None:
-        """End after what is being sent."""
+        """Finish the deliveries in progress, then stop."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join(timeout)
 
     def round(self) -> int:
-        """Send what is due and wait until it is sent; how many deliveries were tried."""
+        """Send what is due and wait for it; returns the number of deliveries attempted."""
         return asyncio.run(self._round())
 
     async def _round(self) -> int:
@@ -76,7 +76,7 @@ class Sender:
         asyncio.run(self._serve())
 
     async def _serve(self) -> None:
-        """Begin what is due, again and again; what is slow goes on meanwhile."""
+        """Start due deliveries every `rhythm` seconds, without waiting for slow ones."""
         tasks: set[asyncio.Task[int]] = set()
         async with _client() as client:
             while not self._stop.is_set():
@@ -92,14 +92,14 @@ class Sender:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def _begin(self, client: httpx.AsyncClient) -> set[asyncio.Task[int]]:
-        """A task for each webhook that has something due, except those that are still being sent to."""
+        """A task for each webhook with due deliveries, except those that are still being sent to."""
         due = sorted(claim(self.store, now=self.clock(), but=self._busy), key=attrgetter("webhook_id"))
         by_hook = {hook: list(part) for hook, part in groupby(due, attrgetter("webhook_id"))}
         self._busy |= set(by_hook)
         return {asyncio.create_task(self._send_hook(client, part)) for part in by_hook.values()}
 
     async def _send_hook(self, client: httpx.AsyncClient, due: Sequence[Due]) -> int:
-        """One webhook's deliveries, one after another; how many were tried. When one fails the rest wait."""
+        """Send one webhook's deliveries in order; returns how many were attempted. If one fails, the rest wait."""
         begin = time.monotonic()
         try:
             for number, each in enumerate(due):
@@ -109,7 +109,7 @@ class Sender:
                     return number
                 problem = await self._attempt(client, each)
                 if problem is not None:
-                    log.info("delivery %s was not taken: %s", each.id, problem)
+                    log.info("delivery %s was not accepted: %s", each.id, problem)
                     refused(self.store, each, due[number + 1 :], problem, now=self.clock(), chance=self._chance)
                     return number + 1
                 delivered(self.store, each, now=self.clock())
@@ -118,7 +118,7 @@ class Sender:
             self._busy.discard(due[0].webhook_id)
 
     async def _attempt(self, client: httpx.AsyncClient, due: Due) -> str | None:
-        """Send once; None if it was taken, otherwise what went wrong."""
+        """Send once; returns None if it was accepted, otherwise what went wrong."""
         try:
             async with asyncio.timeout(TOTAL):
                 status = await self._post(client, due)
@@ -145,12 +145,12 @@ class Sender:
             "POST", with_address(parts, address), content=body, headers=headers,
             extensions={"sni_hostname": parts.hostname},
         )  # fmt: skip
-        answer = await client.send(request, stream=True)  # its body is nobody's concern
+        answer = await client.send(request, stream=True)  # the body is not read
         await answer.aclose()
         return answer.status_code
 
     async def _address(self, parts: SplitResult) -> str:
-        """The address that is connected to: resolved and checked here, so that no second look-up can differ."""
+        """The IP address to connect to, resolved and checked here: a second look-up could give another one."""
         port = parts.port or (443 if parts.scheme == "https" else 80)
         loop = asyncio.get_running_loop()
         found = await loop.getaddrinfo(parts.hostname, port, type=socket.SOCK_STREAM)
@@ -158,17 +158,17 @@ class Sender:
 
 
 def _client() -> httpx.AsyncClient:
-    """No connection is used twice: one that was made for a name must not carry what is for another at its address."""
+    """A client that never reuses connections: two names at one address must not share one."""
     limits = httpx.Limits(max_connections=MOST_AT_ONCE, max_keepalive_connections=0)
     return httpx.AsyncClient(timeout=TIMEOUT, limits=limits, follow_redirects=False, trust_env=False)
 
 
 @contextmanager
 def _logged() -> Iterator[None]:
-    """What goes wrong here is tried again later."""
+    """Log errors instead of raising them: the work is tried again later."""
     try:
         yield
     except StoreUnavailable as problem:
         log.warning("webhooks wait: %s", problem)
     except Exception:
-        log.exception("webhooks failed; they go on in a while")
+        log.exception("sending webhooks failed; it is tried again soon")

@@ -1,4 +1,4 @@
-"""Signatures of webhook deliveries, by the Standard Webhooks specification: `signed` by the sender, `verify` for
+"""Signatures of webhook deliveries by the Standard Webhooks specification: `signed` for the sender, `verify` for
 receivers. Needs only the standard library.
 
     webhook-signature: v1,base64(HMAC-SHA256(key, webhook-id "." webhook-timestamp "." body))
@@ -49,7 +49,7 @@ def signed(secret: str, delivery_id: str, body: bytes, *, now: float) -> dict[st
 
 
 def verify(secret: str, headers: Mapping[str, str], body: bytes, *, now: float, tolerance: float = 300.0) -> bool:
-    """Whether a delivery is ours and fresh; what a receiver checks before it believes the body.
+    """Whether the signature is valid and recent; receivers check this before they trust the body.
 
     >>> headers = signed("whsec_c2VjcmV0", "d_1", b"{}", now=1000.0)
     >>> verify("whsec_c2VjcmV0", headers, b"{}", now=1010.0), verify("whsec_c2VjcmV0", headers, b"{ }", now=1010.0)
@@ -69,7 +69,7 @@ def _signature(secret: str, delivery_id: str, timestamp: str, body: bytes) -> st
 
 
 def _key(secret: str) -> bytes:
-    """The bytes that sign.
+    """The HMAC key of a secret.
 
     >>> _key("whsec_c2VjcmV0"), _key("ws_old")
     (b'secret', b'ws_old')

@@ -1,8 +1,8 @@
-"""Work off the request path: learning, steering, numbers for the dashboard, deleting old rows. One thread per worker.
+"""Background work: learning, budget control, numbers for the dashboard, deleting old rows. One thread per worker.
 
 Workers share the work through the table `stewards`: the worker that holds a project's task does it, the others skip it.
-A worker renews its holds while it lives. If it dies they run out within `hold_seconds`, and another worker goes on from
-what the database says. Old rows are deleted once an hour. Started by the app.
+A worker renews its holds while it lives. If it dies, they expire within `hold_seconds`, and another worker continues
+from the state in the database. Old rows are deleted once an hour. Started by the app.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ from quorate.service.store.store import Store, StoreBusy, StoreUnavailable
 log = logging.getLogger("quorate.service.steward")
 
 HOLD_SECONDS = 6.0  # after which a dead worker's tasks are free
-RENEWALS = 4  # of a hold, before it would end
-SET_BACK_SECONDS = 60.0  # a hold that ends later than this was taken before the clock was set back
+RENEWALS = 4  # per hold_seconds
+SET_BACK_SECONDS = 60.0  # a hold that ends later than this was taken before the clock was set back; it is ignored
 STATS_SECONDS = 3.0
-STATS_SHARE = 0.05  # of the time, at most, that computing numbers may take
-PEOPLE_SECONDS, PEOPLE_SHARE = 30.0, 0.02  # the same for what votes say of each person
+STATS_SHARE = 0.05  # largest fraction of the time spent on computing numbers
+PEOPLE_SECONDS, PEOPLE_SHARE = 30.0, 0.02  # the same for the figures of each person
 
 
 class Steward:
-    """Goes round all active projects every `rhythm` seconds. `extra` jobs are called on each round, with the time."""
+    """Visits all active projects every `rhythm` seconds. `extra` jobs are called in each round, with the time."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Steward:
         self._people_due: dict[str, float] = {}
 
     def start(self) -> None:
-        """Begin, in two threads: one does the work, one renews the holds, however long a job takes."""
+        """Start two threads: one does the work, one renews the holds, however long a job takes."""
         rounds = partial(self._again_and_again, self.round, self.rhythm)
         renewals = partial(self._again_and_again, self.renew, self.hold_seconds / RENEWALS)
         for name, target in (("quorate-steward", rounds), ("quorate-steward-holds", renewals)):
@@ -81,7 +81,7 @@ class Steward:
             self._threads[-1].start()
 
     def stop(self, *, timeout: float = 10.0) -> None:
-        """End after the job at hand, and free the tasks, so that the next worker need not wait."""
+        """Finish the current job, then release the tasks, so that other workers need not wait."""
         self._stop.set()
         for thread in self._threads:
             thread.join(timeout)
@@ -89,7 +89,7 @@ class Steward:
             with self.projects.store.write() as connection:
                 connection.execute(update(stewards).where(stewards.c.holder == self.name).values(until=0.0))
         except StoreUnavailable as problem:
-            log.info("the tasks are free in %g seconds: %s", self.hold_seconds, problem)
+            log.info("could not release the tasks; they expire in %g seconds: %s", self.hold_seconds, problem)
 
     def _again_and_again(self, job: Callable[[], None], seconds: float) -> None:
         while not self._stop.is_set():
@@ -97,16 +97,16 @@ class Steward:
                 job()
             except StoreUnavailable as problem:
                 log.warning("waiting for the database: %s", problem)
-            except Exception:  # the next round starts afresh; a voter must never feel this
+            except Exception:  # the next round starts again; voters are not affected
                 log.exception("a round of the steward failed")
             self._stop.wait(seconds)
 
     def round(self) -> None:
-        """Everything that is due, once."""
+        """Do everything that is due, once."""
         with self.projects.store.read() as connection:
             query = select(projects.c.id, projects.c.state).where(projects.c.state != "archived")
-            tended = connection.execute(query).all()
-        for project in tended:
+            rows = connection.execute(query).all()
+        for project in rows:
             if self._stop.is_set():
                 return
             self._safely(partial(self._tend if project.state == "active" else self._stats, project.id))
@@ -114,10 +114,10 @@ class Steward:
             self._safely(job)
 
     def _safely(self, job: Callable[[float], object]) -> None:
-        """Do the job; if it fails, the others are done all the same."""
+        """Do the job; a failure is logged and does not stop the other jobs."""
         try:
             job(self.clock())
-        except StoreBusy as problem:  # somebody holds a row of this project; the others are none the worse
+        except StoreBusy as problem:  # a row of this project is locked; other projects are not affected
             log.info("a job of the steward waits for the next round: %s", problem)
         except StoreUnavailable:
             raise
@@ -131,7 +131,7 @@ class Steward:
         self._people(project_id)
 
     def _stats(self, project_id: str, _now: float = 0.0) -> None:
-        """Numbers for the dashboard, no more often than costs a small share of the time."""
+        """Compute the numbers for the dashboard, using at most STATS_SHARE of the time."""
         started = time.monotonic()
         if started < self._stats_due.get(project_id, 0.0):
             return
@@ -140,28 +140,28 @@ class Steward:
             self._stats_due[project_id] = started + max(STATS_SECONDS, took / STATS_SHARE)
 
     def _compute_stats(self, project_id: str) -> None:
-        """Keep new numbers, unless another worker kept some since these were begun: its numbers may be newer."""
+        """Store new numbers, unless another worker stored some in the meantime: those may be newer."""
         now = self.clock()
-        mine = (stewards.c.project_id == project_id, stewards.c.task == "stats")
-        query = select(stewards.c.state).where(*mine)
+        task = (stewards.c.project_id == project_id, stewards.c.task == "stats")
+        query = select(stewards.c.state).where(*task)
         with self.projects.store.read() as connection:
             version = _version(json.loads(connection.execute(query).scalar_one()))
             project = self.projects.get_in(connection, project_id)
-            told = stats(connection, project, now=now)
+            computed = stats(connection, project, now=now)
         with self.projects.store.write() as connection:
             before = json.loads(connection.execute(query.with_for_update()).scalar_one())
             if _version(before) != version:
                 return
-            done = is_completed(before, told)
-            announced = told.num_items if done else _announced(before)
-            state = {"stats": told.as_json(), "announced": announced, "version": version + 1}
-            connection.execute(update(stewards).where(*mine).values(state=json.dumps(state)))
+            done = is_completed(before, computed)
+            announced = computed.num_items if done else _announced(before)
+            state = {"stats": computed.as_json(), "announced": announced, "version": version + 1}
+            connection.execute(update(stewards).where(*task).values(state=json.dumps(state)))
             if done:
-                content = {"num_items": told.num_items, "num_votes": told.num_votes}
+                content = {"num_items": computed.num_items, "num_votes": computed.num_votes}
                 announce(connection, project.id, [("project.completed", content)], now=now)
 
     def _people(self, project_id: str) -> None:
-        """What the votes say of each person, where there are new ones; not before kernels are compiled."""
+        """Compute the figures of each person if there are new events; not before the kernels are compiled."""
         started = time.monotonic()
         if started < self._people_due.get(project_id, 0.0) or will_be_compiled():
             return
@@ -170,7 +170,7 @@ class Steward:
             self._people_due[project_id] = started + max(PEOPLE_SECONDS, took / PEOPLE_SHARE)
 
     def compute_people(self, project_id: str) -> None:
-        """Keep new figures of the people, if anything happened since the last ones."""
+        """Store new figures of the people, if there are events since the last ones."""
         with self.projects.store.read() as connection:
             project = self.projects.get_in(connection, project_id)
             before = latest_people(connection, project_id)
@@ -182,14 +182,14 @@ class Steward:
             connection.execute(update(stewards).where(*mine).values(state=json.dumps(asdict(found))))
 
     def _with_hold(self, project_id: str, task: str, job: Callable[[], object]) -> bool:
-        """Do the job if no other worker is at it; whether it was done."""
+        """Do the job if no other worker holds the task; returns whether it was done."""
         if not self.hold(project_id, task):
             return False
         job()
         return True
 
     def hold(self, project_id: str, task: str) -> bool:
-        """Take or keep the task for a while; False if another worker has it."""
+        """Take or keep the task for `hold_seconds`; False if another worker holds it."""
         now = self.clock()
         mine = (stewards.c.project_id == project_id, stewards.c.task == task)
         free = or_(stewards.c.holder == self.name, stewards.c.until < now, stewards.c.until > now + SET_BACK_SECONDS)
@@ -209,13 +209,13 @@ class Steward:
             return False
 
     def release(self, project_id: str, task: str) -> None:
-        """Let another worker have the task at once."""
+        """Release the task, so that another worker can take it at once."""
         mine = (stewards.c.project_id == project_id, stewards.c.task == task, stewards.c.holder == self.name)
         with self.projects.store.write() as connection:
             connection.execute(update(stewards).where(*mine).values(until=0.0))
 
     def renew(self) -> None:
-        """Keep the tasks this worker has; those that another worker took meanwhile are that one's."""
+        """Extend the holds of this worker; tasks that another worker took in the meantime are left to it."""
         now = self.clock()
         ending = (
             stewards.c.holder == self.name,
@@ -226,27 +226,27 @@ class Steward:
             if connection.execute(select(stewards.c.task).where(*ending).limit(1)).first() is None:
                 return
         with self.projects.store.write() as connection:
-            whole = update(stewards).where(stewards.c.holder == self.name, stewards.c.until > 0.0)
-            connection.execute(whole.values(until=now + self.hold_seconds))
+            held = update(stewards).where(stewards.c.holder == self.name, stewards.c.until > 0.0)
+            connection.execute(held.values(until=now + self.hold_seconds))
 
 
 def _version(state: Mapping[str, Any]) -> int:
-    """How often a project's numbers were kept: a clock can be set back, this cannot."""
+    """How often a project's numbers were stored. Not a time: a clock can be set back."""
     return int(state.get("version", 0))
 
 
-def is_completed(before: Mapping[str, Any], told: Stats) -> bool:
-    """Whether the last open item of a project was closed since the state `before`: to be announced once.
+def is_completed(before: Mapping[str, Any], current: Stats) -> bool:
+    """Whether the last open item of a project was closed since the state `before`; this is announced once.
 
-    So it is if all are closed and, since it was announced, items came (also if none of them was seen open) or one was
-    seen open again.
+    True if all items are closed and, since the last announcement, items were added (even if none was seen open) or one
+    was seen open again.
     """
     was_open = before.get("stats", {}).get("num_open", 0) > 0
-    return told.num_open == 0 and (was_open or told.num_items > _announced(before))
+    return current.num_open == 0 and (was_open or current.num_items > _announced(before))
 
 
 def _announced(before: Mapping[str, Any]) -> int:
-    """The items there were when the project's end was announced; a state that does not say so: when it was seen."""
+    """The number of items when completion was last announced; older states lack it and fall back on what they saw."""
     seen = before.get("stats", {"num_items": 0, "num_open": 0})
     return int(before.get("announced", 0 if seen["num_open"] else seen["num_items"]))
 
@@ -254,11 +254,11 @@ def _announced(before: Mapping[str, Any]) -> int:
 EVERY = 3600.0
 DAY = 86400.0
 MONTH = 30 * DAY
-KEYS_KEPT = 7 * DAY  # how long an idempotency key is remembered
+KEYS_KEPT = 7 * DAY  # how long idempotency keys are kept
 
 
 class Housekeeping:
-    """Call it as often as you like, with the time: it works once in EVERY seconds."""
+    """Deletes old rows once in EVERY seconds; calls in between do nothing."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -277,7 +277,7 @@ class Housekeeping:
 
 
 def delete_access(store: Store, *, now: float) -> int:
-    """Full rate-limit buckets, links and sign-ins that ended a month ago, forgotten browsers; returns how many."""
+    """Delete full rate-limit buckets, links and sign-ins that ended a month ago, expired browsers; returns how many."""
     old = (
         delete(attempts).where(attempts.c.time < now - DAY),
         delete(browsers).where(browsers.c.seen < now - LONGEST),
@@ -289,12 +289,12 @@ def delete_access(store: Store, *, now: float) -> int:
 
 
 def delete_requests(store: Store, *, now: float) -> int:
-    """Idempotency keys that are too old to be sent again; returns how many."""
+    """Delete idempotency keys that are too old to be sent again; returns how many."""
     with store.write() as connection:
         return connection.execute(delete(requests).where(requests.c.created < now - KEYS_KEPT)).rowcount
 
 
 def delete_deliveries(store: Store, *, now: float) -> int:
-    """Webhook deliveries that were accepted or given up a month ago; returns how many."""
+    """Delete webhook deliveries that were accepted or given up a month ago; returns how many."""
     with store.write() as connection:
         return connection.execute(delete(deliveries).where(~pending, deliveries.c.created < now - MONTH)).rowcount

@@ -124,7 +124,7 @@ def test_a_webhook_that_is_gone_need_not_be_removed():
 
 
 @pytest.mark.parametrize("url", ["ftp://x", "x", "http://user@host", "http://host/?a=1", ""])
-def test_an_address_that_is_none_is_refused(url):
+def test_an_invalid_address_is_refused(url):
     with pytest.raises(InvalidInput) as refused:
         LabelStudio(url, TOKEN)
     assert refused.value.field == "url"

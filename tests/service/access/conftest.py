@@ -50,7 +50,7 @@ class Clock:
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
 def shared_store(request, tmp_path_factory):
-    """A database with its tables, one for a test file: making one for each test would take most of the time."""
+    """A database with its tables, one per test file: creating one for each test would take most of the time."""
     if request.param == "sqlite":
         url, drop = f"sqlite:///{tmp_path_factory.mktemp('access') / 'service.db'}", None
     else:
@@ -68,7 +68,7 @@ def shared_store(request, tmp_path_factory):
 
 @pytest.fixture
 def empty(shared_store):
-    """A store with tables and nobody in it."""
+    """A store with tables and no accounts."""
     with shared_store.write() as connection:
         for table in (
             attempts,
@@ -114,7 +114,7 @@ def world(empty):
 
 
 def tiny_app(store, config=None, clock=None):
-    """Each dependency behind an endpoint; what they give comes back as JSON."""
+    """Each dependency behind an endpoint, which returns its value as JSON."""
     app = FastAPI()
     app.state.store, app.state.config, app.state.clock = store, config or Config(), clock or Clock()
     problems.install(app)
@@ -209,7 +209,7 @@ def signed_in(app, account, only=None, **options):
 
 
 def at_once(call, arguments):
-    """`call` on each argument, in as many threads, let go together; what each returned or raised."""
+    """Run `call` on each argument, in concurrent threads; returns what each returned or raised."""
     barrier = Barrier(len(arguments))
 
     def run(argument):

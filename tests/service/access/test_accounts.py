@@ -32,7 +32,7 @@ def test_pages_of_members_cover_all_of_them_once(world):
     assert {member.name for member in first + second} == {"owner", "voter", "reader"}
 
 
-def test_the_last_owner_stays_owner(world):
+def test_the_last_owner_cannot_be_demoted(world):
     for act in (
         lambda: accounts.remove_member(world.store, "here", world.owner, now=NOW),
         lambda: accounts.add_member(world.store, "here", world.owner, role="voter", now=NOW),
@@ -72,7 +72,7 @@ def test_unknown_accounts_projects_and_roles_are_named(world):
         accounts.enable_account(world.store, "nobody", now=NOW)
 
 
-def test_who_is_let_in_again_comes_by_a_key_or_a_new_link_not_by_an_old_cookie(world, app, client):
+def test_enabled_accounts_need_a_key_or_a_new_link_not_an_old_cookie(world, app, client):
     browser, _ = signed_in(app, world.voter)
     link = credentials.sign_in_link(world.store, world.voter, "", now=NOW).rpartition("/")[2]
     secret = credentials.create_key(world.store, world.voter, name="k", now=NOW)[1]

@@ -1,4 +1,4 @@
-"""Callers looked up together are found as if each had come alone; what is revoked ends at once."""
+"""Looking up callers together gives the same results as one by one; revoking takes effect at once."""
 
 from itertools import product
 
@@ -13,7 +13,7 @@ from quorate.service.domain.settings import ProjectSettings
 
 @pytest.fixture
 def people(store):
-    """Two accounts, two projects; one account is owner here and voter there, the other voter here alone."""
+    """Two accounts, two projects; one account is owner here and voter there, the other voter here only."""
     settings = ProjectSettings(classes=["cat", "dog"], pool_size=3)
     here, there = (Projects(store).create(name, settings, now=0.0).id for name in ("here", "there"))
     both, one = (accounts.create_account(store, name, now=0.0).id for name in ("both", "one"))
@@ -48,13 +48,13 @@ def test_each_is_found_with_the_role_in_the_project_asked_about(store, people):
     assert together == [(people[name], role) for name in ("both", "both", "one", "one") for role in roles[name]]
 
 
-def test_a_revoked_key_and_what_was_made_with_it_prove_nothing(store, people):
+def test_a_revoked_key_and_its_sign_ins_are_invalid(store, people):
     (key, by_key), (_, by_cookie), (_, other), _ = proofs_of(store, people)
     credentials.revoke_key(store, key.id, account_id=people["both"], now=1.0)
     assert [told(known) for known in look_up(store, [by_key, by_cookie, other])] == [None, None, (people["one"], None)]
 
 
-def test_a_disabled_account_and_a_made_up_key_prove_nothing(store, people):
+def test_disabled_accounts_and_unknown_keys_are_invalid(store, people):
     _, _, (_, proof), _ = proofs_of(store, people)
     accounts.disable_account(store, people["one"], now=1.0)
     assert look_up(store, [proof, Credential("key", digest("qk_made_up"), people["here"])]) == [None, None]

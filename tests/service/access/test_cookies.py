@@ -1,4 +1,4 @@
-"""Cookies: worth nothing when forged, tampered with, signed out, or sent under the other name."""
+"""Cookies are invalid if forged, tampered with, signed out, or sent under the other name."""
 
 import pytest
 from fastapi.testclient import TestClient
@@ -48,7 +48,7 @@ def test_a_proxy_is_believed_only_where_the_configuration_says_so(world, config,
     assert set_cookie(app, world.voter, **headers).startswith("__Host-") is secure
 
 
-def test_forged_and_tampered_cookies_are_nobody_s(world, app):
+def test_forged_and_tampered_cookies_are_ignored(world, app):
     browser, _ = signed_in(app, world.voter)
     value = browser.cookies["quorate"]
     session_id, signature = value.rsplit(".", 1)
@@ -71,7 +71,7 @@ def test_forged_and_tampered_cookies_are_nobody_s(world, app):
     assert with_cookie(app, value, "__Host-quorate") == 401
 
 
-def test_who_reads_the_database_cannot_make_a_cookie_of_it(world, app):
+def test_a_cookie_cannot_be_made_from_the_database(world, app):
     signed_in(app, world.voter)
     with world.store.read() as connection:
         key = connection.scalar(select(secrets.c.value)).encode()

@@ -1,4 +1,4 @@
-"""Another site's page cannot act with a visitor's cookie."""
+"""Pages of other sites cannot use a visitor's cookie."""
 
 import pytest
 from fastapi.testclient import TestClient

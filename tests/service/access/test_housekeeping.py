@@ -1,4 +1,4 @@
-"""What ended long ago goes; what may still be asked for stays."""
+"""Rows that ended long ago are deleted; others stay."""
 
 from sqlalchemy import func, select
 
@@ -10,7 +10,7 @@ from tests.service.access.conftest import NOW
 DAY = 86400.0
 
 
-def test_links_and_sign_ins_go_a_month_after_their_end(world):
+def test_links_and_sign_ins_are_deleted_a_month_after_their_end(world):
     credentials.sign_in_link(world.store, world.voter, "http://x", now=NOW)
     with world.store.write() as connection:
         kept = cookies.open_sign_in(connection, world.voter, how="test", now=NOW)

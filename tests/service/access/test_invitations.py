@@ -1,4 +1,4 @@
-"""Invitations: never more members than uses, none after the end, none by looking, and no way back for the removed."""
+"""Invitations: never more members than uses, none after the end, and removed members cannot return."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def uses(store):
 
 
 @pytest.mark.parametrize("role", ["voter", "reader"])
-def test_who_accepts_becomes_a_member_with_the_invited_role(world, role):
+def test_accepting_an_invitation_gives_the_invited_role(world, role):
     made, token = invite(world.store, role=role)
     for _ in range(3):
         assert invitations.look(world.store, token, now=NOW) == invitations.InvitationView(made, "here", ())
@@ -35,7 +35,7 @@ def test_who_accepts_becomes_a_member_with_the_invited_role(world, role):
     assert uses(world.store) == [1]
 
 
-def test_who_is_signed_in_to_one_project_joins_no_other(world):
+def test_a_sign_in_to_one_project_cannot_join_another(world):
     _, token = invite(world.store)
     with pytest.raises(NotAllowed) as caught:
         invitations.join(world.store, token, world.stranger, only_project="there", now=NOW)
@@ -45,7 +45,7 @@ def test_who_is_signed_in_to_one_project_joins_no_other(world):
     assert uses(world.store) == [1]
 
 
-def test_eight_who_accept_three_uses_at_once_are_three(world):
+def test_of_eight_concurrent_uses_three_allowed_ones_succeed(world):
     _, token = invite(world.store, most_uses=3)
     results = at_once(lambda n: invitations.accept(world.store, token, name=f"n{n}", now=NOW), range(8))
     assert sum(isinstance(result, SignedIn) for result in results) == 3
@@ -75,7 +75,7 @@ def test_a_form_left_open_for_hours_makes_another_account(world):
     assert first.account_id != second.account_id
 
 
-def test_a_signed_in_account_joins_once_whatever_it_clicks(world):
+def test_a_signed_in_account_joins_once(world):
     _, token = invite(world.store)
     assert set(at_once(lambda _: invitations.join(world.store, token, world.stranger, now=NOW), range(8))) == {"here"}
     assert uses(world.store) == [1]
@@ -89,7 +89,7 @@ def test_an_owner_who_follows_an_invitation_stays_owner(world):
     assert {m.account_id: m.role for m in accounts.list_members(world.store, "here")}[world.owner] == "owner"
 
 
-def test_the_removed_come_back_by_a_newer_invitation_only(world):
+def test_removed_members_need_a_newer_invitation(world):
     _, old = invite(world.store)
     accounts.remove_member(world.store, "here", world.voter, now=NOW + 10)
     with pytest.raises(NotAllowed) as caught:
@@ -99,7 +99,7 @@ def test_the_removed_come_back_by_a_newer_invitation_only(world):
     assert invitations.join(world.store, new, world.voter, now=NOW + 13) == "here"
 
 
-def test_ended_invitations_let_nobody_in(world):
+def test_ended_invitations_are_refused(world):
     revoked, withdrawn = invite(world.store)
     invitations.revoke_invitation(world.store, "here", revoked.id, now=NOW)
     invitations.revoke_invitation(world.store, "here", revoked.id, now=NOW)

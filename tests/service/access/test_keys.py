@@ -1,4 +1,4 @@
-"""API keys: shown once, kept as a digest, listed without the key, revoked for good."""
+"""API keys: shown once, stored as a digest, listed without the key, revoked for good."""
 
 import pytest
 from sqlalchemy import select

@@ -1,4 +1,4 @@
-"""So many at once, so many a second, then 429: in the database for all workers, in memory for votes."""
+"""Bursts and rates, then 429: in the database for all workers, in memory for votes."""
 
 import pytest
 from fastapi import Depends, Request
@@ -34,7 +34,7 @@ def test_a_bucket_gives_its_burst_then_its_rate(empty, kind):
 
 
 @pytest.mark.parametrize("kind", [take_shared, take_here])
-def test_a_clock_set_back_keeps_nobody_out_for_long(empty, kind):
+def test_a_clock_set_back_does_not_lock_anybody_out(empty, kind):
     take = kind(empty)
     for _ in range(4):
         take("a", NOW)
@@ -58,7 +58,7 @@ def test_buckets_in_memory_do_not_grow_for_ever(monkeypatch):
     assert len(buckets._held) <= 101
 
 
-def test_too_many_attempts_from_one_address_are_told_to_wait(world, app, clock):
+def test_too_many_attempts_from_one_address_get_a_time_to_wait(world, app, clock):
     client = TestClient(app)
     found = [client.post("/enter").status_code for _ in range(int(limits.ENTRY.burst))]
     assert set(found) == {200}
@@ -71,7 +71,7 @@ def test_too_many_attempts_from_one_address_are_told_to_wait(world, app, clock):
     assert client.post("/enter").status_code == 200
 
 
-def test_who_is_let_in_is_not_counted_however_long_the_address(world):
+def test_successful_attempts_are_not_counted_even_for_long_addresses(world):
     app = tiny_app(world.store, Config(trust_proxy=True))
 
     @app.post("/let-in", dependencies=[Depends(limits.limit_entry)])
@@ -97,7 +97,7 @@ def test_forwarded_addresses_count_only_behind_a_proxy_of_ours(world):
     assert last(Config(trust_proxy=True), "2001:db8::{n}") == 429  # one network
 
 
-def test_votes_are_limited_by_account_without_a_statement_more(world, client, clock):
+def test_votes_are_limited_by_account_without_another_statement(world, client, clock):
     secrets = [credentials.create_key(world.store, who, name="k", now=NOW)[1] for who in (world.voter, world.owner)]
     client.post("/vote", headers=bearer(secrets[0]))
     seen = []
@@ -116,7 +116,7 @@ def test_the_limit_of_votes_is_as_configured(world):
     assert [client.post("/vote", headers=bearer(key)).status_code for _ in range(5)] == [200] * 4 + [429]
 
 
-def test_old_buckets_are_swept(empty):
+def test_old_buckets_are_deleted(empty):
     limits.take(empty, LIMIT, "a", now=NOW)
     assert delete_access(empty, now=NOW + 60) == 0
     assert delete_access(empty, now=NOW + 2 * 86400) == 1

@@ -1,4 +1,4 @@
-"""Links of one use: used once, whoever tries at once; not by looking; not after their time."""
+"""Links work once, also with concurrent attempts; opening one does not use it; they expire."""
 
 import pytest
 from sqlalchemy import select
@@ -108,7 +108,7 @@ def again_for(world, account, project="here", now=NOW):
 
 
 def roles_of(world, session_id):
-    """What a sign-in is in both projects."""
+    """The role of a sign-in in both projects."""
     proofs = [Credential("cookie", digest(session_id), project) for project in ("here", "there")]
     return [known.role for known in look_up(world.store, proofs)]
 
@@ -152,7 +152,7 @@ def test_an_owner_s_link_ends_no_links_but_those_to_the_same_project(world):
     assert credentials.use_link(world.store, token_of(there), now=NOW).account_id == world.voter
 
 
-def test_a_link_for_a_voter_is_over_once_they_are_an_owner_or_no_member(world):
+def test_a_link_for_a_voter_is_invalid_once_they_are_an_owner_or_no_member(world):
     link, _ = again_for(world, world.voter)
     accounts.change_role(world.store, "here", world.voter, role="owner", now=NOW)
     for act in (credentials.look_at_link, credentials.use_link):
@@ -168,7 +168,7 @@ def test_a_link_for_a_voter_is_over_once_they_are_an_owner_or_no_member(world):
         assert connection.execute(select(schema.sign_ins)).all() == []
 
 
-def test_an_owner_makes_links_for_active_voters_and_readers_alone(world):
+def test_owners_make_links_for_active_voters_and_readers_only(world):
     with pytest.raises(NotFound) as caught:
         again_for(world, world.stranger)
     assert caught.value.field == "account"

@@ -1,4 +1,4 @@
-"""Names are what others see: trimmed, in one form, with nothing invisible in them."""
+"""Names are trimmed and normalised, and have no invisible characters."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def test_names_are_kept_as_people_write_them(given, kept):
 @pytest.mark.parametrize(
     "odd", ["", "   ", "x" * (LONGEST + 1), "a\x00b", "a\x07", "\ud800", "a\u202eb", "\u200b", "\u200d\u200d", 7, None]
 )
-def test_names_that_hide_something_are_refused(odd):
+def test_names_with_invisible_characters_are_refused(odd):
     with pytest.raises(InvalidInput) as caught:
         checked_name(odd)
     assert caught.value.field == "name"

@@ -1,4 +1,4 @@
-"""Who may do what: every role of the tiny app, by cookie and by key; strangers, the revoked, the disabled."""
+"""Who may do what: every role of the tiny app, by cookie and by key; non-members, revoked keys, disabled accounts."""
 
 import pytest
 from fastapi.testclient import TestClient
@@ -42,7 +42,7 @@ def test_each_role_gets_what_it_may_by_cookie(world, app, method):
         assert found == expected, name
 
 
-def test_nobody_is_told_to_say_who_they_are(client):
+def test_without_a_sign_in_the_response_is_401(client):
     for path in ("/me", "/projects/here/any", "/projects/nowhere/any", "/wide"):
         answer = client.get(path)
         assert answer.status_code == 401
@@ -50,7 +50,7 @@ def test_nobody_is_told_to_say_who_they_are(client):
         assert answer.headers["content-type"] == "application/problem+json"
 
 
-def test_a_project_one_is_no_member_of_looks_like_one_that_is_not_there(world, app):
+def test_another_projects_response_is_that_of_an_unknown_one(world, app):
     browser, _ = signed_in(app, world.stranger)
     real, imagined = (browser.get(f"/projects/{name}/any").json() for name in ("here", "gone"))
     assert real["status"] == 404
@@ -58,12 +58,12 @@ def test_a_project_one_is_no_member_of_looks_like_one_that_is_not_there(world, a
 
 
 @pytest.mark.parametrize("odd", ["%00", "a%00b", "here%20", "x" * 41, "%F0%9F%92%A9", "%ED%A0%80", "'; drop table"])
-def test_ids_that_cannot_be_are_not_found_on_any_database(world, app, odd):
+def test_invalid_ids_are_not_found_on_any_database(world, app, odd):
     browser, _ = signed_in(app, world.owner)
     assert browser.get(f"/projects/{odd}/any").status_code == 404
 
 
-def test_one_statement_tells_account_and_role(world, app):
+def test_one_statement_reads_account_and_role(world, app):
     browser, header = signed_in(app, world.voter)
     secret = credentials.create_key(world.store, world.voter, name="k", now=NOW)[1]
     browser.get("/projects/here/vote", headers=bearer(secret))  # its first use is noted
@@ -74,7 +74,7 @@ def test_one_statement_tells_account_and_role(world, app):
     assert len([words for words in seen if not words.startswith("BEGIN")]) == 2
 
 
-def test_a_removed_member_is_a_stranger_at_once_and_a_disabled_account_is_nobody(world, app, client):
+def test_removing_members_and_disabling_accounts_takes_effect_at_once(world, app, client):
     secret = credentials.create_key(world.store, world.voter, name="k", now=NOW)[1]
     browser, _ = signed_in(app, world.voter)
     accounts.remove_member(world.store, "here", world.voter, now=NOW)
@@ -95,7 +95,7 @@ def test_a_revoked_key_and_wrong_keys_open_nothing(world, client):
     assert client.get("/me", headers=bearer(secret)).status_code == 401
 
 
-def test_a_key_for_one_project_opens_no_other_and_makes_no_wider_one(world, client):
+def test_a_key_for_one_project_cannot_access_others_or_make_wider_keys(world, client):
     accounts.add_member(world.store, "there", world.owner, role="owner", now=NOW)
     secret = credentials.create_key(world.store, world.owner, name="k", project_id="here", now=NOW)[1]
     assert client.get("/projects/here/owner", headers=bearer(secret)).status_code == 200
@@ -120,7 +120,7 @@ def test_a_sign_in_to_one_project_opens_it_to_voters_and_readers_and_no_other_pr
             assert browser.request(method, f"/projects/there/{name}", headers=header).status_code == 404
 
 
-def test_a_sign_in_to_one_project_makes_nothing_wider(world, app):
+def test_a_sign_in_to_one_project_cannot_gain_access(world, app):
     maker = accounts.create_account(world.store, "x", may_create=True, now=NOW).id
     for only, status in (("here", 403), (None, 200)):
         browser, header = signed_in(app, maker, only=only)
@@ -137,7 +137,7 @@ def test_an_owner_is_refused_by_a_sign_in_to_one_project_as_long_as_they_are_one
     assert "signed in by a link that was made for a voter" in browser.get("/projects/here/any").json()["detail"]
 
 
-def test_a_sign_in_that_lasts_on_opens_no_more_than_before(world, app, clock):
+def test_extending_a_sign_in_does_not_widen_it(world, app, clock):
     browser, _ = signed_in(app, world.voter, only="here")
     clock.now = NOW + 80 * cookies.DAY
     assert browser.get("/me").status_code == 200
@@ -146,14 +146,14 @@ def test_a_sign_in_that_lasts_on_opens_no_more_than_before(world, app, clock):
     assert browser.get("/wide").status_code == 403
 
 
-def test_only_who_may_creates_projects(world, client):
+def test_only_permitted_accounts_create_projects(world, client):
     for may_create, status in ((True, 200), (False, 403)):
         account = accounts.create_account(world.store, "x", may_create=may_create, now=NOW)
         secret = credentials.create_key(world.store, account.id, name="k", now=NOW)[1]
         assert client.post("/new", headers=bearer(secret)).status_code == status
 
 
-def test_a_key_counts_before_a_cookie_and_a_bad_key_is_not_saved_by_a_cookie(world, app):
+def test_a_key_takes_precedence_over_a_cookie_even_if_invalid(world, app):
     browser, _ = signed_in(app, world.voter)
     secret = credentials.create_key(world.store, world.owner, name="k", now=NOW)[1]
     assert browser.get("/me", headers=bearer(secret)).json()["account"] == world.owner
@@ -181,7 +181,7 @@ def test_the_use_of_a_key_is_noted_once_a_minute(world, client, clock):
     assert used() == NOW + 61
 
 
-def test_a_sign_in_lasts_as_long_as_it_is_used_but_not_for_ever(world, app, clock):
+def test_a_used_sign_in_is_extended_up_to_a_limit(world, app, clock):
     browser, _ = signed_in(app, world.voter)
     for day in range(60, 400, 60):
         clock.now = NOW + day * cookies.DAY

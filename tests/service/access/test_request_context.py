@@ -1,4 +1,4 @@
-"""Every answer carries the strict headers, errors and crashes too; what an endpoint sets itself is kept."""
+"""Every response has the security headers, also errors and crashes; headers set by an endpoint are kept."""
 
 import pytest
 from fastapi import Request
@@ -54,7 +54,7 @@ def test_static_files_may_be_cached(browser):
     assert "cache-control" not in browser.get("/static/style.css").headers
 
 
-def test_images_come_from_schemes_not_from_whatever_is_passed():
+def test_image_sources_must_be_known_schemes():
     request = Request({"type": "http", "state": {}, "headers": []})
     with pytest.raises(ValueError, match="expected some of"):
         allow_images(request, "https:; script-src *")

@@ -1,4 +1,4 @@
-"""What no database keeps is the client's mistake on each of them, and never a failure of the service."""
+"""Values that cannot be stored are the client's error on every database, never an internal error."""
 
 import pytest
 from fastapi import FastAPI
@@ -23,7 +23,7 @@ def answer(store, act):
     return TestClient(app, raise_server_exceptions=False).get("/")
 
 
-def test_half_a_character_and_a_huge_number_are_unprocessable(empty):
+def test_lone_surrogates_and_huge_numbers_are_unprocessable(empty):
     for act in (
         lambda connection: connection.execute(insert(accounts).values(id="\ud800", name="x", created=NOW)),
         lambda connection: connection.execute(select(literal(2**70))),
@@ -40,6 +40,6 @@ def test_a_nul_is_unprocessable_where_the_database_refuses_it(empty):
     assert found.status_code == 422
 
 
-def test_an_overflow_of_our_own_is_ours(empty, caplog):
+def test_other_overflows_are_internal_errors(empty, caplog):
     assert answer(empty, lambda _: 10.0**400).status_code == 500
-    assert "too large" in caplog.text
+    assert "OverflowError" in caplog.text

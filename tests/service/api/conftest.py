@@ -39,7 +39,7 @@ class Caller(TestClient):
 
 
 class World:
-    """A store with one project, `here`, and one account for each role; `stranger` owns a project of its own."""
+    """A store with one project, `here`, and one account for each role; `stranger` owns another project."""
 
     def __init__(self, url, config=None, **settings):
         self.store = Store(url)
@@ -88,7 +88,7 @@ def world(database_url):
 
 @pytest.fixture
 def small(tmp_path):
-    """The same on SQLite alone, where the database does not matter."""
+    """The same on SQLite only, for tests that do not depend on the database."""
     made = World(f"sqlite:///{tmp_path / 'service.db'}")
     yield made
     made.store.close()

@@ -77,7 +77,7 @@ TABLE = {
 
 
 def routes(app):
-    """Every method and path of the API: pages, which have tests of their own, live outside /api, /media and health."""
+    """Every method and path of the API; pages, which have other tests, are outside /api, /media and health."""
     found = set()
     for route in _flat(app.routes):
         if isinstance(route, APIRoute) and route.path.startswith(
@@ -161,7 +161,7 @@ def test_each_route_lets_in_whom_it_should(full, route):
             assert answer.headers["content-type"] == "application/problem+json"
 
 
-def test_strangers_cannot_tell_a_project_that_is_there_from_one_that_is_not(full):
+def test_non_members_cannot_see_whether_a_project_exists(full):
     for method, path in sorted(TABLE):
         if "{project_id}" in path:
             real = send(full, "stranger", method, path).json()
@@ -183,7 +183,7 @@ def test_a_key_of_one_project_opens_no_other_and_no_account(full):
 
 
 def test_voters_never_read_predictions_confidence_or_others_votes(tmp_path):
-    """Every answer a voter can get, searched for what would sway them."""
+    """Searches every response that a voter can get for what would influence them."""
     world = World(f"sqlite:///{tmp_path / 'service.db'}", method="quorum:votes=3")
     world.items("x", "y", "z", prediction={"cat": 0.123456, "dog": 0.777777, "bird": 0.098767})
     owner, voter = world.client("owner"), world.client("voter")

@@ -1,4 +1,4 @@
-"""How whoever acts was signed in is kept beside each event; the access log tells owners who was let in, and by whom."""
+"""Each event stores how its author signed in; the access log shows owners who got access, and from whom."""
 
 import csv
 import io
@@ -18,7 +18,7 @@ def log(world, who="owner", **params):
 
 
 def kinds(world):
-    """What the log says was done by each person, the oldest first."""
+    """The actions of each person in the log, the oldest first."""
     names = {account: name for name, account in world.ids.items()}
     return [(line["kind"], names.get(line["made_by"])) for line in reversed(log(world)["items"])]
 
@@ -112,7 +112,7 @@ def test_other_ways_to_sign_in_are_told_apart(small):
     ]  # fmt: skip
 
 
-def test_everything_that_lets_somebody_in_or_takes_data_out_is_a_line(world):
+def test_every_access_and_export_is_logged(world):
     owner, here, other = world.client("owner"), f"/projects/{world.here}", world.ids["other"]
     before = len(log(world)["items"])
     opened_by(world, link_for(world, "voter"))
@@ -157,7 +157,7 @@ def test_only_owners_read_the_log_in_pages_and_as_a_file(small):
 
 
 def test_an_owner_reads_of_a_whole_account_only_while_it_is_a_member(small):
-    """A member's key for all projects is a line; nothing of before they came, after they left, or of strangers."""
+    """A member's key for all projects is logged; nothing from before they joined, after they left, or of others."""
     account, now = small.ids["stranger"], small.clock.now
 
     def seen():

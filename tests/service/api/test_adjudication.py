@@ -1,4 +1,4 @@
-"""The API of seniors: what waits, and verdicts."""
+"""The API for seniors: waiting items and verdicts."""
 
 
 def test_a_senior_sees_what_waits_without_names_and_gives_a_verdict(world):

@@ -1,4 +1,4 @@
-"""Large bodies: refused by the headers alone unless they are an owner's, and counted while they come."""
+"""Large bodies: refused by their headers unless the caller is an owner, and counted while they arrive."""
 
 import asyncio
 import time
@@ -17,7 +17,7 @@ NUMBERS = b'{"items": [' + b"1," * 5_000_000 + b"1]}"
 
 
 class Drip:
-    """A body that comes piece by piece, without its length; `read` counts what was taken of it."""
+    """A body that arrives in pieces, without Content-Length; `read` counts the pieces read."""
 
     def __init__(self, pieces=200):
         self.left, self.read = pieces, 0
@@ -48,7 +48,7 @@ def paths(world):
 
 
 @pytest.mark.usefixtures("never_parsed")
-def test_nobody_is_refused_before_a_large_body_is_read(small):
+def test_large_bodies_without_a_sign_in_are_refused_before_they_are_read(small):
     for path in paths(small):
         begin = time.process_time()
         answer = small.client().post(path, content=NUMBERS[:5_000_000], headers={"Content-Type": "application/json"})
@@ -107,7 +107,7 @@ def test_forms_and_everything_else_are_small(small):
         assert "256000" in answer.text or "256,000" in answer.text
 
 
-def test_the_largest_project_there_may_be_is_small(small):
+def test_the_largest_project_fits_the_limit_of_small_bodies(small):
     name, text = "\u4e00" * 96, "\u4e00" * 10_000
     settings = {"classes": [f"{name}{n}" for n in range(200)], "pool_size": 5, "instructions": text}
     settings["models"] = [f"{name}{n}" for n in range(20)]
@@ -129,8 +129,8 @@ def test_a_slow_body_is_refused_by_the_limit_it_hit(small, monkeypatch, pause, w
 
 
 @pytest.mark.parametrize("path", ["/api/v1/projects", "/api/v1/projects/p_1/votes"])
-def test_a_body_that_stops_coming_ends_the_request(world, monkeypatch, path):
-    """Half-sent requests were held for ever."""
+def test_a_body_that_stops_arriving_ends_the_request(world, monkeypatch, path):
+    """Incomplete requests used to be kept forever."""
     monkeypatch.setattr(body_limit, "BODY_SECONDS", 0.05)
     monkeypatch.setattr(quick, "BODY_SECONDS", 0.05)
     sent = []

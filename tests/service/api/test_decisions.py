@@ -32,7 +32,7 @@ def vote(world, item, voter, label, kind="vote"):
 
 
 def busy(world):
-    """Items closed under several learned parameters and knobs, some undone, skipped, reopened."""
+    """Items closed under several learned parameters and policies, some undone, skipped, reopened."""
     learned = PriorParams(3.0, 0.4, [1.2, 0.9, 1.0], None)
     batch = [NewItem(name, {"cat": 0.3 + 0.05 * n}) for n, name in enumerate(NAMES)]
     add_items(world.projects, world.here, batch, now=1000.0)
@@ -96,8 +96,8 @@ def test_decisions_come_in_pages(exporting):
         assert each["probs"] == {name: rows[each["item"]][f"prob_{name}"] for name in ("cat", "dog", "bird")}
 
 
-def test_pages_hold_each_closed_item_once_whatever_closes_again_meanwhile(world):
-    """By the order of closing, an item that closes again, or commits late, would be told twice or never."""
+def test_pages_list_each_closed_item_once_while_items_close(world):
+    """In the order of closing, an item that closes again, or commits late, would be listed twice or never."""
     world.items("a", "b", "c")
     reader, path = world.client("reader"), f"/projects/{world.here}/decisions"
     for name in "cab":
@@ -128,7 +128,7 @@ def test_a_session_resumes_from_the_journal_with_the_same_decisions(exporting, t
     assert session.vote("n8", "cat", voter="later").num_votes == 1
 
 
-def test_every_act_is_exported_once_and_what_stands_reads_back_as_a_table_of_votes(exporting, tmp_path):
+def test_every_act_is_exported_once_and_the_votes_can_be_read_back(exporting, tmp_path):
     vote(exporting, "plain", "e", "dog")  # after it was taken back
     vote(exporting, "n8", "a", None, "skip")
     vote(exporting, "n8", "a", None, "retract")

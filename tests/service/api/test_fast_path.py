@@ -1,4 +1,4 @@
-"""A request that is in order is answered as the app would; whatever is not is left to the app."""
+"""Valid requests get the same response as from the app; all others are left to the app."""
 
 import asyncio
 import json
@@ -31,7 +31,7 @@ BODIES = [
 
 
 def sent(world, body, kind, name="voter", **headers):
-    """The answer on a fresh project with one item that the voter holds, without what differs by chance."""
+    """The response on a new project with one item that the voter holds, without random parts."""
     project = world.project("p", owner="owner", voter="voter", reader="reader")
     world.items("a", "b", "c", project=project)
     client = world.client(name)
@@ -43,7 +43,7 @@ def sent(world, body, kind, name="voter", **headers):
 
 @pytest.fixture
 def ways(monkeypatch):
-    """Which requests were let in the quick way."""
+    """Which requests took the fast path."""
     admitted, counted = quick._admitted, []
 
     async def noted(*arguments):
@@ -56,26 +56,26 @@ def ways(monkeypatch):
 
 
 @pytest.mark.parametrize("body", BODIES, ids=str)
-def test_both_ways_answer_the_same(small, body, ways):
+def test_both_paths_give_the_same_response(small, body, ways):
     quickly, slowly = sent(small, body, "application/json"), sent(small, body, LONG)
     assert quickly == slowly
     assert ways[1::2] == [quickly[0] != 422 or "elephant" in quickly[1], False]  # each after one `next`
 
 
 @pytest.mark.parametrize("raw", [b"", b"{", b'{"item": "\xff"}', b'{"item": NaN}', b"[" * 40, b'{"item": "\\u0000"}'])
-def test_what_cannot_be_read_is_refused_the_same_way(small, raw):
+def test_unreadable_requests_are_refused_the_same_way(small, raw):
     assert sent(small, raw, "application/json") == sent(small, raw, LONG)
 
 
 @pytest.mark.parametrize("name", [None, "reader", "stranger", "other", "owner"])
-def test_both_ways_let_the_same_people_in(small, name):
+def test_both_paths_accept_the_same_callers(small, name):
     body = {"item": "a", "label": "cat"}
     quickly, slowly = (sent(small, body, kind, name) for kind in ("application/json", LONG))
     assert quickly == slowly and quickly[0] >= 400
 
 
 @pytest.mark.parametrize("key", ["x" * 201, "two words", "ok"])
-def test_both_ways_take_the_same_idempotency_keys(small, key):
+def test_both_paths_accept_the_same_idempotency_keys(small, key):
     body, header = {"item": "a", "label": "cat"}, {"Idempotency-Key": key}
     quickly, slowly = (sent(small, body, kind, **header) for kind in ("application/json", LONG))
     assert quickly == slowly and (quickly[0] == 200) is (key == "ok")
@@ -104,12 +104,12 @@ def test_a_body_in_parts_is_left_to_the_app(small, ways):
     assert ways == [True, False]
 
 
-def test_another_path_of_the_project_is_the_apps_own(small, ways):
+def test_other_paths_are_left_to_the_app(small, ways):
     small.client("voter").api("POST", f"/projects/{small.here}/leave", 200)
     assert ways == []
 
 
-def test_answers_of_the_quick_way_carry_the_same_headers_and_are_counted(small, ways):
+def test_fast_responses_have_the_same_headers_and_are_counted(small, ways):
     small.items("a", "b")
     client = small.client("voter")
     answers = [client.api("POST", f"/projects/{small.here}/next", 200, json={"count": 1}) for _ in range(2)]
@@ -121,7 +121,7 @@ def test_answers_of_the_quick_way_carry_the_same_headers_and_are_counted(small, 
     assert counted in small.app.state.metrics.text().decode().splitlines()
 
 
-def test_a_browsers_cookie_takes_the_quick_way_with_its_token_only(small, ways):
+def test_a_cookie_needs_its_token_on_the_fast_path(small, ways):
     small.items("a")
     client = small.client()
     with small.store.write() as connection:
@@ -147,7 +147,7 @@ def test_a_refused_vote_is_tried_once_and_costs_one_token(small, ways):
     assert all(ways)
 
 
-def test_what_fails_after_a_vote_is_stored_does_not_vote_again(small, monkeypatch):
+def test_an_error_after_a_vote_is_stored_does_not_store_it_again(small, monkeypatch):
     small.items("a")
     calls = []
 

@@ -1,4 +1,4 @@
-"""What a connected tool reports is acknowledged with its secret alone, and only says which tasks to read."""
+"""Webhooks of a connected tool need its secret, and only say which tasks to read."""
 
 import pytest
 from sqlalchemy import select
@@ -51,7 +51,7 @@ def test_another_project_has_another_secret(world):
     assert sent(world, project=world.there) == 401
 
 
-def test_a_task_that_is_known_is_read_soon_however_often_it_is_reported(world):
+def test_a_known_task_is_marked_once_however_often_it_is_reported(world):
     for _ in range(2):
         assert sent(world, json={"action": "ANNOTATION_CREATED", "annotation": {"id": 5, "task": 17}}) == 204
     assert marked(world) == ([17], False)
@@ -61,11 +61,11 @@ def test_a_task_that_is_known_is_read_soon_however_often_it_is_reported(world):
     "body", [{"json": {"annotation": {"task": 18}}}, {"json": {"annotations": [{"id": 5}]}}, {"json": []},
              {"content": b"{"}, {"json": {"annotation": {"task": "17"}}}, {"json": {"annotation": {"task": 2**70}}}]
 )  # fmt: skip
-def test_a_report_that_names_no_known_task_has_all_read(world, body):
+def test_a_webhook_without_known_tasks_has_all_tasks_read(world, body):
     assert sent(world, **body) == 204
     assert marked(world) == ([], True)
 
 
-def test_once_disconnected_the_secret_is_worth_nothing(world):
+def test_the_secret_is_invalid_after_disconnecting(world):
     change_connection(world.store, world.here, ended=NOW)
     assert sent(world) == 401

@@ -1,4 +1,4 @@
-"""Writes with a key: once, whatever happens at the same time or in between."""
+"""Writes with a key are performed once, also with concurrent copies and crashes."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,7 +10,7 @@ from quorate.service.store.schema import projects, requests
 BODY = {"name": "one", "settings": {"classes": ["a", "b"], "pool_size": 3}}
 
 
-def test_the_same_request_many_times_at_once_is_carried_out_once(world):
+def test_concurrent_copies_of_a_request_are_performed_once(world):
     owner = world.client("owner")
 
     def send(_):
@@ -25,7 +25,7 @@ def test_the_same_request_many_times_at_once_is_carried_out_once(world):
         assert connection.execute(made).scalar_one() == 1
 
 
-def test_a_crash_before_the_answer_is_noted_undoes_the_work(world, monkeypatch):
+def test_a_crash_before_the_response_is_stored_undoes_the_write(world, monkeypatch):
     owner = world.client("owner")
     with monkeypatch.context() as crash:
         crash.setattr("quorate.service.api.projects.add_member", lambda *_, **__: 1 / 0)
@@ -36,7 +36,7 @@ def test_a_crash_before_the_answer_is_noted_undoes_the_work(world, monkeypatch):
     owner.api("POST", "/projects", 201, json=BODY, headers={"Idempotency-Key": "k"})
 
 
-def test_a_change_that_was_undone_is_remembered_by_nobody(world, monkeypatch):
+def test_a_rolled_back_change_is_not_cached(world, monkeypatch):
     owner, path = world.client("owner"), f"/projects/{world.here}"
     with monkeypatch.context() as crash:
         crash.setattr("quorate.service.domain.projects.announce", lambda *_, **__: 1 / 0)
@@ -52,7 +52,7 @@ def test_keys_of_different_people_are_different_keys(world):
         assert answer.json()["secret"]
 
 
-def test_a_batch_of_items_with_a_key_is_answered_alike(world):
+def test_a_repeated_batch_of_items_gets_the_same_response(world):
     owner, path = world.client("owner"), f"/projects/{world.here}/items"
     head = {"Idempotency-Key": "batch"}
     first = owner.api("POST", path, 200, json={"items": [{"id": "x"}]}, headers=head).json()
@@ -61,7 +61,7 @@ def test_a_batch_of_items_with_a_key_is_answered_alike(world):
     owner.api("POST", path, 409, json={"items": [{"id": "y"}]}, headers=head)
 
 
-def test_a_batch_that_comes_again_is_not_decided_again(world, monkeypatch):
+def test_a_repeated_batch_is_not_decided_again(world, monkeypatch):
     owner, path = world.client("owner"), f"/projects/{world.here}/items"
     head = {"Idempotency-Key": "batch"}
     first = owner.api("POST", path, 200, json={"items": [{"id": "x"}]}, headers=head)
@@ -70,7 +70,7 @@ def test_a_batch_that_comes_again_is_not_decided_again(world, monkeypatch):
     assert again.json() == first.json() and again.headers["Idempotency-Replayed"] == "true"
 
 
-def test_whatever_way_one_transaction_is_read_it_sees_itself(world):
+def test_every_read_in_a_transaction_sees_its_own_writes(world):
     with world.store.write() as connection:
         joined = OneTransaction(world.store, connection)
         for way in (joined.read, joined.look, joined.write):
@@ -78,7 +78,7 @@ def test_whatever_way_one_transaction_is_read_it_sees_itself(world):
                 assert same is connection
 
 
-def test_keys_that_no_header_may_hold_are_refused(small):
+def test_keys_with_invalid_characters_are_refused(small):
     for key in ("", "a b", "x" * 201, "\x7f"):
         head = {"Idempotency-Key": key}
         small.client("owner").api("PATCH", f"/projects/{small.here}", 422, json={"name": "n"}, headers=head)

@@ -1,4 +1,4 @@
-"""Items over HTTP: batches, lists, odd ids, what is shown, closing, trails."""
+"""Items over HTTP: batches, lists, unusual ids, content, closing, trails."""
 
 import json
 import threading
@@ -75,7 +75,7 @@ def test_one_invalid_item_refuses_the_batch(small):
     assert small.client("owner").api("GET", f"/projects/{small.here}/items", 200).json()["items"] == []
 
 
-def test_images_of_this_machine_and_its_network_are_taken_where_that_is_allowed(small):
+def test_private_image_addresses_are_accepted_if_allowed(small):
     local = [{"id": "a", "image": "http://127.0.0.1:9/a.png"}, {"id": "b", "image": "https://10.0.0.1/b.png"}]
     problem = add(small, local, 422).json()
     assert (problem["field"], problem["value"]) == ("items[0].image", "http://127.0.0.1:9/a.png")
@@ -149,7 +149,7 @@ def test_the_trail_is_enough_to_decide_again(world):
         assert event["recomputed"]["label"] == event["decision"]["label"]
 
 
-def test_bodies_that_no_database_keeps_are_refused(small):
+def test_bodies_that_cannot_be_stored_are_refused(small):
     owner = small.client("owner")
     path = f"/api/v1/projects/{small.here}/items"
     head = {"Content-Type": "application/json"}
@@ -195,7 +195,7 @@ def test_a_batch_of_too_many_is_refused(small):
     assert "5000" in add(small, [{"id": str(n)} for n in range(5001)], 422).text
 
 
-def test_voters_go_on_while_a_batch_is_decided_upon(world, monkeypatch):
+def test_votes_are_stored_while_a_batch_is_decided(world, monkeypatch):
     """On SQLite, too, where there is one writer at a time."""
     world.items("x")
     begun, go_on, plain = threading.Event(), threading.Event(), deciding_items.item_session
@@ -219,7 +219,7 @@ def test_voters_go_on_while_a_batch_is_decided_upon(world, monkeypatch):
         assert adding.result(timeout=30.0).json()["added"] == 20
 
 
-def test_gold_items_come_in_are_changed_and_are_exported_apart(world):
+def test_gold_items_are_added_changed_and_exported_separately(world):
     owner, here = world.client("owner"), f"/projects/{world.here}"
     batch = {"items": [{"id": "x"}, {"id": "g", "gold": "dog"}]}
     added = owner.api("POST", f"{here}/items", 200, json=batch).json()["items"]

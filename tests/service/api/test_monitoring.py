@@ -1,4 +1,4 @@
-"""Numbers of several workers: each counts, whichever is asked adds them up."""
+"""Metrics of several workers: each counts, and any of them reports the sum."""
 
 import os
 import subprocess

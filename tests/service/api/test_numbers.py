@@ -9,7 +9,7 @@ from quorate.service.steward import Steward
 from quorate.types import PriorParams
 
 
-def test_the_numbers_of_a_project_are_told(world):
+def test_the_numbers_of_a_project(world):
     world.items("x", "y")
     owner = world.client("owner")
     for voter in "abcd":
@@ -24,7 +24,7 @@ def test_the_numbers_of_a_project_are_told(world):
     assert list(audit) == [*told, "time"]
 
 
-def test_the_audit_is_told_as_the_steward_computed_it(small, monkeypatch):
+def test_the_audit_is_the_one_that_the_steward_computed(small, monkeypatch):
     small.items("x")
     small.client("owner").api("POST", f"/projects/{small.here}/item/close", 200, json={"id": "x"})
     Steward(small.projects, clock=small.clock).round()

@@ -1,4 +1,4 @@
-"""Work on many items: in threads for batches, committed in parts, answered alike each time."""
+"""Work on many items: in batch threads, committed in parts, with the same response each time."""
 
 import pytest
 from sqlalchemy import event
@@ -8,8 +8,8 @@ from quorate.service.domain.events import list_actions
 
 
 @pytest.mark.parametrize(("path", "body"), [("close-open", None), ("pool", {"pool_size": 3})])
-def test_work_on_many_items_keeps_no_voter_waiting(small, monkeypatch, path, body):
-    """Each batch is committed by itself, and every commit is made while a thread for batches is taken."""
+def test_work_on_many_items_does_not_delay_votes(small, monkeypatch, path, body):
+    """Each batch is committed separately, and every commit is made in a batch thread."""
     monkeypatch.setattr(open_items, "BATCH", 2)
     small.items(*"abcde")
     owner, taken = small.client("owner"), []

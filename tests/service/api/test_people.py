@@ -19,7 +19,7 @@ def test_members_are_listed_added_and_removed(world):
     owner.api("PUT", path, 404, json={"account_id": "nobody", "role": "reader"})
 
 
-def test_a_member_who_lost_their_browser_comes_back_by_a_link_that_is_shown_once(world):
+def test_a_member_who_lost_their_browser_returns_by_a_link_that_is_shown_once(world):
     owner, head = world.client("owner"), {"Idempotency-Key": "again"}
     path = f"/projects/{world.here}/members/{world.ids['voter']}/link"
     made = owner.api("POST", path, 201, headers=head).json()
@@ -40,7 +40,7 @@ def test_a_key_for_one_project_makes_such_links_there(world):
 
 
 def opened_by(world, link):
-    """A client with the sign-in that a link gives."""
+    """A client that is signed in by a link."""
     session_id = credentials.use_link(world.store, link.rpartition("/")[2], now=world.clock.now).session_id
     client = world.client()
     client.cookies.set(cookies.NAME, signing.sign(signing.signing_key(world.store, now=world.clock.now), session_id))
@@ -64,7 +64,7 @@ def test_an_owner_who_opens_a_voter_s_link_does_not_follow_them_into_other_proje
     assert (me["account_id"], me["via"], me["key_project"]) == (world.ids["voter"], "cookie", world.here)
 
 
-def test_who_came_back_votes_as_the_same_one(world):
+def test_a_returning_member_votes_as_the_same_person(world):
     world.items("a")
     path = f"/projects/{world.here}/members/{world.ids['voter']}/link"
     kept = opened_by(world, world.client("owner").api("POST", path, 201).json()["link"])
@@ -112,7 +112,7 @@ def test_a_key_is_shown_once_never_kept_and_can_be_revoked(world):
     voter.api("DELETE", f"/keys/{mine.id}", 404)
 
 
-def test_keys_are_not_made_for_projects_one_is_not_in(world):
+def test_keys_are_only_made_for_the_callers_projects(world):
     world.client("voter").api("POST", "/keys", 404, json={"name": "x", "project_id": world.there})
 
 
@@ -122,7 +122,7 @@ def test_signing_out_with_a_key_changes_nothing(small):
     voter.api("GET", "/me", 200)
 
 
-def test_owners_read_what_the_votes_say_of_each_person_and_voters_their_own_share_alone(small):
+def test_owners_see_figures_of_everybody_and_voters_only_their_own_accuracy(small):
     here, owner, voter = f"/projects/{small.here}", small.client("owner"), small.client("voter")
     assert owner.api("GET", f"{here}/people", 200).json()["people"] == []
     owner.api("POST", f"{here}/items", 200, json={"items": [{"id": f"g{n}", "gold": "cat"} for n in range(4)]})

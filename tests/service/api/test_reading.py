@@ -1,4 +1,4 @@
-"""Bodies: what is refused and what only looks like it, and that a large one is read beside the other requests."""
+"""Bodies: which are refused and which only look invalid; large ones are read in a thread."""
 
 import json
 import threading
@@ -29,7 +29,7 @@ from quorate.service.api.bodies import SMALL
         (b"[-Infinity]", "Infinity"),
     ],
 )
-def test_what_no_database_keeps_is_refused(raw, words):
+def test_values_that_cannot_be_stored_are_refused(raw, words):
     with pytest.raises(HTTPException) as refused:
         reading.parsed(raw)
     assert refused.value.status_code == 422
@@ -48,13 +48,13 @@ def test_what_no_database_keeps_is_refused(raw, words):
         (b"null", None),
     ],
 )
-def test_what_only_looks_like_it_is_taken(raw, value):
+def test_values_that_only_look_invalid_are_accepted(raw, value):
     found = reading.parsed(raw)
     assert value is None or found == value
 
 
 def test_a_large_body_is_parsed_in_a_thread_and_a_small_one_at_once(small, monkeypatch):
-    """The loop's thread answers everybody: it must not be busy with one owner's batch."""
+    """The event loop serves everybody: it must not be blocked by one owner's batch."""
     threads, parse = [], reading.parsed
 
     def noted(raw):
@@ -78,7 +78,7 @@ def test_a_large_body_is_parsed_in_a_thread_and_a_small_one_at_once(small, monke
     ],
     ids=["items", "numbers"],
 )
-def test_more_values_than_a_batch_can_have_are_refused_before_memory_is_taken_for_them(raw):
+def test_bodies_with_too_many_values_are_refused_before_parsing(raw):
     tracemalloc.start()
     try:
         with pytest.raises(reading.Unreadable) as refused:

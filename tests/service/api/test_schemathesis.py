@@ -1,4 +1,4 @@
-"""Requests made up from the OpenAPI description, as an owner: never a 5xx, every answer as described."""
+"""Requests generated from the OpenAPI description, as an owner: never a 5xx, every response as described."""
 
 import tempfile
 from contextlib import nullcontext, suppress
@@ -36,7 +36,7 @@ def owner_world(tmp_path_factory):
 
 @pytest.fixture
 def active_world(tmp_path_factory):
-    """One that no made-up request has paused."""
+    """A project that no generated request has paused."""
     yield from made_world(tmp_path_factory)
 
 
@@ -60,14 +60,14 @@ def made_world(tmp_path_factory):
 
 
 class NoLimit:
-    """Nobody votes as fast as this test."""
+    """Lifts the rate limit: this test votes faster than people."""
 
     def take(self, _key, *, now):
         return 0.0 * now
 
 
 def describe():
-    """The description, from an app that is never called; the tests put their own in its place."""
+    """The description, from an app that is never called; the tests replace the app."""
     app = create_app(Store(f"sqlite:///{Path(tempfile.gettempdir()) / 'never.db'}"), ServiceConfig())
     return schemathesis.openapi.from_dict(app.openapi())
 
@@ -85,7 +85,7 @@ SETTINGS = settings(
 
 
 def name_real_things(case):
-    """Items and classes that are there, where the request names some."""
+    """Existing items and classes, where the request names some."""
     real = {"item": "x", "id": "z/1", "label": "cat"}
     for part in (case.body, case.query):
         if isinstance(part, dict):
@@ -98,7 +98,7 @@ def test_every_route_is_described():
 
 @pytest.mark.parametrize("label", sorted(OPERATIONS))
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.name.lower())
-def test_no_request_breaks_it_and_every_answer_is_as_described(label, mode, owner_world):
+def test_no_generated_request_fails_and_every_response_is_as_described(label, mode, owner_world):
     number = count()
     head = {"Authorization": f"Bearer {owner_world.keys['owner']}"}
 
@@ -117,8 +117,8 @@ def test_no_request_breaks_it_and_every_answer_is_as_described(label, mode, owne
 
 
 @pytest.mark.parametrize("path", ["votes", "undo"])
-def test_made_up_requests_about_an_item_one_holds_are_taken(path, active_world):
-    """Votes and undos that succeed: the item is the caller's, the act is one of three, the rest is made up."""
+def test_generated_requests_about_a_held_item_are_accepted(path, active_world):
+    """Votes and undos that succeed: the caller holds the item, the act is one of three, the rest is generated."""
     acts, number, statuses = ({"label": "cat"}, {"abstain": True}, {"skip": True}), count(), []
     owner, where = active_world.client("owner"), f"/projects/{active_world.here}"
     head = {"Authorization": f"Bearer {active_world.keys['owner']}"}

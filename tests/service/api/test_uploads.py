@@ -1,4 +1,4 @@
-"""Images: four kinds are taken, everything else is not; served inert and to members only."""
+"""Images: four kinds are accepted, everything else is refused; never executed, and served to members only."""
 
 import io
 import struct
@@ -29,7 +29,7 @@ KINDS = [
 
 
 @pytest.mark.parametrize(("kind", "options", "media_type"), KINDS)
-def test_kind_and_size_are_read_off_the_file(kind, options, media_type):
+def test_kind_and_size_are_read_from_the_file(kind, options, media_type):
     found = checked(picture(kind, (321, 123), **options))
     assert (found.media_type, found.width, found.height) == (media_type, 321, 123)
 
@@ -107,18 +107,18 @@ def test_forms_without_a_file_and_wrong_files_are_refused(small):
 
 
 def noise(number):
-    """About 300 kB that no compression makes smaller."""
+    """About 300 kB of incompressible data."""
     file = io.BytesIO()
     Image.frombytes("RGB", (320, 320), np.random.default_rng(number).bytes(3 * 320 * 320)).save(file, "PNG")
     return file.getvalue()
 
 
-def test_a_project_s_images_have_a_limit_together(database_url):
+def test_the_total_size_of_a_projects_images_is_limited(database_url):
     world = World(database_url, ServiceConfig(upload_megabytes=1))
     owner, path = world.client("owner"), f"/projects/{world.here}/uploads"
     taken = [owner.api("POST", path, 201, content=noise(number)).json() for number in range(3)]
     full = owner.api("POST", path, 413, content=noise(3)).json()
-    assert full["rule"] == "the images of a project have at most 1000000 bytes together"
+    assert (full["field"], "1000000 bytes" in full["rule"]) == ("file", True)
     assert "QUORATE_UPLOAD_MEGABYTES" in full["fix"]
     assert all(size in full["detail"] for size in ("0.9 MB", "0.3 MB", "1.0 MB"))
     assert owner.api("POST", path, 201, content=noise(0)).json() == taken[0]  # there already: it takes no room
@@ -127,7 +127,7 @@ def test_a_project_s_images_have_a_limit_together(database_url):
     world.store.close()
 
 
-def test_what_another_worker_stored_counts_within_a_minute(small):
+def test_images_stored_by_another_worker_count_within_a_minute(small):
     room, size = UploadQuota(1), 600_000
     with small.store.write() as connection:
         room.take(connection, small.here, 10, now=0.0)
@@ -139,7 +139,7 @@ def test_what_another_worker_stored_counts_within_a_minute(small):
 
 
 def test_padding_of_a_jpeg_costs_next_to_nothing():
-    """Five megabytes of it took seconds, byte by byte."""
+    """Five megabytes used to take seconds, read byte by byte."""
     begin = time.perf_counter()
     with pytest.raises(images.NotAnImage):
         images.checked(b"\xff\xd8" + b"\xff" * 4_900_000)

@@ -75,7 +75,7 @@ def test_cannot_tell_and_skip_and_undo(world):
     assert "seconds" in late.json()["detail"]
 
 
-def test_what_one_leaves_is_for_others_at_once(world):
+def test_items_given_back_are_offered_to_others_at_once(world):
     world.items("x")
     voter = world.client("voter")
     voter.api("POST", f"/projects/{world.here}/next", 200)
@@ -123,7 +123,7 @@ def test_a_voter_cannot_find_out_which_items_there_are(world, head, what):
     assert told[0].replace("hidden", "absent") == told[1]
 
 
-def test_only_an_owner_is_told_that_a_vote_came_late(world):
+def test_only_owners_see_that_a_vote_was_late(world):
     world.items("x")
     owner, where = world.client("owner"), f"/projects/{world.here}/votes"
     body = {"item": "x", "label": "cat"}
@@ -139,7 +139,7 @@ def test_only_an_owner_is_told_that_a_vote_came_late(world):
     assert late == [number > closed for number in range(7)]
 
 
-def test_acts_that_say_nothing_or_two_things_are_refused(small):
+def test_acts_without_or_with_two_kinds_are_refused(small):
     small.items("x")
     owner = small.client("owner")
     for act in ({}, {"label": "cat", "skip": True}, {"abstain": False}, {"label": 1}, {"item": " x"}, {"votes": 1}):
@@ -147,7 +147,7 @@ def test_acts_that_say_nothing_or_two_things_are_refused(small):
         assert answer.headers["content-type"] == "application/problem+json"
 
 
-def test_voting_too_fast_is_answered_with_a_pause(small):
+def test_voting_too_fast_is_refused_with_a_time_to_wait(small):
     small.items("x")
     voter = small.client("voter")
     codes = [voter.api("POST", f"/projects/{small.here}/undo", json={"item": "x"}).status_code for _ in range(45)]
@@ -162,7 +162,7 @@ def test_reports_of_images_are_limited_as_votes_are(tmp_path):
     world.store.close()
 
 
-def test_an_outside_voter_is_apart_from_the_member_of_that_name(small):
+def test_an_outside_voter_is_not_the_member_of_the_same_name(small):
     small.items("x")
     owner, voter, path = small.client("owner"), small.client("voter"), f"/projects/{small.here}/votes"
     owner.api("POST", path, 200, json={"item": "x", "label": "cat", "voter": "voter"})
@@ -172,7 +172,7 @@ def test_an_outside_voter_is_apart_from_the_member_of_that_name(small):
     assert votes["cat"] == 2
     schemas = small.client().get("/api/v1/openapi.json").json()["components"]["schemas"]
     for model in ("VoteIn", "UndoIn"):
-        assert "apart from every member" in schemas[model]["properties"]["voter"]["description"]
+        assert "never a member" in schemas[model]["properties"]["voter"]["description"]
 
 
 def test_two_voters_may_use_one_key_and_an_owner_undoes_for_others_at_any_time(small):

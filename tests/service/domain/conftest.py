@@ -13,7 +13,7 @@ from quorate.service.domain.settings import ProjectSettings
 
 @pytest.fixture
 def desk(store, monkeypatch):
-    """Projects, and how to make one with items in a line."""
+    """Projects, and a helper to create one with items."""
     projects = Projects(store)
 
     keys = count(1)  # audit draws depend on a project's secret key: the same in every run

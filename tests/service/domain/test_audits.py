@@ -1,4 +1,4 @@
-"""What the audit says of a project, in words a reader can believe."""
+"""The audit report of a project."""
 
 import random
 import tracemalloc
@@ -28,7 +28,7 @@ def close(desk, project, name):
 
 
 def note(desk, name, **row):
-    """Write into the item's row what its audit found."""
+    """Write the result of an audit into the item's row."""
     with desk.store.write() as connection:
         connection.execute(update(items).where(items.c.name == name).values(**row))
 
@@ -43,29 +43,29 @@ def test_where_votes_settled_every_answer_none_can_be_wrong_and_nothing_was_meas
     assert (told.most_wrong, told.is_informative) == (0.0, True)
 
 
-def test_without_audits_settled_answers_are_certain_all_the_same(desk):
+def test_without_audits_settled_answers_are_certain(desk):
     project = desk.project(["x"], method="until-settled", audit_rate=0.0)
     vote(desk, project, "x", ["cat"] * 3)
     assert report(desk, project).sentence == "The one answer so far cannot be wrong: votes settled 1."
 
 
-def test_an_item_voted_to_the_end_is_counted_beside_the_settled(desk):
+def test_a_completed_audit_counts_like_settled_items(desk):
     project = desk.project(["x", "y"], method="quorum:votes=4", audit_rate=1.0)
     vote(desk, project, "x", ["cat"] * 4)
     vote(desk, project, "y", ["cat"])
     close(desk, project, "y")
     waiting = report(desk, project)
     assert (waiting.measured_low, waiting.measured_high) == (None, None)
-    assert "of 1 drawn item 0 are voted to the end." in waiting.sentence
+    assert (waiting.num_drawn, waiting.num_complete) == (1, 0) and "0 of 1 drawn item" in waiting.sentence
     vote(desk, project, "y", ["cat"] * 4, first=1)
     told = report(desk, project)
-    assert told.sentence == "None of the 2 answers can be wrong: votes settled 1, and 1 was voted to the end."
-    assert told.num_complete == 1
+    assert told.sentence.startswith("None of the 2 answers can be wrong: ")
+    assert (told.num_settled, told.num_complete) == (1, 1)
     assert told.measured_low == told.measured_high == told.most_wrong == 0.0
 
 
 @pytest.mark.parametrize(("loss", "words"), [(1.0, "50.0 % of the 2 answers"), (0.5, "25.0 % of the 2 answers")])
-def test_what_is_known_to_be_wrong_is_said(desk, loss, words):
+def test_known_errors_are_in_the_sentence(desk, loss, words):
     project = desk.project(["x", "y"], method="until-settled", audit_rate=0.5)
     vote(desk, project, "x", ["cat"] * 3)
     close(desk, project, "y")
@@ -75,8 +75,8 @@ def test_what_is_known_to_be_wrong_is_said(desk, loss, words):
     assert told.most_wrong == told.measured_low == told.measured_high == loss / 2
 
 
-def test_what_is_still_being_voted_on_widens_what_was_measured_and_is_not_taken_for_right(desk):
-    """Half of the pools agree and are settled soon; the other half are contested and take every vote."""
+def test_incomplete_audits_widen_the_interval_and_do_not_count_as_right(desk):
+    """Half of the pools agree and are settled soon; the other half are contested and need every vote."""
     chance, names = random.Random(1), [f"i{number}" for number in range(60)]
     pools = [["cat"] * 5 if number % 2 else ["cat", "cat", "cat", "dog", "dog"] for number in range(60)]
     for pool in pools:
@@ -97,7 +97,7 @@ def test_what_is_still_being_voted_on_widens_what_was_measured_and_is_not_taken_
     assert told.measured_high == pytest.approx(truth)
 
 
-def test_to_withdraw_what_was_drawn_proves_nothing(desk):
+def test_withdrawing_drawn_items_does_not_improve_the_bound(desk):
     project = desk.project(["x", "y", "z", "open"], method="quorum:votes=1", audit_rate=1.0)
     for name in "xyz":
         vote(desk, project, name, ["cat"])
@@ -109,7 +109,7 @@ def test_to_withdraw_what_was_drawn_proves_nothing(desk):
     assert report(desk, project) == before
 
 
-def test_many_items_are_added_up_in_parts_to_the_same_report_in_constant_memory(desk, monkeypatch):
+def test_reading_in_parts_gives_the_same_report_in_constant_memory(desk, monkeypatch):
     project = desk.project(audit_rate=0.5)
     made = {"pool_size": 5, "slots": 0, "to_close": 0, "label": "cat", "reason": "rule", "seq": 4, "created": 1.0}
     made |= {"project_id": project.id, "show": "{}", "is_open": False, "is_wanted": False, "votes": "[3, 0, 0]"}

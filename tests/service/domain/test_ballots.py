@@ -1,4 +1,4 @@
-"""What voters do is stored once, decided by the session core, and can be recomputed."""
+"""Acts of voters are stored once, decided by the session core, and can be recomputed."""
 
 import json
 import random
@@ -59,7 +59,7 @@ def test_the_same_request_is_stored_once(desk):
     assert row(desk, project, "x").num_votes == 1
 
 
-def test_of_two_acts_with_one_key_at_the_very_same_time_one_is_told_that_the_key_is_taken(desk, monkeypatch):
+def test_of_two_concurrent_acts_with_one_key_one_is_refused(desk, monkeypatch):
     project = desk.project(["x", "y"])
     vote(desk, project, "x", "a", "cat", served=False, request="r1")
     monkeypatch.setattr(votes, "_repeats", lambda *_: {})  # what the second reads before the first is committed
@@ -68,7 +68,7 @@ def test_of_two_acts_with_one_key_at_the_very_same_time_one_is_told_that_the_key
     assert caught.value.field == "Idempotency-Key"
 
 
-def test_nobody_votes_twice_and_only_on_what_they_were_given(desk):
+def test_voters_vote_once_and_only_on_items_given_to_them(desk):
     project = desk.project(["x"])
     with pytest.raises(NotServed) as caught:
         vote(desk, project, "x", "a", "cat")
@@ -113,8 +113,8 @@ def test_an_undo_can_open_a_closed_item_again(desk):
     assert check(desk, project) == []
 
 
-def test_an_undo_that_leaves_as_many_votes_as_before_decides_anew(desk):
-    """A late vote takes the place of the one undone: another answer, another draw, told to the webhooks."""
+def test_an_undo_replaced_by_a_late_vote_decides_again(desk):
+    """A late vote replaces the one undone: a new answer, a new draw, reported to webhooks."""
     many = {"method": "ask-all", "pool_size": 3, "max_votes": 2, "audit_rate": 1.0}
     project = desk.project([NewItem("x", {"cat": 0.1, "dog": 0.8, "bird": 0.1})], **many)
     create_webhook(desk.store, project.id, "https://example.org", ["item.completed"], allow_private=False, now=1.0)
@@ -199,7 +199,7 @@ def test_a_closed_item_drawn_for_audit_is_voted_until_its_verdict_is_settled(des
     assert check(desk, project) == []
 
 
-def test_the_draw_of_an_audit_is_logged_and_cannot_be_foretold(desk):
+def test_the_audit_draw_is_logged_and_cannot_be_predicted(desk):
     names = [f"i{n}" for n in range(40)]
     drawn = []
     for _ in range(2):  # the same items, settings and seed in two projects
@@ -231,7 +231,7 @@ def test_the_trail_names_the_parameters_and_recomputes_every_decision(desk):
             assert event["recomputed"]["confidence"] == pytest.approx(event["decision"]["confidence"], abs=1e-12)
 
 
-def test_many_voters_at_once_lose_nothing_and_double_nothing(desk):
+def test_concurrent_voters_lose_and_duplicate_nothing(desk):
     """Eight voters, forty items, random votes, undos and skips, all at the same time."""
     project = desk.project([f"i{n}" for n in range(40)], audit_rate=0.3, pool_size=6)
     problems, acknowledged = [], []

@@ -40,7 +40,7 @@ def test_it_is_served_to_nobody_until_it_is_cleared(desk):
     assert agrees(desk, project)
 
 
-def test_a_voter_whose_own_connection_is_at_fault_does_not_stop_the_project(desk, monkeypatch):
+def test_a_voter_with_a_broken_connection_does_not_stop_the_project(desk, monkeypatch):
     monkeypatch.setattr(broken_images, "MOST_OF_ONE", 1)
     shown = ItemContent(image="https://example.org/x.png")
     project = desk.project([NewItem("x", show=shown), NewItem("y", show=shown)])
@@ -49,7 +49,7 @@ def test_a_voter_whose_own_connection_is_at_fault_does_not_stop_the_project(desk
 
 
 def asked(desk, project):
-    """Whether x is served to somebody new, and how many items wait for an owner; the rows follow from the events."""
+    """Whether x is served to a new voter, and how many items are set aside; the rows follow from the events."""
     assert agrees(desk, project)
     with desk.store.read() as connection:
         return names(desk, project, "new") == ["x"], broken_images.count_set_aside(connection, project.id)
@@ -73,7 +73,7 @@ def test_set_aside_and_withdrawn_each_keep_the_item_from_everybody(desk):
     assert asked(desk, project) == (True, 0)
 
 
-def test_only_who_holds_the_item_reports_it_and_each_once_until_an_owner_clears_it(desk):
+def test_only_holders_report_an_item_once_each_until_an_owner_clears_it(desk):
     project = desk.project([NewItem("x", show=ItemContent(image="https://example.org/x.png"))])
 
     def report(voter, now):

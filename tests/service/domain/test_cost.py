@@ -1,4 +1,4 @@
-"""What a decision may cost: pools that take too long are refused where they are chosen; looking ahead is bounded."""
+"""The time of a decision: pools that are too slow are refused; look-ahead is limited."""
 
 import re
 import time
@@ -51,16 +51,16 @@ def test_a_batch_that_takes_minutes_is_refused_before_anything_is_decided(desk, 
     assert len(add_items(desk.projects, made.id, [NewItem("a"), NewItem("b")], now=1001.0)) == 2
 
 
-def test_the_largest_batch_is_taken_with_pools_as_they_are():
+def test_the_largest_batch_is_accepted_with_default_pools():
     cost.check_batch(method("quorate"), len(TEN), [20] * 5000, ahead=4)
 
 
-def test_methods_without_the_exact_posterior_take_any_pool():
+def test_methods_without_the_exact_posterior_accept_any_pool():
     for name in ("infexp", "ask-all"):
         ProjectSettings(classes=TEN, pool_size=100_000, method=name).check_limits()
 
 
-def test_look_ahead_fits_its_budget_with_every_pool_that_is_taken():
+def test_look_ahead_fits_its_budget_with_every_accepted_pool():
     for num_classes in (2, 3, 10, 50, 200):
         most = cost.largest_pool(method("quorate"), num_classes)
         for pool_size in (5, most // 2, most):
@@ -70,14 +70,14 @@ def test_look_ahead_fits_its_budget_with_every_pool_that_is_taken():
     assert cost.decisions_ahead(method("quorate"), 3, 7, most=60) == 60
 
 
-def test_little_is_looked_at_ahead_until_kernels_are_compiled(monkeypatch):
+def test_look_ahead_is_short_until_kernels_are_compiled(monkeypatch):
     monkeypatch.setattr(cost, "status", lambda: "compiling")
     assert cost.decisions_ahead(method("quorate"), 10, 12, most=4) <= 4
     assert cost.decisions_ahead(method("quorate"), 10, 50, most=60) < 10
 
 
 @pytest.mark.parametrize("num_classes", [2, 3, 5, 10, 50])
-def test_the_largest_pool_that_is_taken_is_fast_indeed(num_classes):
+def test_the_largest_accepted_pool_is_fast(num_classes):
     pool_size, out = cost.largest_pool(method("quorate"), num_classes), np.empty(num_classes)
     times = []
     for _ in range(3):
@@ -88,7 +88,7 @@ def test_the_largest_pool_that_is_taken_is_fast_indeed(num_classes):
 
 
 @pytest.mark.parametrize("num_classes", [2, 5, 10, 50, 100, 200])
-def test_every_pool_up_to_the_largest_is_taken(num_classes):
+def test_every_pool_up_to_the_largest_is_accepted(num_classes):
     most = cost.largest_pool(method("quorate"), num_classes)
     for pool_size in {1, 50, 100, SMALL_POOL, SMALL_POOL + 1, most // 2, most}:
         cost.check_pool(method("quorate"), num_classes, pool_size)

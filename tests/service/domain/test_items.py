@@ -1,4 +1,4 @@
-"""Items that come in while others write: decided upon first, then stored at once."""
+"""Items added while others write: decided first, then stored in one transaction."""
 
 import pytest
 from sqlalchemy import select
@@ -15,7 +15,7 @@ def rows(desk):
         return {row.name: row for row in connection.execute(select(items))}
 
 
-def test_what_another_stored_meanwhile_is_left_as_it_is(desk):
+def test_items_stored_in_the_meantime_stay_unchanged(desk):
     project = desk.project()
     batch = decide_items(desk.projects, project.id, [NewItem("x", priority=1), NewItem("y")], now=1001.0)
     add_items(desk.projects, project.id, [NewItem("x", priority=2)], now=1002.0)
@@ -24,7 +24,7 @@ def test_what_another_stored_meanwhile_is_left_as_it_is(desk):
     assert rows(desk)["x"].priority == 2 and len({row.number for row in rows(desk).values()}) == 2
 
 
-def test_other_settings_meanwhile_are_those_it_is_decided_under(desk):
+def test_settings_changed_in_the_meantime_apply(desk):
     project = desk.project(method="quorum:votes=1", audit_rate=0.1)
     batch = decide_items(desk.projects, project.id, [NewItem("x")], now=1001.0)
     changed = desk.projects.change(project.id, pool_size=9, now=1002.0)
@@ -34,7 +34,7 @@ def test_other_settings_meanwhile_are_those_it_is_decided_under(desk):
         assert list(disagreements(desk.projects, connection, changed)) == []
 
 
-def test_a_project_archived_meanwhile_takes_nothing(desk):
+def test_a_project_archived_in_the_meantime_refuses_items(desk):
     project = desk.project()
     batch = decide_items(desk.projects, project.id, [NewItem("x")], now=1001.0)
     desk.projects.change(project.id, state="archived", now=1002.0)
@@ -44,7 +44,7 @@ def test_a_project_archived_meanwhile_takes_nothing(desk):
     assert rows(desk) == {}
 
 
-def test_what_was_learned_meanwhile_is_for_later(desk, monkeypatch):
+def test_parameters_learned_in_the_meantime_apply_later(desk, monkeypatch):
     project = desk.project()
     batch = decide_items(desk.projects, project.id, [NewItem("x")], now=1001.0)
     with desk.store.write() as connection:

@@ -1,4 +1,4 @@
-"""What owners do with items that wait: every number and every decision follows, and who did it is kept."""
+"""Owners' actions on open items: numbers and decisions follow, and the author is stored."""
 
 import pytest
 from sqlalchemy import select
@@ -41,7 +41,7 @@ def look(desk, project):
         )
 
 
-def test_a_smaller_pool_ends_the_wait_of_a_small_team_and_the_journal_replays(desk, tmp_path):
+def test_a_smaller_pool_closes_items_of_a_small_team_and_the_journal_replays(desk, tmp_path):
     project = desk.project(["x", "y", "z"], method="ask-all")
     for voter in "abc":
         vote(desk, project, "x", voter, "cat")
@@ -86,7 +86,7 @@ def test_all_open_items_are_closed_at_once(desk):
     assert [(each.who, each.body) for each in actions if each.kind == "close-open"] == [("ada", {"closed": 2})]
 
 
-def test_a_withdrawn_item_counts_nowhere_and_can_come_back(desk):
+def test_a_withdrawn_item_counts_nowhere_and_can_be_restored(desk):
     project = desk.project(["x", "y"], method="quorum:votes=1", price=0.5)
     vote(desk, project, "x", "a", "cat")
     (held,) = next_items(desk.projects, project.id, "b", now=1001.0)
@@ -125,7 +125,7 @@ def test_votes_keep_the_price_at_which_they_were_cast(desk):
     assert (actions[-1].kind, actions[-1].who, actions[-1].body) == ("change", "ada", {"price": 0.5})
 
 
-def test_what_owners_did_is_never_changed(desk):
+def test_owner_actions_are_append_only(desk):
     desk.project()
     with pytest.raises((DBAPIError, QuorateError)), desk.store.write() as connection:
         connection.execute(owner_actions.delete())

@@ -1,4 +1,4 @@
-"""What a person's vote costs: each at the voter's own price when it was cast, or else at the project's."""
+"""The price of a vote: the voter's own price when it was cast, or else the project's."""
 
 import pytest
 from hypothesis import given
@@ -61,6 +61,6 @@ def cast(desk, project, item, voter, now):
 
 
 @pytest.mark.parametrize("wrong", [{"ada": -1.0}, {"": 1.0}, {"a" * 61: 1.0}, {"ada": 1e10}, [1.0], {"ada": "1"}])
-def test_prices_that_mean_nothing_are_refused(desk, wrong):
+def test_meaningless_prices_are_refused(desk, wrong):
     with pytest.raises(InvalidInput):
         desk.project(person_prices=wrong)

@@ -1,4 +1,4 @@
-"""What an owner may choose, and what is said of choices that make no sense."""
+"""Project settings, and the errors for invalid ones."""
 
 import json
 import math
@@ -13,7 +13,7 @@ from quorate.errors import InvalidInput
 from quorate.service.domain.settings import ProjectSettings, goal_control
 
 
-def test_no_votes_at_all_are_no_limit_to_choose():
+def test_max_votes_of_0_is_refused():
     chosen = ProjectSettings(classes=["cat", "dog"], pool_size=5)
     with pytest.raises(InvalidInput) as caught:
         chosen.changed(max_votes=0)
@@ -23,19 +23,19 @@ def test_no_votes_at_all_are_no_limit_to_choose():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"threshold": 0.0095}, r"threshold=0\.0095; expected a share above 0\.5, .* did you mean 0\.95\? Raise it"),
-        ({"threshold": 0.5}, r"threshold=0\.5; expected a share above 0\.5, which is one of 2 classes"),
+        ({"threshold": 0.0095}, r"threshold=0\.0095; expected a share above 0\.5 .* did you mean 0\.95\? Raise it"),
+        ({"threshold": 0.5}, r"threshold=0\.5; expected a share above 0\.5 \(1 / 2 classes\)"),
         ({"method": "finexp:threshold=0.3"}, r"threshold=0\.3; .* or every item would close without a vote; raise it"),
         ({"budget": 5.5}, r"budget=5\.5; expected at most `pool_size`, which is 5"),
     ],
 )
-def test_a_goal_that_asks_nobody_or_more_than_there_are_is_refused(given, said):
+def test_goals_below_chance_or_above_the_pool_are_refused(given, said):
     with pytest.raises(InvalidInput, match=said):
         ProjectSettings(classes=["cat", "dog"], pool_size=5, **given).check_limits()
 
 
 @pytest.mark.parametrize("name", ["quorate", "finexp:threshold=0.9"])
-def test_what_a_method_learns_with_stays_as_past_decisions_rely_on_it(name):
+def test_learning_parameters_of_a_method_cannot_change(name):
     chosen = ProjectSettings(classes=["cat", "dog"], pool_size=5, method=name)
     other = f"{name}{',' if ':' in name else ':'}hyperprior=paper"
     with pytest.raises(InvalidInput) as caught:

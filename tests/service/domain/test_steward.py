@@ -1,4 +1,4 @@
-"""Learning, steering and numbers, off the request path and by one worker at a time."""
+"""Learning, budget control and numbers, in the background and by one worker at a time."""
 
 import contextlib
 import json
@@ -127,7 +127,7 @@ def test_a_target_error_needs_audits_and_uses_their_outcome(desk):
     assert control.num_items == 60
 
 
-def test_an_estimated_error_is_told_only_where_the_audit_supports_it(desk):
+def test_an_estimated_error_is_shown_only_if_the_audit_supports_it(desk):
     for num_items, is_supported in ((3, False), (60, True)):
         project = desk.project(target_error=0.1, audit_rate=0.5, pool_size=11)
         given = list(stream(num_items, sharp=0.9, pool_size=11))
@@ -144,7 +144,7 @@ def test_an_estimated_error_is_told_only_where_the_audit_supports_it(desk):
 
 
 def test_audits_that_are_complete_before_an_older_one_do_not_count_yet(desk):
-    """The easy ones are complete first: alone they would flatter, and the project would ask too little."""
+    """The easy items are complete first: alone they would bias the estimate, and the project would ask too little."""
     project = desk.project(target_error=0.1, audit_rate=1.0, pool_size=11)
     given = list(stream(30, sharp=0.9, pool_size=11))
     play(desk, project, given)
@@ -163,7 +163,7 @@ def test_audits_that_are_complete_before_an_older_one_do_not_count_yet(desk):
     assert audited() == len(names)
 
 
-def test_drawn_items_that_are_withdrawn_count_as_wrong_and_keep_no_other_waiting(desk):
+def test_withdrawn_drawn_items_count_as_wrong_and_do_not_block_others(desk):
     project = desk.project(target_error=0.1, audit_rate=1.0, pool_size=11)
     given = list(stream(10, sharp=0.9, pool_size=11))
     play(desk, project, given)
@@ -184,7 +184,7 @@ def test_drawn_items_that_are_withdrawn_count_as_wrong_and_keep_no_other_waiting
 
 
 def complete_panels(desk, project, items):
-    """Everybody who has not voted on an item does."""
+    """Everybody who has not voted on an item votes."""
     for name, _, votes in items:
         for number, label in enumerate(votes):
             with contextlib.suppress(DuplicateVote):
@@ -224,8 +224,8 @@ def test_votes_of_audits_count_in_the_budget(desk):
     assert control.spent == told.votes_on_closed == 7 * 20
 
 
-def test_steering_keeps_no_voter_waiting(desk):
-    """While a worker steers, voters vote on: on PostgreSQL the project's row is locked for other writers only."""
+def test_budget_control_does_not_delay_votes(desk):
+    """Votes are stored while a worker controls the budget: on PostgreSQL only its other writers wait for the row."""
     if desk.store.is_sqlite:
         pytest.skip("SQLite has one writer at a time")
     project = desk.project(["x"], budget=2.0)
@@ -259,7 +259,7 @@ def test_no_vote_waits_for_a_fit(desk, monkeypatch):
     assert desk.projects.get(project.id).learn_event > 0
 
 
-def test_the_busiest_voters_are_named_and_all_are_counted(desk, monkeypatch):
+def test_the_busiest_voters_are_listed_and_all_are_counted(desk, monkeypatch):
     monkeypatch.setattr("quorate.service.domain.stats.MOST_VOTERS", 2)
     project = desk.project(["x", "y", "z"], method="ask-all")
     for voter, names in (("a", "x"), ("b", "xyz"), ("c", "xy")):
@@ -273,7 +273,7 @@ def test_the_busiest_voters_are_named_and_all_are_counted(desk, monkeypatch):
 
 
 @pytest.mark.parametrize("problem", [ZeroDivisionError(), StoreBusy("somebody holds the project")])
-def test_one_failing_project_keeps_no_other_waiting(desk, monkeypatch, problem):
+def test_a_failing_project_does_not_block_others(desk, monkeypatch, problem):
     broken, sound = desk.project(), desk.project(refit_every=5)
     play(desk, sound, stream(20))
     told = learning.learn
@@ -288,7 +288,7 @@ def test_one_failing_project_keeps_no_other_waiting(desk, monkeypatch, problem):
     assert desk.projects.get(sound.id).learn_event > 0
 
 
-def test_the_audit_report_speaks_only_when_there_is_something_to_say(desk):
+def test_the_audit_report_is_informative_only_with_results(desk):
     project = desk.project(audit_rate=0.5, method="quorum:votes=2")
     with desk.store.read() as connection:
         nothing = audit_report(connection, project)
@@ -314,7 +314,7 @@ def test_the_audit_rate_can_be_raised_but_not_lowered(desk):
     assert caught.value.field == "audit_rate"
 
 
-def test_a_running_project_keeps_the_knob_it_asks_by(desk):
+def test_a_running_project_keeps_the_parameter_of_its_rule(desk):
     project = desk.project(["x"])
     with pytest.raises(InvalidInput) as caught:
         desk.projects.change(project.id, threshold=0.9, now=1001.0)
@@ -406,14 +406,14 @@ def test_numbers_of_a_killed_worker_are_taken_over_within_ten_seconds_and_never_
 
 
 def holder(desk, project):
-    """Which worker has the numbers of the project, once it has computed some."""
+    """The worker that holds the project's numbers, once it has computed some."""
     query = select(stewards.c.holder).where(stewards.c.project_id == project.id, stewards.c.task == "stats")
     with desk.store.read() as connection:
         return connection.execute(query.where(stewards.c.state != "{}")).scalar_one_or_none()
 
 
 def test_numbers_that_were_begun_before_newer_ones_are_dropped(desk, monkeypatch):
-    """A worker that stood still in the middle must not put its old numbers over those of its successor."""
+    """A worker that was paused must not overwrite its successor's numbers with old ones."""
     project = desk.project(["x"], method="ask-all")
     slow, quick = Steward(Projects(desk.store)), Steward(Projects(desk.store))
     real = stats
@@ -433,7 +433,7 @@ def test_numbers_that_were_begun_before_newer_ones_are_dropped(desk, monkeypatch
         assert latest_stats(connection, project, now=1.0)["num_votes"] == 1
 
 
-def test_the_age_of_old_numbers_is_told_and_a_paused_project_gets_new_ones(desk):
+def test_numbers_have_an_age_and_paused_projects_get_new_ones(desk):
     project = desk.project(["x"])
     clock = [2000.0]
     steward = Steward(desk.projects, clock=lambda: clock[0])
@@ -478,7 +478,7 @@ def test_the_steward_works_in_the_background_and_stops(desk):
     assert desk.projects.get(project.id).learn_event > 0
 
 
-def test_webhooks_hear_of_closed_items_changes_and_the_end(desk):
+def test_webhooks_report_closed_items_changes_and_completion(desk):
     project = desk.project(["x"], method="quorum:votes=1")
     kinds = ["item.completed", "project.changed", "project.completed"]
     with desk.store.write() as connection:
@@ -500,7 +500,7 @@ def test_webhooks_hear_of_closed_items_changes_and_the_end(desk):
 
 @pytest.fixture
 def ends(desk):
-    """`ends(project)`: how often a project's end was told by now, after one more round of its steward."""
+    """`ends(project)`: how often a project's completion was reported, after one more round of its steward."""
     stewards_ = {}
 
     def count(project):
@@ -518,7 +518,7 @@ def ends(desk):
     return count
 
 
-def test_the_end_is_told_once_also_of_items_that_no_round_saw_open(desk, ends):
+def test_completion_is_reported_once_even_if_no_round_saw_an_open_item(desk, ends):
     project = desk.project(method="quorum:votes=1")
     assert (ends(project), ends(project)) == (0, 0)  # no item, no end
     for number, name in enumerate(["x", "y"], start=1):
@@ -527,7 +527,7 @@ def test_the_end_is_told_once_also_of_items_that_no_round_saw_open(desk, ends):
         assert (ends(project), ends(project)) == (number, number)
 
 
-def test_the_end_is_told_again_when_an_item_was_seen_open_again(desk, ends):
+def test_completion_is_reported_again_after_an_item_was_reopened(desk, ends):
     project = desk.project(["x"], method="quorum:votes=1")
     vote_until_closed(desk, project, "x", ["cat"])
     assert ends(project) == 1
@@ -537,7 +537,7 @@ def test_the_end_is_told_again_when_an_item_was_seen_open_again(desk, ends):
     assert (ends(project), ends(project)) == (2, 2)
 
 
-def test_an_end_that_an_older_version_told_is_not_told_again(desk, ends):
+def test_completion_reported_by_an_older_version_is_not_reported_again(desk, ends):
     project = desk.project(["x"], method="quorum:votes=1")
     vote_until_closed(desk, project, "x", ["cat"])
     with desk.store.write() as connection:

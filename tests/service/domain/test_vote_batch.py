@@ -1,4 +1,4 @@
-"""What is sent at the same time is stored in one transaction, as if it had come one by one."""
+"""Concurrent votes are stored in one transaction, with the same result as one by one."""
 
 import random
 import time
@@ -31,7 +31,7 @@ def call(project, voter, item=None, label="cat", *, count=0, kind="vote", reques
 
 
 def answered(desk, calls):
-    """All answers, asking again for those that must wait for another transaction."""
+    """All answers; calls that need another transaction are repeated."""
     answers = dict.fromkeys(range(len(calls)), LATER)
     while waiting := [number for number, answer in answers.items() if answer is LATER]:
         answers.update(zip(waiting, answer_all(desk.projects, [calls[number] for number in waiting]), strict=True))
@@ -50,7 +50,7 @@ def in_order(desk, project):
 
 
 def random_acts(seed, names):
-    """Votes, abstentions, skips, a second try and what is taken back, by a few voters on a few items."""
+    """Votes, abstentions, skips, repetitions and undos, by a few voters on a few items."""
     chance = random.Random(seed)
     found = []
     for _ in range(60):
@@ -60,7 +60,7 @@ def random_acts(seed, names):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_many_at_once_store_what_one_by_one_would(desk, seed):
+def test_concurrent_votes_are_stored_as_if_one_by_one(desk, seed):
     names = ["w", "x", "y", "z"]
     together, alone = (desk.project(names, audit_rate=1.0, seed=seed) for _ in range(2))
     acts = random_acts(seed, names)
@@ -105,7 +105,7 @@ def test_votes_of_outside_voters_share_a_transaction(desk):
 
 
 @pytest.mark.parametrize("problem", [StoreBusy("deadlock"), RuntimeError("bug")])
-def test_who_shares_a_transaction_that_fails_is_served_alone(desk, monkeypatch, problem):
+def test_calls_of_a_failed_transaction_are_tried_alone(desk, monkeypatch, problem):
     if desk.store.is_sqlite and isinstance(problem, StoreBusy):
         pytest.skip("SQLite has one writer at a time: no deadlock")
     project = desk.project(["x", "y"])
@@ -118,7 +118,7 @@ def test_who_shares_a_transaction_that_fails_is_served_alone(desk, monkeypatch, 
     assert [answer.recorded.label for answer in answers] == ["cat", "cat"] and len(answers[0].items) == 1
 
 
-def test_a_busy_sqlite_is_waited_for_once_not_once_for_each(desk, monkeypatch):
+def test_a_busy_sqlite_is_waited_for_once_per_batch(desk, monkeypatch):
     project, tried = desk.project(["x", "y", "z"]), []
     begin = Store.write
 
@@ -133,7 +133,7 @@ def test_a_busy_sqlite_is_waited_for_once_not_once_for_each(desk, monkeypatch):
     assert [isinstance(each, StoreBusy) for each in told] == [desk.store.is_sqlite] * 3
 
 
-def test_a_lease_begins_when_it_is_granted_not_when_a_call_that_waited_came_in(desk):
+def test_a_lease_starts_when_it_is_granted_not_when_the_call_arrived(desk):
     project = desk.project(["x"], method="quorum:votes=1", lease_seconds=5.0)
     (first,) = answer_all(desk.projects, [replace(call(project, "a", count=1), since=time.monotonic() - 20)])
     assert first.items[0].expires == pytest.approx(1001.0 + 20 + 5, abs=1.0)
@@ -141,7 +141,7 @@ def test_a_lease_begins_when_it_is_granted_not_when_a_call_that_waited_came_in(d
     assert second.items == []  # it is still a's
 
 
-def test_a_database_that_is_gone_is_told_to_all_at_once(desk, monkeypatch):
+def test_an_unavailable_database_fails_all_calls_at_once(desk, monkeypatch):
     project = desk.project(["x", "y"])
 
     def failing(*_):
@@ -152,7 +152,7 @@ def test_a_database_that_is_gone_is_told_to_all_at_once(desk, monkeypatch):
     assert [str(answer) for answer in answers] == ["gone", "gone"] and rows(desk, project)[0]["num_votes"] == 0
 
 
-def test_a_stored_vote_stays_so_whatever_becomes_of_the_next_item(desk, monkeypatch):
+def test_a_stored_vote_stays_if_finding_the_next_item_fails(desk, monkeypatch):
     project = desk.project(["x", "y"])
 
     def failing(*_, **__):
@@ -166,7 +166,7 @@ def test_a_stored_vote_stays_so_whatever_becomes_of_the_next_item(desk, monkeypa
     assert rows(desk, project)[0]["num_votes"] == 1
 
 
-def test_a_mistake_is_told_to_the_one_who_made_it(desk):
+def test_an_error_goes_to_the_call_that_caused_it(desk):
     project = desk.project(["x", "y"])
     calls = [call(project, "a", "x"), call(project, "b", "nowhere", count=1), call(project, "c", "y", "elephant")]
     first, second, third = answered(desk, calls)
@@ -176,7 +176,7 @@ def test_a_mistake_is_told_to_the_one_who_made_it(desk):
     assert isinstance(answered(desk, [Call("p_no", "a", None, 1, now=1.0)])[0], UnknownProject)
 
 
-def test_what_no_database_takes_spoils_no_other_vote(desk):
+def test_a_vote_that_cannot_be_stored_does_not_fail_others(desk):
     project = desk.project(["x", "y", "z"])
     calls = [call(project, "a", "x", count=1), call(project, "\ud800", "y"), call(project, "c", "z")]
     answers = answered(desk, calls)
@@ -194,7 +194,7 @@ def test_a_repeated_request_among_others_is_stored_once(desk):
     assert answers[0].recorded.event == answers[2].recorded.event
 
 
-def test_everybody_gets_items_of_their_own_with_the_answer(desk):
+def test_everybody_gets_different_next_items(desk):
     project = desk.project([f"i{n}" for n in range(12)], method="quorum:votes=2")
     voters = [f"v{n}" for n in range(4)]
     first = answered(desk, [call(project, voter, count=2) for voter in voters])

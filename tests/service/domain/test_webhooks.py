@@ -1,4 +1,4 @@
-"""Which deliveries are due, also after the clock was wrong for a while."""
+"""Which deliveries are due, also after the clock was wrong."""
 
 from random import Random
 
@@ -14,7 +14,7 @@ NOW, YEARS = 1e9, 10 * 365 * 86400.0
 
 @pytest.fixture
 def waiting(store):
-    """A store in which one delivery waits."""
+    """A store with one pending delivery."""
     project = Projects(store).create("pets", ProjectSettings(classes=["cat", "dog"], pool_size=5), now=NOW)
     hook, _ = webhooks.create_webhook(
         store, project.id, "https://example.org/h", ["item.completed"], allow_private=True, now=NOW
@@ -23,18 +23,18 @@ def waiting(store):
     return store
 
 
-def test_a_claim_of_a_clock_that_was_ahead_is_no_claim(waiting):
+def test_claims_by_a_clock_that_was_ahead_are_ignored(waiting):
     assert len(claim(waiting, now=NOW + YEARS)) == 1
     assert len(claim(waiting, now=NOW + 60.0)) == 1
     assert claim(waiting, now=NOW + 61.0) == []  # that one is
 
 
-def test_what_was_put_off_is_tried_at_once_when_the_clock_is_set_back(waiting):
+def test_postponed_deliveries_are_tried_when_the_clock_is_set_back(waiting):
     (due,) = claim(waiting, now=NOW)
     refused(waiting, due, [], "no", now=NOW + 1.0, chance=Random(0))
     assert claim(waiting, now=NOW + 2.0) == []  # it waits for its second attempt
     assert len(claim(waiting, now=NOW - YEARS)) == 1
 
 
-def test_no_claim_or_delay_is_as_far_ahead_as_what_is_taken_for_wrong():
+def test_claims_and_delays_stay_below_the_limit_for_wrong_clocks():
     assert max(HOLD, *(delay(99, Random(seed)) for seed in range(200))) + 60.0 < FARTHEST

@@ -1,3 +1,3 @@
-"""What of this folder is no test."""
+"""Files of this folder that are not tests."""
 
 collect_ignore = ["jumping"]  # read by the Python of a server whose clock jumps

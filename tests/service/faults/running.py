@@ -79,7 +79,7 @@ class Server:
         return self._log.read()[-2000:].decode(errors="replace")
 
     def kill(self) -> None:
-        """SIGKILL to the server and its workers, in the middle of whatever they do."""
+        """SIGKILL to the server and its workers."""
         if self.process is not None:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
@@ -103,7 +103,7 @@ class Place:
 
 
 def furnish(url: str, *, num_items: int = 200, num_voters: int = 6, **settings) -> Place:
-    """A project in an empty database, made through the library."""
+    """A project in an empty database, created through the library."""
     store = Store(url)
     prepare(store)
     projects = Projects(store)
@@ -138,7 +138,7 @@ class Log:
 
 
 class Voters:
-    """One thread a voter: next item, vote, next item ... until told to stop. Every act is sent until acknowledged."""
+    """One thread per voter: next item, vote, next item ... until stopped. Every act is sent until acknowledged."""
 
     def __init__(self, address: str, place: Place, *, only_votes: bool = False) -> None:
         self.address, self.place = address, place
@@ -168,7 +168,7 @@ class Voters:
         return sum(log.answers.get(status, 0) for log in self.logs.values())
 
     def wait_for(self, more: int, within: float = 60.0) -> int:
-        """Until so many more votes are acknowledged; how many these are in all, which is what a test may ask for."""
+        """Wait until this many more votes are acknowledged; returns the total."""
         wanted = self.num_acknowledged + more
         wait_until(lambda: self.num_acknowledged >= wanted, f"{wanted} votes are acknowledged", within)
         return wanted
@@ -191,7 +191,7 @@ class Voters:
                 held = [] if answer is None else answer.json()["next"] or []
 
     def _act(self, client, log, url, act, count) -> httpx.Response | None:
-        """Send an act, with the wish for as many next items."""
+        """Send an act, and request this many next items."""
         request = f"{len(log.sent)}"
         log.sent[request] = act
         item, kind, label = act
@@ -203,7 +203,7 @@ class Voters:
         return answer
 
     def _send(self, client, log, url, body, request, *, give_up, may_refuse=False) -> httpx.Response | None:
-        """Until there is an answer; an act even after the end, for ten seconds. An undo may come too late."""
+        """Send until there is a response; acts also for ten seconds after the end. An undo may come too late."""
         headers = {"Idempotency-Key": request} if request else {}
         patience = None
         while True:
@@ -227,7 +227,7 @@ class Voters:
 
 
 def account(url: str, place: Place, voters: Voters) -> dict[str, int]:
-    """What was sent, acknowledged and stored, and what of it is lost, doubled, invented or decided differently."""
+    """What was sent, acknowledged and stored, and what is lost, duplicated, invented or decided differently."""
     store = Store(url)
     projects = Projects(store)
     sent = {(who, key): vote for who, log in voters.logs.items() for key, vote in log.sent.items()}
@@ -261,7 +261,7 @@ def account(url: str, place: Place, voters: Voters) -> dict[str, int]:
 
 
 def num_closed(url: str) -> int:
-    """Items closed so far, as the database has it."""
+    """Items closed so far, according to the database."""
     return _counted(url, CLOSED)
 
 

@@ -61,7 +61,7 @@ def serve():
 
 @pytest.fixture
 def running(database_url, serve):
-    """A furnished database, a server on it, and voters who are about to start."""
+    """A database with a project, a server on it, and voters who are about to start."""
     place = furnish(database_url)
     server = serve(database_url)
     return place, server, Voters(server.address, place)
@@ -104,7 +104,7 @@ def test_postgresql_is_killed_again_and_again(postgres, serve, told):
 
 
 def test_two_workers_share_leases_and_learning(postgres, serve, told):
-    """Twelve voters, two processes: no item is out twice for one vote, no vote counts twice, both learn as one."""
+    """Twelve voters, two processes: no item is leased twice for one vote, no vote counts twice, both learn as one."""
     postgres.start()
     url = postgres.create_database("shared")
     place = furnish(url, num_voters=12, num_items=60, min_votes=2, max_votes=2, audit_rate=0.0)
@@ -124,7 +124,7 @@ def test_two_workers_share_leases_and_learning(postgres, serve, told):
 
 
 def test_the_network_is_cut_in_mid_vote_and_the_client_tries_again(database_url, running, told):
-    """Requests arrive and answers do not, or half a request arrives: about one connection in five is cut."""
+    """Responses are lost, or requests arrive in part: about one connection in five is cut."""
     place, server, _ = running
     with CuttingProxy(server.port, share=0.2, seed=5) as proxy:
         voters = Voters(f"http://127.0.0.1:{proxy.port}", place)
@@ -139,7 +139,7 @@ def test_the_network_is_cut_in_mid_vote_and_the_client_tries_again(database_url,
 
 
 def test_the_clock_jumps_forth_and_back(database_url, tmp_path, serve, told):
-    """By a day in each direction: leases end at once or last too long, votes are neither lost nor doubled."""
+    """By a day in each direction: leases end at once or last too long, votes are neither lost nor duplicated."""
     clock, fresh = tmp_path / "clock", tmp_path / "fresh"
     clock.write_text("0")
     place = furnish(database_url)
@@ -172,7 +172,7 @@ class SmallDisk:
             missing(f"a small disk ({done.stderr.strip()})", "run as root, who may mount one")
 
     def fill(self) -> None:
-        """Take every byte that is left."""
+        """Fill the file system."""
         filler = os.open(self.folder / "filler", os.O_WRONLY | os.O_CREAT)
         for size in (1 << 20, 4096):
             with contextlib.suppress(OSError):

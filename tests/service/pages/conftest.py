@@ -21,21 +21,21 @@ PHONE = {"width": 390, "height": 844}
 
 @pytest.fixture(scope="module")
 def live(tmp_path_factory) -> Iterator[Live]:
-    """A service nobody has opened yet."""
+    """A service that nobody has opened yet."""
     with running(tmp_path_factory.mktemp("service")) as service:
         yield service
 
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory) -> Iterator[World]:
-    """A project with hostile names, one of each role, and a browser without a window for each."""
+    """A project with hostile names, one account of each role, and a headless client for each."""
     with made_world(tmp_path_factory.mktemp("world")) as made:
         yield made
 
 
 @contextmanager
 def window(chromium: Browser, *, phone: bool = False, **options) -> Iterator[Page]:
-    """A page of a browser of its own; an error of a script, or a broken content policy, fails the test."""
+    """A page in a separate browser; an error of a script, or a violated content policy, fails the test."""
     size = PHONE if phone else DESKTOP
     with chromium.new_context(viewport=size, has_touch=phone, is_mobile=phone, **options) as context:
         page = context.new_page()
@@ -49,7 +49,7 @@ def window(chromium: Browser, *, phone: bool = False, **options) -> Iterator[Pag
 
 @pytest.fixture(scope="session")
 def shots() -> Path | None:
-    """Where pictures of the pages go: the folder QUORATE_SHOTS names, if it does."""
+    """The folder for screenshots, from QUORATE_SHOTS, if it is set."""
     import os
 
     folder = os.environ.get("QUORATE_SHOTS")

@@ -36,7 +36,7 @@ PICTURES = {  # name: page, phone, colour scheme, height (None: all of it)
 
 
 def main() -> None:
-    """Take them all; each is told with its size."""
+    """Take all pictures; prints the size of each."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     executable = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if executable is None:
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def keep(name: str, picture: bytes) -> None:
-    """Write a picture with a palette of its own, as small as it gets."""
+    """Write a picture as small as possible, with its own palette."""
     path = FOLDER / f"{name}.png"
     Image.open(io.BytesIO(picture)).convert("RGB").quantize(
         256, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE

@@ -1,4 +1,4 @@
-"""A real server in a thread, on a port of its own, with a fresh SQLite file: what the browser of the tests talks to."""
+"""A real server in a thread, on its own port, with a new SQLite file, for tests with a browser."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from quorate.service.store.upgrade import prepare
 
 @dataclass
 class Live:
-    """A running service: where it is, its store, and the link its first start prints."""
+    """A running service: its address, its store, and the link of its first start."""
 
     url: str
     store: Store

@@ -1,4 +1,4 @@
-"""What people do with the pages, as functions over a browser's page: come in, make a project, import, invite, vote."""
+"""What people do with the pages, as functions of a browser's page: sign in, create a project, import, invite, vote."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def first_owner(page, live: Live, name="Ada"):
 
 
 def come_in(page, live: Live, account_id: str):
-    """Give the page's browser a sign-in of this account, as the service makes them."""
+    """Sign the page's browser in to this account."""
     now = time.time()
     with live.store.write() as connection:
         session_id = open_sign_in(connection, account_id, how="test", now=now)
@@ -42,7 +42,7 @@ def new_project(page, live: Live, *, name="Animals", classes="cat\ndog\nfox", po
 
 
 def drop_file(page, live: Live, project: str, name: str, content: str):
-    """Drag a file onto the import, look at what was read, store it."""
+    """Drag a file onto the import, check the preview, store it."""
     page.goto(f"{live.url}/p/{project}/data")
     page.evaluate(
         """([name, content]) => {
@@ -86,7 +86,7 @@ def item_of(page) -> str:
 
 
 def press(page, key: str):
-    """One key, once the item shown has been there long enough to be seen."""
+    """Press one key, once the item has been shown long enough to be seen."""
     page.wait_for_timeout(150)
     page.keyboard.press(key)
 

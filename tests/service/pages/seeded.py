@@ -59,7 +59,7 @@ def seed(
 
 
 def _voted(projects: Projects, project: str, voters: tuple[str, ...], number: int, moment: float) -> None:
-    """Everybody who is asked votes, as people do on this digit."""
+    """Everybody who is asked votes, like people on this digit."""
     chance, name = np.random.default_rng(number), f"digit-{number:04d}"
     for place, index in enumerate(chance.permutation(len(voters))):
         with projects.store.read() as connection:

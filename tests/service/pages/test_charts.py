@@ -1,4 +1,4 @@
-"""Charts: shapes in their square, words escaped, nothing a content policy refuses."""
+"""Charts: shapes within their area, text escaped, nothing that the content policy refuses."""
 
 import re
 from xml.etree import ElementTree

@@ -1,4 +1,4 @@
-"""Pace and forecast: by the last hour, honest when little is known."""
+"""Pace and forecast: by the last hour; none without enough data."""
 
 import time
 
@@ -30,7 +30,7 @@ def test_every_open_item_needs_at_least_one_more_vote():
     assert forecast(numbers([5], num_votes=60)).votes_left == 10.0
 
 
-def test_nothing_is_said_on_few_items_or_without_votes():
+def test_there_is_no_forecast_with_few_items_or_without_votes():
     assert forecast(numbers([5], num_closed=4)).votes_left is None
     assert forecast(numbers([0])).hours_left is None
 
@@ -42,7 +42,7 @@ def test_the_pace_of_the_first_minutes_is_not_spread_over_an_hour():
 
 
 @pytest.mark.parametrize(("hours_ago", "is_idle"), [(0.1, False), (3.0, True)])
-def test_the_dashboard_tells_a_pace_only_while_somebody_votes(world, hours_ago, is_idle):
+def test_the_dashboard_shows_a_pace_only_while_somebody_votes(world, hours_ago, is_idle):
     projects, now = world.app.state.projects, time.time() - 3600 * hours_ago
     project = projects.create("Pets", ProjectSettings(classes=("cat", "dog"), pool_size=3), now=now).id
     add_member(world.store, project, world.people["reader"], role="reader", now=now)

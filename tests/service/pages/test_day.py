@@ -55,7 +55,7 @@ def votes_to_the_end(page, phone):
 
 
 def a_difficult_voter(page, phone):
-    """Says something wrong and undoes it, cannot tell, skips, and loses the network in mid-vote."""
+    """Votes wrongly and undoes it, cannot tell, skips, and loses the network during a vote."""
     first = item_of(page)
     press(page, KEYS["cat" if TRUTH[first] != "cat" else "dog"])
     page.wait_for_timeout(150)

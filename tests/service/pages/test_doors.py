@@ -1,4 +1,4 @@
-"""Who is let in where, forms from elsewhere, hostile words, and a content policy no page breaks. Without a browser."""
+"""Access to pages, cross-site forms, hostile names, and the content policy. Without a browser."""
 
 import re
 import time
@@ -52,7 +52,7 @@ def test_each_role_sees_its_pages_and_no_other(world, role):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("role", ["nobody", "stranger", "voter", "reader", "senior", "owner"])
-def test_no_form_is_taken_without_its_token_nor_from_another_site(world, form, role):
+def test_forms_need_their_token_and_the_same_site(world, form, role):
     browser = world.browser(role)
     address = form.format(world.project)
     assert browser.post(address, data={"name": "x"}).status_code in (401, 403, 404)
@@ -61,7 +61,7 @@ def test_no_form_is_taken_without_its_token_nor_from_another_site(world, form, r
 
 
 def flat(routes):
-    """Every route, whether the framework keeps routers within routers or not."""
+    """Every route, whether the framework nests routers or not."""
     for route in routes:
         inner = getattr(route, "original_router", route)
         yield from [route] if isinstance(route, APIRoute) else flat(inner.routes)
@@ -73,7 +73,7 @@ ROUTES = sorted((each.path, method) for each in flat(router.routes) for method i
 @pytest.mark.parametrize(("path", "method"), ROUTES)
 @pytest.mark.parametrize("reach", ["one project", "all projects"])
 @pytest.mark.parametrize("role", ["nobody", "owner"])  # who the cookie beside the key is of
-def test_no_page_opens_to_a_key(world, path, method, reach, role):
+def test_pages_refuse_api_keys(world, path, method, reach, role):
     owner, now = world.people["owner"], time.time()
     only = world.project if reach == "one project" else None
     _, secret = credentials.create_key(world.store, owner, name="k", project_id=only, now=now)
@@ -87,7 +87,7 @@ def test_no_page_opens_to_a_key(world, path, method, reach, role):
         data=None if method == "GET" else {"name": "n", "key": secret, "as_me": "yes", "reach": "all", "role": "owner"},
     )  # fmt: skip
     assert answer.status_code == 403
-    assert "an API key opens the API only" in answer.text
+    assert "an API key is for the API only" in answer.text
     assert "set-cookie" not in answer.headers
     assert {name: rows for name, rows in kept(world).items() if rows != before[name]} == {}
 
@@ -210,7 +210,7 @@ def test_a_voter_who_lost_their_phone_comes_back_as_the_same_one(world):
 
 
 def come_back(world, role):
-    """A browser that came back by an owner's link."""
+    """A client that signed in by an owner's link."""
     browser = world.browser("nobody")
     link, _ = credentials.member_link(world.store, world.project, world.people[role], "", now=time.time())
     assert browser.post(link).status_code == 303
@@ -218,7 +218,7 @@ def come_back(world, role):
 
 
 def other_project(world, name="Elsewhere", **roles):
-    """A project of somebody else; the id."""
+    """Another owner's project; returns its id."""
     settings = ProjectSettings(classes=("cat", "dog"), pool_size=3)
     project = world.app.state.projects.create(name, settings, now=time.time()).id
     for person, role in roles.items():
@@ -226,7 +226,7 @@ def other_project(world, name="Elsewhere", **roles):
     return project
 
 
-def test_who_came_back_by_an_owner_s_link_sees_that_project_alone(world):
+def test_an_owners_link_gives_access_to_that_project_only(world):
     other = other_project(world, stranger="owner", voter="reader", reader="voter")
     for role, pages in (("voter", MAY["voter"]), ("reader", MAY["reader"])):
         browser = come_back(world, role)
@@ -237,7 +237,7 @@ def test_who_came_back_by_an_owner_s_link_sees_that_project_alone(world):
         assert world.address("") in browser.get("/").text
 
 
-def test_who_came_back_by_an_owner_s_link_gets_no_wider_sign_in_and_ends_no_other(world):
+def test_an_owners_link_cannot_be_widened_and_ends_no_other_sign_in(world):
     browser, own = come_back(world, "voter"), world.browser("voter")
     link = credentials.sign_in_link(world.store, world.people["voter"], "", now=time.time())
     page, before = browser.get("/").text, kept(world)
@@ -256,7 +256,7 @@ def test_who_came_back_by_an_owner_s_link_gets_no_wider_sign_in_and_ends_no_othe
     assert own.get(world.address("/vote")).status_code == 200 and own.get(link).status_code == 200
 
 
-def test_who_came_back_by_an_owner_s_link_joins_no_other_project_with_it(world):
+def test_an_owners_link_cannot_join_another_project(world):
     other, browser = other_project(world, stranger="owner"), come_back(world, "voter")
     made = [
         invitations.create_invitation(world.store, project, "", role="reader", name="x", now=time.time())[1]
@@ -271,7 +271,7 @@ def test_who_came_back_by_an_owner_s_link_joins_no_other_project_with_it(world):
     assert kept(world) == before
 
 
-def test_who_may_make_projects_does_not_by_an_owner_s_link(world):
+def test_an_owners_link_cannot_create_projects(world):
     owner, other = world.people["owner"], other_project(world, stranger="owner", owner="voter")
     link, _ = credentials.member_link(world.store, other, owner, "", now=time.time())
     browser = world.browser("nobody")
@@ -280,7 +280,7 @@ def test_who_may_make_projects_does_not_by_an_owner_s_link(world):
     assert browser.get("/new").status_code == 403
 
 
-def test_a_voter_who_was_made_an_owner_is_none_by_a_link_that_another_had_in_hand(world):
+def test_a_voter_made_an_owner_cannot_use_an_earlier_owners_link(world):
     now, person = time.time(), accounts.create_account(world.store, "promoted", now=time.time()).id
     world.people["promoted"] = person
     accounts.add_member(world.store, world.project, person, role="reader", now=now)
@@ -295,7 +295,7 @@ def test_a_voter_who_was_made_an_owner_is_none_by_a_link_that_another_had_in_han
     accounts.remove_member(world.store, world.project, person, now=now)
 
 
-def test_an_owner_s_link_does_not_take_the_sign_in_of_who_has_a_whole_one(world):
+def test_an_owners_link_does_not_replace_a_full_sign_in(world):
     browser = world.browser("voter")
     link, _ = credentials.member_link(world.store, world.project, world.people["voter"], "", now=time.time())
     answer = browser.post(link)
@@ -317,14 +317,14 @@ def test_signing_out_everywhere_ends_every_sign_in_of_oneself(world):
     assert here.post(link).status_code == 410
 
 
-def test_opening_a_link_uses_nothing_up_and_its_form_does_once(world):
+def test_opening_a_link_does_not_use_it_and_its_form_does_once(world):
     link = credentials.sign_in_link(world.store, world.people["owner"], "", now=time.time())
     browser = world.browser("nobody")
     assert [browser.get(link).status_code for _ in range(3)] == [200] * 3
     assert [browser.post(link).status_code for _ in range(2)] == [303, 410]
 
 
-def test_who_is_signed_in_joins_as_themselves(world):
+def test_a_signed_in_account_joins_as_itself(world):
     _, join = invitations.create_invitation(world.store, world.project, "", role="reader", name="x", now=time.time())
     newcomer = accounts.create_account(world.store, "newcomer", now=time.time()).id
     world.people["newcomer"] = newcomer
@@ -340,7 +340,7 @@ def members(world):
     return {each.account_id: each.name for each in accounts.list_members(world.store, world.project)}
 
 
-def test_who_signs_out_and_joins_again_in_the_same_browser_is_the_same_person(world):
+def test_joining_again_in_the_same_browser_is_the_same_person(world):
     _, join = invitations.create_invitation(world.store, world.project, "", role="voter", name="y", now=time.time())
     browser = world.browser("nobody")
     assert browser.post(join, data={"name": "Twice"}).status_code == 303
@@ -361,7 +361,7 @@ def test_who_signs_out_and_joins_again_in_the_same_browser_is_the_same_person(wo
     assert page.count("data-same-name") == page.count("data-same-browser") == 2
 
 
-def test_who_was_removed_comes_back_neither_as_themselves_nor_as_somebody_new(world):
+def test_removed_members_cannot_return_even_as_a_new_account(world):
     _, join = invitations.create_invitation(world.store, world.project, "", role="voter", name="z", now=time.time())
     browser = world.browser("nobody")
     browser.post(join, data={"name": "Gone"})
@@ -374,7 +374,7 @@ def test_who_was_removed_comes_back_neither_as_themselves_nor_as_somebody_new(wo
     assert not {"Gone", "New"} & set(members(world).values())
 
 
-def test_an_owner_s_browser_lets_nobody_in_by_an_invitation(world):
+def test_an_owners_browser_signs_nobody_in_by_an_invitation(world):
     _, join = invitations.create_invitation(world.store, world.project, "", role="voter", name="o", now=time.time())
     browser = world.browser("owner")
     browser.post("/sign-out", data={"csrf_token": token(browser)})
@@ -387,7 +387,7 @@ def test_head_is_answered_wherever_get_is(world):
         assert browser.head(path).status_code == browser.get(path).status_code
 
 
-def test_the_last_owner_is_told_why_they_stay(world):
+def test_the_last_owner_sees_why_they_cannot_leave(world):
     browser = world.browser("owner")
     data = {"csrf_token": token(browser), "account": world.people["owner"], "role": "voter"}
     answer = browser.post(world.address("/people/role"), data=data)
@@ -427,7 +427,7 @@ def test_past_sentences_count_who_could_not_tell_until_then(world):
     ]  # fmt: skip
 
 
-def test_a_tie_is_called_one_in_the_table_and_on_the_item_s_page(world):
+def test_a_tie_is_shown_in_the_table_and_on_the_items_page(world):
     projects, browser, now = world.app.state.projects, world.browser("owner"), time.time()
     project = projects.create("Pets", ProjectSettings(classes=("cat", "dog"), pool_size=9), now=now).id
     accounts.add_member(world.store, project, world.people["owner"], role="owner", now=now)
@@ -461,12 +461,12 @@ def test_wrong_settings_come_back_with_what_was_typed(world):
     assert 'value="kept"' in answer.text
 
 
-def test_a_running_project_keeps_its_rule_and_may_change_its_knobs(world):
+def test_a_running_project_keeps_its_rule_and_may_change_its_parameters(world):
     browser = world.browser("owner")
     page = browser.get(world.address("/settings")).text
     assert 'value="budget"' in page
     assert 'value="threshold"' not in page
-    assert "Not offered here: closing at a given confidence." in page
+    assert "closing at a given confidence." in page
     usual = {"csrf_token": token(browser), "name": "n", "pool_size": "3"}
     refused = browser.post(world.address("/settings"), data=usual | {"goal": "threshold", "threshold": "90"})
     assert refused.status_code == 422
@@ -477,7 +477,7 @@ def test_a_running_project_keeps_its_rule_and_may_change_its_knobs(world):
     assert "min_gain" not in browser.get(world.address("/settings")).text  # but the price of an error, in words
 
 
-def test_an_import_sent_without_scripts_is_looked_at_and_stored(world):
+def test_an_import_without_scripts_is_previewed_and_stored(world):
     browser = world.browser("owner")
     file = {"file": ("more.csv", b"id,text\nb,Hello\n,none\n")}
     looked = browser.post(world.address("/import"), data={"csrf_token": token(browser)}, files=file)
@@ -487,7 +487,15 @@ def test_an_import_sent_without_scripts_is_looked_at_and_stored(world):
         assert said in browser.post(world.address("/import"), data=data, files=file).text
 
 
-def test_a_column_that_is_nearly_a_class_is_warned_of_before_anything_is_stored(world):
+def test_gold_items_can_be_imported(world):
+    browser = world.browser("owner")
+    file = {"file": ("gold.csv", b"id,text,gold\ng,Hello,dog\n")}
+    data = {"csrf_token": token(browser), "action": "store"}
+    answer = browser.post(world.address("/import"), data=data, files=file)
+    assert answer.status_code == 200 and "1 new item" in answer.text and "gold" in answer.text
+
+
+def test_the_preview_warns_of_a_column_similar_to_a_class(world):
     browser = world.browser("owner")
     file = {"file": ("more.csv", b"id,Dog\nz,0.9\n")}
     looked = browser.post(world.address("/import"), data={"csrf_token": token(browser)}, files=file).text
@@ -495,7 +503,7 @@ def test_a_column_that_is_nearly_a_class_is_warned_of_before_anything_is_stored(
     assert warned.startswith("Column Dog is not used: did you mean dog?")
 
 
-def test_a_look_at_a_file_says_which_items_are_there_already(world):
+def test_the_preview_shows_existing_items(world):
     browser = world.browser("owner")
     file = {"file": ("more.csv", b"id,text\na,Hello\nnew,Hello\n")}
     looked = browser.post(world.address("/import"), data={"csrf_token": token(browser)}, files=file).text
@@ -509,7 +517,7 @@ def test_a_look_at_a_file_says_which_items_are_there_already(world):
     assert "data-store>" not in looked
 
 
-def test_who_opens_a_page_signed_out_reads_what_the_start_page_says(world):
+def test_signed_out_visitors_of_a_page_see_the_start_page(world):
     browser = world.browser("nobody")
     for end in ("", "/vote", "/settings"):
         answer = browser.get(world.address(end), headers=HTML)
@@ -519,7 +527,7 @@ def test_who_opens_a_page_signed_out_reads_what_the_start_page_says(world):
     assert browser.get(world.address("")).json()["title"] == "Not signed in"  # programs
 
 
-def test_what_is_told_of_an_error_begins_as_a_sentence(world):
+def test_error_messages_start_with_a_capital_letter(world):
     page = world.browser("voter").get(world.address("/settings"), headers=HTML).text
     told = re.findall(r"<p[^>]*>([^<]+)</p>", page)
     assert told
@@ -544,7 +552,7 @@ def test_no_page_is_part_of_the_api_description(world):
 
 
 @pytest.mark.parametrize("role", ["nobody", "owner"])
-def test_a_browser_is_shown_a_page_at_an_address_that_is_none_and_programs_json(world, role):
+def test_unknown_addresses_give_pages_to_browsers_and_json_to_programs(world, role):
     browser = world.browser(role)
     page = browser.get("/nowhere", headers=HTML)
     assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
@@ -554,7 +562,7 @@ def test_a_browser_is_shown_a_page_at_an_address_that_is_none_and_programs_json(
 
 
 def test_valid_links_keys_and_invitations_never_use_up_the_limit_and_wrong_ones_do(world):
-    """A hospital behind one address: many more come in than may fail."""
+    """Many people behind one address: more sign in than failed attempts are allowed."""
     store, now = world.store, time.time()
     browser = world.browser("nobody")
     _, secret = credentials.create_key(store, world.people["owner"], name="k", now=now)

@@ -1,4 +1,4 @@
-"""What a voter looks at: images that can be enlarged, whole words on buttons, none to press when nothing is asked."""
+"""The voting page: images that can be enlarged, unbroken words on buttons, disabled buttons without an item."""
 
 import io
 import re
@@ -45,7 +45,7 @@ def project_of(live, *shows, classes=("cat", "dog"), role="voter", **settings):
 
 
 def opened(page, live, project, account):
-    """The voting page; images from elsewhere are a portrait film."""
+    """The voting page; images from other hosts are replaced by a portrait image."""
     page.route("**/*.png", lambda route: route.fulfill(body=picture(700, 1200), content_type="image/png"))
     come_in(page, live, account)
     open_vote(page, live, project)

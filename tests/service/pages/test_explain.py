@@ -1,4 +1,4 @@
-"""One sentence for each way an item is asked or closed."""
+"""One sentence for each reason why an item asks for votes or is closed."""
 
 from typing import get_args
 
@@ -34,7 +34,7 @@ def test_the_worth_of_a_vote_is_the_one_the_policy_compares():
     assert "at most 7.5 points of accuracy, not more than the 20 points" in sentence
 
 
-def test_what_is_hardly_worth_anything_is_said_in_plain_words():
+def test_a_tiny_gain_is_named_as_such():
     sentence = because(decided(votes=(4, 0), probs=(1 - 1e-6, 1e-6)), ValueOfInformation(min_gain=0.01))
     assert "a fifth vote was worth less than 0.01 points of accuracy, not more than the 1 point it" in sentence
     asked = because(decided("ask", (4, 0), (0.99, 0.01)), ValueOfInformation(min_gain=1e-6))
@@ -47,7 +47,7 @@ def test_what_is_hardly_worth_anything_is_said_in_plain_words():
     [
         ((2, 2, 1), (0.5, 0.5, 0.0), "'cat' and 'dog' tie at 2 votes each, and the answer was drawn between them"),
         ((1, 1, 1), (1 / 3,) * 3, "'cat', 'dog' and 'cow' tie at 1 vote each, and the answer was drawn among them"),
-        ((2, 2, 1), (0.6, 0.3, 0.1), "'cat' and 'dog' tie at 2 votes each, and 'cat' is the likelier one"),
+        ((2, 2, 1), (0.6, 0.3, 0.1), "'cat' and 'dog' tie at 2 votes each, and 'cat' is more likely"),
         ((0, 0, 0), (0.6, 0.3, 0.1), "nobody gave a vote, and 'cat' is the best guess"),
     ],
 )
@@ -71,12 +71,12 @@ def test_nothing_is_said_to_lead_in_a_tie_of_beliefs(reason):
     assert "sure that" in because(decided(reason, (1, 1, 0), (0.41, 0.4, 0.19)), Threshold(0.9))
 
 
-def test_whoever_has_most_votes_at_the_end_is_said_to():
+def test_the_winner_of_the_whole_pool_is_named():
     sentence = because(decided("exhausted", (3, 2, 0), (1.0, 0.0, 0.0), pool_size=5, pool_left=5), None)
     assert sentence == "Closed after 5 votes: everybody of the pool of 5 was asked; 'cat' has most votes."
 
 
-def test_what_is_asked_says_what_it_waits_for():
+def test_the_sentence_of_an_open_item_says_why_it_asks():
     policy = ValueOfInformation(min_gain=0.01)
     assert because(decided("ask", (1, 0), (0.7, 0.3)), policy).startswith("Asked again after 1 vote: a second vote may")
     assert "each item gets at least 2 votes" in because(decided("ask", (1, 0), min_votes=2), policy)
@@ -88,7 +88,7 @@ def test_what_is_asked_says_what_it_waits_for():
 
 @pytest.mark.parametrize("confidence", [0.95, 0.9499, 0.9501])
 def test_at_the_threshold_the_sentence_says_what_the_rule_does(confidence):
-    """The rule asks at equality, so nothing may be said to be below it there, nor closed at it."""
+    """The rule asks at equality, so the sentence must not say "below", nor that the item closed at it."""
     policy, probs = Threshold(0.95), (confidence, 1 - confidence)
     item = Item(np.array(probs), np.array([probs]), np.array([1, 0]), 9)
     asks = policy.asks(None, item, np.array(probs))
@@ -111,7 +111,7 @@ def test_without_votes_and_with_abstentions():
     assert "the pool of 9 (less 2 who cannot tell)" in because(decided("settled", num_abstained=2, pool_left=7), None)
 
 
-def test_the_audit_draw_is_told_with_what_became_of_it():
+def test_the_audit_sentence_has_the_draw_and_its_result():
     assert audit_sentence(None, None, None) is None
     assert "Not drawn" in audit_sentence(None, 0.05, None)
     assert "still voted on" in audit_sentence("drawn", 0.05, None)

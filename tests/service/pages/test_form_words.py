@@ -1,4 +1,4 @@
-"""A setting that is refused is named as the form names it, with what was typed; the field is marked."""
+"""Errors on settings use the form's labels and what was typed; the field is marked."""
 
 import pytest
 
@@ -32,11 +32,11 @@ def refused(**typed):
         ({"audit_rate": "200"}, "audit_rate", "“Audited share, %”: 200; expected 0 to 100 %; lower it.", ""),
         ({"audit_rate": "0"} | TARGET, "audit_rate", "“Audited share, %”: 0; expected more than 0 %", "e.g. 5."),
         ({"goal": "threshold", "threshold": "0.95"}, "threshold", "“Close an item", "did you mean 95? Raise it."),
-        ({"goal": "threshold", "threshold": "30 %"}, "threshold", "“Close an item", "more than 33.3 % (one of 3"),
+        ({"goal": "threshold", "threshold": "30 %"}, "threshold", "“Close an item", "more than 33.3 % (1 / 3"),
         ({"goal": "threshold", "threshold": "950"}, "threshold", "“Close an item", "100 %"),
         ({"goal": "target_error", "target_error": "0"}, "target_error", "“Aim for", "more than 0 %, at most 100 %"),
         ({"goal": "budget", "budget": ""}, "budget", "“Spend this many votes per item on average", ": empty; expected"),
-        ({"goal": "value", "error_price": "-1"}, "error_price", "“", ": -1; expected a number above 0"),
+        ({"goal": "value", "error_price": "-1"}, "error_price", "“", ": -1; expected "),
         ({"goal": "value", "error_price": "1,000"}, "error_price", "“", "write 1000, or 1.000."),
         ({"classes": "cat"}, "classes", "“What voters choose from”", "expected"),
         ({"classes": "cat\n" + "x" * 300}, "classes", "“What voters choose from”: cat", "expected text of at most 100"),
@@ -50,7 +50,7 @@ def test_the_words_of_the_form_are_used(typed, field, begins, holds):
     assert not any(name in told["detail"] for name in ("`", *LABELS) if name == "`" or "_" in name)
 
 
-def test_what_the_form_has_no_field_for_is_told_as_it_is():
+def test_errors_without_a_form_field_stay_unchanged():
     told = {"field": "request", "detail": "the database is busy; send this again."}
     assert in_words_of_the_form(told, {}, LABELS) == told
 

@@ -1,4 +1,4 @@
-"""Fields of a form: numbers that are none are refused, never an internal error."""
+"""Fields of a form: invalid numbers are refused, without an internal error."""
 
 import re
 
@@ -13,7 +13,7 @@ NONE = ["inf", "-inf", "nan", "Infinity", "1e400", "-1e400", "three", "0x10"]
 
 @pytest.mark.parametrize("text", NONE)
 @pytest.mark.parametrize("read", [number, whole_number])
-def test_what_is_no_number_is_refused_by_its_field(read, text):
+def test_invalid_numbers_are_refused_by_field(read, text):
     with pytest.raises(InvalidInput) as caught:
         read({"pool_size": text}, "pool_size")
     assert caught.value.field == "pool_size"
@@ -26,7 +26,7 @@ def test_numbers_are_read():
     assert caught.value.field == "a"
 
 
-def test_pages_refuse_them_in_the_same_words(tmp_path):
+def test_pages_refuse_them_with_the_same_message(tmp_path):
     with made_world(tmp_path) as world:
         owner = world.browser("owner")
         given = {"csrf_token": token(owner), "name": "x"}
@@ -44,7 +44,7 @@ def test_pages_refuse_them_in_the_same_words(tmp_path):
 @pytest.mark.parametrize(
     ("written", "fix"), [("1,000", "write 1000, or 1.000"), ("+01,000", "write"), ("-12,345", "write")]
 )
-def test_a_comma_that_may_mean_thousands_is_asked_about(written, fix):
+def test_an_ambiguous_comma_is_refused(written, fix):
     with pytest.raises(InvalidInput) as caught:
         number({"a": written}, "a")
     assert caught.value.field == "a" and fix in caught.value.fix
@@ -59,7 +59,7 @@ def test_percentages_are_shares(written, found):
 
 
 @pytest.mark.parametrize("written", ["-1", "100.1", "950", "abc", "5 % %"])
-def test_what_is_no_percentage_is_refused(written):
+def test_invalid_percentages_are_refused(written):
     with pytest.raises(InvalidInput) as caught:
         share({"a": written}, "a")
     assert caught.value.field == "a"

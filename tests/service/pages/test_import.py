@@ -1,4 +1,4 @@
-"""Images dropped with a table, and alone: uploaded, looked at, stored, and seen by voters."""
+"""Images dropped with and without a table: uploaded, previewed, stored, and shown to voters."""
 
 import re
 

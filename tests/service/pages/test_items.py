@@ -15,7 +15,7 @@ from quorate.service.store.upgrade import prepare
 
 @pytest.fixture
 def table(database_url):
-    """Five items, of which two are closed, and how to look at them."""
+    """Five items, two of them closed, and a function to list them."""
     store = Store(database_url)
     prepare(store)
     projects = Projects(store)

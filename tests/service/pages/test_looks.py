@@ -35,14 +35,14 @@ STICKS_OUT = """(width) => [...document.querySelectorAll("body *")]
 
 @pytest.fixture(scope="module")
 def views(tmp_path_factory):
-    """A service with a project in full swing, and the first link of another one that nobody has opened."""
+    """A service with an active project, and the first link of another service that nobody has opened."""
     with running(tmp_path_factory.mktemp("looks")) as live, running(tmp_path_factory.mktemp("unopened")) as unopened:
         yield Views(live, seed(live.store, live.projects), unopened.owner_link)
 
 
 @pytest.fixture(scope="module")
 def long_views(tmp_path_factory):
-    """The same with names as long as they may be, and few items."""
+    """The same with names of the maximum length, and few items."""
     with (
         running(tmp_path_factory.mktemp("long")) as live,
         running(tmp_path_factory.mktemp("long-unopened")) as unopened,
@@ -52,7 +52,7 @@ def long_views(tmp_path_factory):
 
 
 def faults(page: Page) -> list[str]:
-    """What axe calls serious or critical."""
+    """Problems that axe rates as serious or critical."""
     page.evaluate(AXE)
     found = page.evaluate("() => axe.run(document, { resultTypes: ['violations'] })")
     return [
@@ -76,7 +76,7 @@ def each_page(views, page):
 
 
 def too_wide(page: Page) -> list[str]:
-    """What is beyond the right edge of the window. A phone's innerWidth grows with the page: the window's does not."""
+    """Elements beyond the right edge of the window. A phone's innerWidth grows with the page, the window's does not."""
     width = page.viewport_size["width"]
     wide = page.evaluate("() => document.documentElement.scrollWidth") - width
     out = [f"{wide} too wide at {width}", *page.evaluate(STICKS_OUT, width)] if wide > 0 else []

@@ -1,4 +1,4 @@
-"""Owners act on items that wait from the pages: the forms are there, and what they send is done and kept."""
+"""Owners act on open items from the pages: the forms exist, and their actions are carried out and stored."""
 
 from sqlalchemy import select, update
 

@@ -1,4 +1,4 @@
-"""The form of the settings: there and back, one goal of four, errors with field and rule."""
+"""The settings form: conversion in both directions, one of four goals, errors with field and rule."""
 
 import pytest
 
@@ -29,7 +29,7 @@ BASE = {"classes": ("cat", "dog"), "pool_size": 5}
         {"lease_seconds": 60.0, "undo_seconds": 5.0},
     ],
 )
-def test_settings_come_back_from_their_form_as_they_were(given):
+def test_settings_survive_the_form(given):
     settings = ProjectSettings(**BASE, **given)
     again = new_settings(as_form(settings))
     assert again.chosen_method().policy == settings.chosen_method().policy
@@ -65,7 +65,7 @@ def test_saving_an_untouched_form_changes_nothing(gain):
 @pytest.mark.parametrize(
     ("field", "value"), [("pool_size", "many"), ("pool_size", "2.5"), ("classes", "cat"), ("audit_rate", "200")]
 )
-def test_what_cannot_be_is_refused(field, value):
+def test_invalid_values_are_refused(field, value):
     with pytest.raises(InvalidInput, match=r"expected|must|needs"):
         new_settings(as_form(ProjectSettings(**BASE)) | {field: value})
 
@@ -85,7 +85,7 @@ def test_a_goal_without_its_number_is_refused():
 
 
 @pytest.mark.parametrize("name", ["pool_size", "audit_rate", "lease_seconds", "undo_seconds"])
-def test_what_always_has_a_value_cannot_be_emptied(name):
+def test_required_fields_cannot_be_emptied(name):
     before = ProjectSettings(**BASE)
     with pytest.raises(InvalidInput, match=f"{name}=''; expected a number"):
         changes_of(as_form(before) | {name: " "}, before=before)
@@ -94,22 +94,22 @@ def test_what_always_has_a_value_cannot_be_emptied(name):
 @pytest.mark.parametrize(
     ("given", "offered", "said"),
     [
-        ({}, ["value", "budget", "target_error"], "asks by what a vote is worth"),
-        ({"audit_rate": 0.0}, ["value", "budget", "target_error"], "asks by what a vote is worth"),
-        ({"threshold": 0.9}, ["threshold"], "asks by how sure an answer is"),
+        ({}, ["value", "budget", "target_error"], "the value of a vote"),
+        ({"audit_rate": 0.0}, ["value", "budget", "target_error"], "the value of a vote"),
+        ({"threshold": 0.9}, ["threshold"], "the confidence"),
         ({"method": "finexp"}, list(GOALS), None),
-        ({"method": "finexp:threshold=0.9"}, ["value", "budget", "target_error"], "names its threshold itself"),
-        ({"method": "until-settled"}, ["value"], "method, until-settled, asks by a rule of its own"),
+        ({"method": "finexp:threshold=0.9"}, ["value", "budget", "target_error"], "(finexp:threshold=0.9)"),
+        ({"method": "until-settled"}, ["value"], "method, until-settled, has its own rule"),
     ],
 )
-def test_what_is_not_offered_is_explained(given, offered, said):
+def test_missing_goals_are_explained(given, offered, said):
     settings = ProjectSettings(**BASE, **given)
     assert goals_of(settings) == offered
     told = why_not_all(settings)
     assert told is None if said is None else said in told
 
 
-def test_the_method_is_told_without_the_knob_that_the_form_shows():
+def test_the_method_is_shown_without_the_forms_parameters():
     told = method_told(ProjectSettings(**BASE, method="quorate:min_gain=0.01,bias=false"))
     assert (told["name"], told["knobs"]) == ("quorate", "bias=false")
     assert "asks while a vote is worth it" in told["sentence"]

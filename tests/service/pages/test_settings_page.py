@@ -1,4 +1,4 @@
-"""The settings page as a browser sends it back: what nobody touched stays to the last digit, and is told to nobody."""
+"""The settings page as a browser submits it: untouched fields stay exact and are not reported as changes."""
 
 import json
 import re
@@ -48,7 +48,7 @@ SETTINGS = [
 
 
 class Form(HTMLParser):
-    """What a browser would send of the form with this action."""
+    """The fields that a browser would submit of the form with this action."""
 
     def __init__(self, page, action):
         super().__init__()
@@ -89,7 +89,7 @@ def world(tmp_path_factory):
 
 
 def made_project(world, given):
-    """A project with these settings, though an older version made it, perhaps, which allowed more."""
+    """A project with these settings, even if only an older version allowed them."""
     base = {"classes": ("cat", "dog", "fox"), "pool_size": 9}
     kept = {name: given[name] for name in given if name not in ("min_votes", "max_votes")}
     project = world.app.state.projects.create("Animals", ProjectSettings(**base | kept), now=time.time()).id
@@ -111,7 +111,7 @@ def tolds(world, project):
 
 
 @pytest.mark.parametrize("given", SETTINGS, ids=str)
-def test_what_nobody_touched_stays_and_is_told_to_nobody(world, given):
+def test_untouched_fields_stay_and_are_not_reported(world, given):
     project, kept, owner = made_project(world, given), world.app.state.projects, world.browser("owner")
     before, (num_events, num_told) = kept.get(project), tolds(world, project)
     path = f"/p/{project}/settings"
@@ -126,7 +126,7 @@ def test_what_nobody_touched_stays_and_is_told_to_nobody(world, given):
     assert tolds(world, project) == [num_events, num_told + 1]
 
 
-def test_a_goal_that_is_none_is_refused_and_none_at_all_stays(world):
+def test_an_invalid_goal_is_refused_and_a_missing_one_stays(world):
     project, owner = made_project(world, {"budget": 3.0}), world.browser("owner")
     path = f"/p/{project}/settings"
     form = Form(owner.get(path).text, path).sent
@@ -147,7 +147,7 @@ def test_a_goal_that_is_none_is_refused_and_none_at_all_stays(world):
         ({"max_votes": "4", "min_votes": "2"}, {"max_votes": 4, "min_votes": 2}),
     ],
 )
-def test_what_is_touched_changes(world, typed, wanted):
+def test_touched_fields_change(world, typed, wanted):
     project, owner = made_project(world, {}), world.browser("owner")
     path = f"/p/{project}/settings"
     answer = owner.post(path, data=Form(owner.get(path).text, path).sent | typed)

@@ -1,4 +1,4 @@
-"""What a voter could not see, or may no longer answer: images that are slow or broken, removal, a second browser."""
+"""Items that a voter cannot see or may no longer answer: slow or broken images, removal, a second browser."""
 
 import re
 import time
@@ -19,7 +19,7 @@ INTERNAL = re.compile(r"secret-\d|[0-9a-f]{16}")  # ids of items, accounts, proj
 
 
 def told(page):
-    """All that the page says about what became of the voter's answers."""
+    """All messages of the page about the voter's answers."""
     return " ".join(page.locator(f"[data-part={part}]").inner_text() for part in ("last", "say", "sending"))
 
 

@@ -1,4 +1,4 @@
-"""The voter's page: fast, by keyboard alone, through broken networks, and silent about what others think."""
+"""The voting page: fast, usable by keyboard, robust to broken networks, and without other people's votes."""
 
 import json
 import re
@@ -52,7 +52,7 @@ def voter(live, chromium):
 
 @pytest.fixture
 def reader(live, chromium):
-    """A voter who is shown an item of a project that keeps items for five seconds only; their clock can be put on."""
+    """A voter with an item of a project whose leases last five seconds; their clock can be advanced."""
     settings = ProjectSettings(classes=CLASSES, pool_size=3, lease_seconds=5.0)
     project = live.projects.create("Long reads", settings, now=1.0).id
     add_items(live.projects, project, [NewItem(name, show=ItemContent(text=name)) for name in "ab"], now=1.0)
@@ -67,7 +67,7 @@ def reader(live, chromium):
 
 
 def held_until(live, project):
-    """When the leases of a project that are out run out."""
+    """When the active leases of a project expire."""
     query = select(leases.c.expires).where(leases.c.project_id == project, leases.c.is_out)
     with live.store.read() as connection:
         return list(connection.execute(query).scalars())
@@ -142,7 +142,7 @@ def test_a_held_key_votes_once(live, voter):
 
 
 def test_a_bouncing_key_votes_once(live, voter):
-    """At once, however busy the machine is: nobody can have seen the next item."""
+    """Press at once, however busy the machine is: nobody can have seen the next item."""
     voter.wait_for_timeout(200)
     press = "document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '1', bubbles: true }))"
     voter.evaluate(f"() => {{ {press}; {press}; }}")
@@ -231,7 +231,7 @@ def test_whoever_was_signed_out_keeps_their_votes(live, voter):
 
 
 def sign_out_in_another_tab(live, page):
-    """Another tab of the same browser, signed out; gives that tab."""
+    """Sign out in another tab of the same browser; returns that tab."""
     other = page.context.new_page()
     other.on("dialog", lambda question: question.accept())
     other.goto(live.url)
@@ -241,7 +241,7 @@ def sign_out_in_another_tab(live, page):
 
 
 def vote_signed_out(page):
-    """Two votes that cannot be sent; which items they are of."""
+    """Two votes that cannot be sent; returns their items."""
     items = []
     for key, waiting in (("1", "1 vote not"), ("3", "2 votes not")):
         items.append(item_of(page))

@@ -1,4 +1,4 @@
-"""Webhooks by form: made with the API's checks, tried, removed; the secret shows once."""
+"""Webhooks by form: created with the API's checks, tested, removed; the secret is shown once."""
 
 import re
 

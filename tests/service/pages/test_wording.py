@@ -1,4 +1,4 @@
-"""Small words of the owner's pages: what is named and what is folded away, what is asked first, what stays together."""
+"""Details of the owner's pages: what is named or summed up, confirmations, no-break spaces."""
 
 import re
 import time
@@ -50,7 +50,7 @@ def test_an_invitation_that_is_used_up_says_so(world):
     assert "1 of 1 joined · used up" in browser.get(world.address("/people")).text
 
 
-def test_no_number_is_parted_from_its_percent_sign(world):
+def test_numbers_are_not_separated_from_their_percent_sign(world):
     for end in ("", "/items", "/item?id=a"):
         page = re.sub(r"<[^>]*>", "", world.browser("owner").get(world.address(end)).text)
         assert "\u00a0%" in page
@@ -129,7 +129,7 @@ def test_the_hint_of_an_invitation_names_the_port_of_its_link(world, host, told)
     assert f"--base-url http://THIS-MACHINE{told}</code>" in page
 
 
-def test_a_tie_is_told_on_the_item_s_page(world):
+def test_a_tie_is_shown_on_the_items_page(world):
     projects, now = world.app.state.projects, time.time()
     classes = ("billing", "delivery", "quality")
     settings = ProjectSettings(classes=classes, pool_size=5, min_votes=5, audit_rate=0.0)

@@ -1,4 +1,4 @@
-"""Every page of a project in full swing, each as a function that brings a browser's page there. For looking at them."""
+"""Every page of an active project, each as a function that opens it in a browser. For screenshots and checks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ call heard because of the wind. Lost behind the old sluice after two minutes; no
 
 
 def as_from_elsewhere(route):
-    """Send a form as a browser does that knows the service by its name: links then come with a QR code."""
+    """Submit a form like a browser that uses the service's host name: links then have a QR code."""
     sent = {"host": "labels.example.org", "origin": "http://labels.example.org"}
     route.fulfill(response=route.fetch(headers=route.request.headers | sent))
 
@@ -74,7 +74,7 @@ class Views:
         page.goto(f"{self.live.url}/new")
 
     def refused(self, page):
-        """A form that came back: what is wrong, in its words, and the field marked."""
+        """A form with an error: the message uses its labels, and the field is marked."""
         self.new(page)
         page.get_by_label("Name", exact=True).fill("Ducks")
         page.get_by_label("What voters choose from").fill("mallard\nteal")
@@ -105,7 +105,7 @@ class Views:
         page.locator("[data-store]").wait_for()
 
     def webhooks(self, page):
-        """The form of a webhook, open, below one that is there."""
+        """The open form of a webhook, below an existing one."""
         self.owner(page)
         if not list_webhooks(self.live.store, self.seeded.project):
             where, kinds = "https://example.org/told", ["item.completed"]
@@ -124,7 +124,7 @@ class Views:
         page.get_by_role("img", name="QR code of the invitation link").wait_for()
 
     def voters(self, page):
-        """What the votes say of each person, computed now."""
+        """The figures of each voter, computed now."""
         self.owner(page)
         steward = self.live.app.state.steward
         steward.hold(self.seeded.project, "people")
@@ -133,7 +133,7 @@ class Views:
         page.get_by_role("heading", name="Who looks careless").wait_for()
 
     def adjudicate(self, page):
-        """An item that waits for a senior, where nearly all closed items do."""
+        """An item that waits for a senior, like nearly all closed items."""
         self.owner(page)
         self.live.projects.change(self.seeded.project, adjudicate_below=1.0, now=time.time())
         self.go(page, "/adjudicate")

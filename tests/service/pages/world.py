@@ -1,4 +1,4 @@
-"""A project with hostile names everywhere, one person of each role, and a browser without a window for each."""
+"""A project with hostile names everywhere, one person of each role, and a headless client for each."""
 
 from __future__ import annotations
 
@@ -63,6 +63,6 @@ def made_world(folder: Path) -> Iterator[World]:
 
 
 def token(browser):
-    """The CSRF token of a browser's sign-in, as its pages hold it."""
+    """The CSRF token of a browser's sign-in, from its pages."""
     found = re.search(r'name="csrf_token" value="([^"]+)"', browser.get("/").text)
     return found[1] if found else ""

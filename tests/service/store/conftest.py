@@ -1,4 +1,4 @@
-"""These tests make the tables themselves: each begins with an empty database."""
+"""These tests create the tables themselves: each starts with an empty database."""
 
 import pytest
 

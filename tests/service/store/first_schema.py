@@ -20,7 +20,7 @@ FILES = {kind: Path(__file__).with_name(f"first_schema.{kind}.sql") for kind in 
 
 
 def load(url: str) -> None:
-    """Make the dumped database at an empty one's URL."""
+    """Load the dump into an empty database."""
     parsed = as_url(url)
     kind = parsed.get_backend_name()
     script = FILES[kind].read_text(encoding="utf-8")

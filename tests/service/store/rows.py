@@ -1,4 +1,4 @@
-"""Rows for every table, made from the columns' types, so that a new column is filled without anyone remembering to."""
+"""Rows for every table, generated from the columns' types, so that new columns are covered automatically."""
 
 from sqlalchemy import Boolean, Column, Connection, Double, Integer, LargeBinary, Table
 

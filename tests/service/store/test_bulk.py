@@ -1,4 +1,4 @@
-"""Many rows in one statement come to the same on every database."""
+"""Statements on many rows have the same effect on every database."""
 
 import pytest
 from sqlalchemy import select
@@ -20,24 +20,24 @@ def all_of(connection, table, *order):
     return [tuple(row) for row in connection.execute(select(table).order_by(*order))]
 
 
-def test_what_goes_in_comes_out(connection):
+def test_inserted_rows_are_read_back(connection):
     rows = [{"key": text, "tokens": number, "time": 1.5} for text, number in zip(TEXTS, NUMBERS, strict=True)]
     assert insert_rows(connection, attempts, rows) == []
     found = {row.key: row.tokens for row in connection.execute(select(attempts))}
     assert found == dict(zip(TEXTS, NUMBERS, strict=True))
 
 
-def test_what_is_there_is_changed_where_keys_are_named(connection):
+def test_existing_rows_are_updated_if_keys_are_given(connection):
     insert_rows(connection, attempts, [{"key": "a", "tokens": 1.0, "time": 1.0}])
     again = [{"key": "a", "tokens": 2.0, "time": 2.0}, {"key": "b", "tokens": 3.0, "time": 3.0}]
     insert_rows(connection, attempts, again, keys=("key",))
     assert all_of(connection, attempts, attempts.c.key) == [("a", 2.0, 2.0), ("b", 3.0, 3.0)]
 
 
-def test_numbers_the_database_gives_are_told(connection):
+def test_generated_ids_are_returned(connection):
     insert_rows(connection, projects, [{"id": "p", "name": "pets", "settings": "{}", "created": 0.0}])
     rows = [{"project_id": "p", "kind": "tune", "time": float(n), "body": "{}"} for n in range(3)]
-    told = insert_rows(connection, events, rows, told=("id", "time"))
+    told = insert_rows(connection, events, rows, returning=("id", "time"))
     assert sorted(row.time for row in told) == [0.0, 1.0, 2.0] and len({row.id for row in told}) == 3
 
 
@@ -52,7 +52,7 @@ def test_rows_are_changed_by_their_key_and_only_where_asked(connection):
     assert found == {"a": ("it's", 5.0, "s"), "b": ("u", None, "s"), "c": ("w", None, "s")}
 
 
-def test_rows_that_agree_in_all_that_is_given_are_taken_out(connection):
+def test_rows_that_match_all_columns_are_deleted(connection):
     insert_rows(connection, attempts, [{"key": name, "tokens": 1.0, "time": float(n)} for n, name in enumerate("abc")])
     delete_rows(connection, attempts, [{"key": "a", "time": 0.0}, {"key": "b", "time": 0.0}])
     assert [row[0] for row in all_of(connection, attempts, attempts.c.key)] == ["b", "c"]

@@ -1,4 +1,4 @@
-"""How long PostgreSQL is waited for: a lock that nobody lets go of concerns those who need it, and nobody else."""
+"""Timeouts on PostgreSQL: a lock that is held too long affects only those who need it."""
 
 import threading
 import time
@@ -18,7 +18,7 @@ LOCKED = text("SELECT id FROM items WHERE name = 'i2' FOR UPDATE")
 
 @pytest.fixture
 def address(postgres):
-    """An empty database's URL, with room for settings of one's own."""
+    """An empty database's URL, to which settings can be added."""
     postgres.start()
     url = postgres.create_database("patience")
     yield url + ("&" if "?" in url else "?")
@@ -38,7 +38,7 @@ def opened(store):
         return connection.connection.dbapi_connection.info.get_parameters()
 
 
-def test_nobody_waits_for_ever_and_the_address_has_the_last_word(address):
+def test_timeouts_are_set_and_the_url_takes_precedence(address):
     plain, own = Store(address), Store(address + "connect_timeout=3&" + options(lock_timeout="9s", work_mem="5MB"))
     with plain.read() as connection:
         assert told(connection) == ["5s", "1min"]
@@ -60,7 +60,7 @@ def test_what_the_environment_says_is_kept(address, monkeypatch):
     store.close()
 
 
-def test_one_locked_item_keeps_one_voter_waiting(address, monkeypatch):
+def test_one_locked_item_delays_one_voter_only(address, monkeypatch):
     monkeypatch.setitem(PATIENCE, "lock_timeout", "300ms")
     world = World(address)
     world.items(*(f"i{n}" for n in range(5)))
@@ -92,7 +92,7 @@ def test_what_reads_a_whole_database_may_take_its_time(address):
     store.close()
 
 
-def test_who_starts_while_another_upgrades_waits_for_it(address):
+def test_a_worker_waits_while_another_upgrades(address):
     store, done = Store(address + options(lock_timeout="100ms")), []
 
     def start():
@@ -110,7 +110,7 @@ def test_who_starts_while_another_upgrades_waits_for_it(address):
     store.close()
 
 
-def test_a_lock_that_is_not_let_go_is_told_as_busy_in_every_language(address, monkeypatch):
+def test_a_held_lock_is_reported_as_busy_in_every_language(address, monkeypatch):
     monkeypatch.setattr("quorate.service.store.store.BUSY", ())  # as if the server spoke another one
     store = Store(address + options(lock_timeout="100ms"))
     upgrade.prepare(store)

@@ -1,4 +1,4 @@
-"""No statement of the requests reads a whole table: SQLite says how it would find the rows."""
+"""No statement of a request reads a whole table, according to SQLite's query plans."""
 
 import pytest
 from sqlalchemy.dialects import sqlite

@@ -1,4 +1,4 @@
-"""Transactions that hold or did not happen; errors that say whose they are."""
+"""Transactions are atomic; errors say whether they are the caller's."""
 
 import os
 import sqlite3
@@ -29,7 +29,7 @@ def test_a_block_that_raises_leaves_nothing(store):
     assert names(store) == ["b"]
 
 
-def test_a_wrong_statement_is_our_bug_and_no_outage(store):
+def test_an_invalid_statement_is_a_bug_and_not_an_outage(store):
     with pytest.raises(DBAPIError), store.read() as connection:
         connection.execute(text("SELECT * FROM nothing_of_that_name"))
 
@@ -81,7 +81,7 @@ def test_a_new_file_is_its_owners_alone_and_a_mode_that_was_chosen_stays(tmp_pat
         file.chmod(0o640)
 
 
-def test_a_store_that_nobody_reads_creates_no_file(tmp_path):
+def test_an_unused_store_creates_no_file(tmp_path):
     Store(str(tmp_path / "q.db")).close()
     assert list(tmp_path.iterdir()) == []
 

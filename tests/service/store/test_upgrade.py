@@ -1,4 +1,4 @@
-"""Empty, old, new and foreign databases: what becomes of each, on SQLite and PostgreSQL alike."""
+"""Upgrades of empty, old, newer and foreign databases, on SQLite and PostgreSQL."""
 
 import json
 import multiprocessing
@@ -43,7 +43,7 @@ def store(database_url):
 
 @pytest.fixture
 def next_release(tmp_path, monkeypatch):
-    """`next_release(then)`: the program as it will be one revision from now; undone by `.undo()`."""
+    """`next_release(then)`: simulates a program that is one revision newer; undone by `.undo()`."""
 
     def become(then: str = "pass") -> pytest.MonkeyPatch:
         folder = tmp_path / "migrations"
@@ -56,7 +56,7 @@ def next_release(tmp_path, monkeypatch):
 
 
 def description(store: Store) -> dict[str, str]:
-    """The database's own words for its tables, indexes, constraints and triggers."""
+    """The database's own definitions of its tables, indexes, constraints and triggers."""
     queries = {
         "sqlite": [
             "SELECT type || ' ' || name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'",
@@ -93,7 +93,7 @@ def test_the_migrated_database_is_what_the_schema_says(store):
 
 
 def test_columns_and_indexes_are_those_of_the_schema_word_for_word(store, database_url, tmp_path):
-    """Alembic's own comparison is silent about conditions and orders of indexes, and about some defaults."""
+    """Alembic's own comparison ignores conditions and orders of indexes, and some defaults."""
     prepare(store)
     migrated = description(store)
     if store.is_sqlite:
@@ -306,7 +306,7 @@ def test_the_migrations_come_with_the_package():
         ({"method": "finexp:threshold=0.9"}, "finexp:threshold=0.9"),
     ],
 )
-def test_projects_from_before_rules_had_names_go_on_by_theirs(store, settings, named):
+def test_projects_from_before_rules_had_names_keep_their_rule(store, settings, named):
     with store.write() as connection:
         upgrade.bring_to(connection, "0004")
         row = {"settings": json.dumps(settings)}

@@ -1,4 +1,4 @@
-"""Label Studio: what a project and its tasks say, and what to change there and here. `service` keeps the state.
+"""Label Studio: reads projects and tasks, and plans what to change there and here. `service` stores the state.
 
-`labelling` reads the classes, `tasks` what the API answers, `client` talks to it, `plan` says what is to be done.
+`labelling` reads the classes, `tasks` the API's responses, `client` sends requests, `plan` computes what to do.
 """

@@ -1,6 +1,6 @@
-"""Talks to Label Studio's API: waits as long as the server asks, tries again a few times, and never shows the token.
+"""Client of Label Studio's API: honours Retry-After, retries a few times, and never shows the token.
 
-Both kinds of token work: a personal access token, which is exchanged for short-lived ones, and the older plain token.
+Both kinds of token work: personal access tokens, which are exchanged for short-lived ones, and legacy tokens.
 Called by the service's connector and by the commands.
 """
 
@@ -29,23 +29,23 @@ ACTIONS = (
     "ANNOTATION_CREATED", "ANNOTATIONS_CREATED", "ANNOTATION_UPDATED", "ANNOTATIONS_DELETED",
     "TASKS_CREATED", "TASKS_DELETED", "PROJECT_UPDATED",
 )  # fmt: skip
-AGAIN = (429, 500, 502, 503, 504)  # 500: of a busy SQLite there, too; what is sent here may be sent twice
+AGAIN = (429, 500, 502, 503, 504)  # retried; 500 also occurs when its SQLite is busy. All our requests are idempotent
 
 
 class Unreachable(QuorateError):
-    """Label Studio does not answer, or says to come back later. Nothing is lost: the next reading catches up."""
+    """Label Studio does not respond, or asks to retry later. Nothing is lost: the next read catches up."""
 
 
 class Refused(QuorateError):
-    """Label Studio does not let us: the token is wrong, or may not do this."""
+    """Label Studio refused the request: the token is wrong or lacks the permission."""
 
 
 class Gone(QuorateError):
-    """There is no such project or task any more."""
+    """The project or task no longer exists."""
 
 
 def checked_address(url: str) -> str:
-    """The address of a Label Studio server, without a slash at its end; it may have a path.
+    """The address of a Label Studio server, without a trailing slash; it may have a path.
 
     >>> checked_address("http://127.0.0.1:8080/")
     'http://127.0.0.1:8080'
@@ -57,7 +57,7 @@ def checked_address(url: str) -> str:
 
 
 class LabelStudio:
-    """One server, as one user. `close` lets go of its connections."""
+    """One server, as one user. `close` closes the connections."""
 
     def __init__(
         self, url: str, token: str, *, sleep: Callable[[float], object] = time.sleep,
@@ -65,7 +65,7 @@ class LabelStudio:
     ) -> None:  # fmt: skip
         self.url = checked_address(url)
         self._token, self._sleep = _checked_token(token), sleep
-        self._access = ""  # of a personal access token: what it was exchanged for
+        self._access = ""  # the short-lived token for which a personal access token was exchanged
         self._http = httpx.Client(
             timeout=TIMEOUT, follow_redirects=False, trust_env=False, transport=transport,
             headers={"User-Agent": f"quorate/{__version__}", "Accept": "application/json"},
@@ -75,7 +75,7 @@ class LabelStudio:
         return f"LabelStudio({self.url!r})"
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         self._http.close()
 
     def project(self, project: int) -> RemoteProject:
@@ -117,7 +117,7 @@ class LabelStudio:
         return [each for each in told if isinstance(each, Mapping)] if isinstance(told, list) else []
 
     def add_webhook(self, project: int, url: str, headers: Mapping[str, str]) -> int:
-        """Have annotations reported to `url` with these headers; the id of the webhook."""
+        """Register a webhook to `url` with these headers; returns its id."""
         told = self._call("POST", "/api/webhooks/", json={
             "project": project, "url": url, "headers": dict(headers), "send_payload": True, "is_active": True,
             "send_for_all_actions": False, "actions": list(ACTIONS),
@@ -127,14 +127,14 @@ class LabelStudio:
         return int(told["id"])
 
     def remove_webhook(self, webhook: int) -> None:
-        """Remove a webhook; nothing if it is not there."""
+        """Remove a webhook, if it exists."""
         try:
             self._call("DELETE", f"/api/webhooks/{webhook}/")
         except Gone:
             return
 
     def _call(self, method: str, path: str, **given: Any) -> object:  # noqa: ANN401 - httpx's own arguments
-        """The JSON answered; tried again while the server is busy or cannot be reached."""
+        """The JSON of the response; retried while the server is busy or unreachable."""
         problem = ""
         wait = FIRST_WAIT
         for attempt in range(TRIES):
@@ -144,17 +144,17 @@ class LabelStudio:
             try:
                 answer = self._send(method, path, **given)
             except httpx.TransportError as cause:
-                problem = f"it does not answer ({type(cause).__name__})"
+                problem = f"it does not respond ({type(cause).__name__})"
                 continue
             if answer.status_code not in AGAIN:
                 return self._read(answer, path)
-            problem = f"it answers with status {answer.status_code}"
+            problem = f"it responds with status {answer.status_code}"
             wait = _retry_after(answer, wait)
-        fix = "check that it runs; quorate goes on by itself once it answers."
+        fix = "check that it is running; quorate continues automatically when it responds."
         raise broken("url", self.url, f"a Label Studio server that can be reached; {problem}", fix, error=Unreachable)
 
     def _send(self, method: str, path: str, **given: Any) -> httpx.Response:  # noqa: ANN401
-        """One attempt; a personal access token is exchanged anew where the last exchange has expired."""
+        """One attempt; a personal access token is exchanged again if the short-lived one has expired."""
         is_personal = self._token.count(".") == 2
         if is_personal and not self._access:
             self._exchange()
@@ -176,11 +176,11 @@ class LabelStudio:
         status = answer.status_code
         if status in (401, 403):
             fix = "copy one from Account & Settings in Label Studio, of a user who may change the project."
-            raise broken("token", None, f"one that Label Studio accepts; it answers with status {status}", fix,
+            raise broken("token", None, f"one that Label Studio accepts; it responds with status {status}", fix,
                          error=Refused)  # fmt: skip
         if status == 404:
             fix = "check the number in the project's address."
-            raise broken("project", path, f"something that {self.url} has", fix, error=Gone)
+            raise broken("project", path, f"a project or task that exists on {self.url}", fix, error=Gone)
         if status == 204:
             return None
         if not 200 <= status < 300:
@@ -189,7 +189,7 @@ class LabelStudio:
 
 
 def _json(answer: httpx.Response) -> object:
-    """What an answer holds."""
+    """The JSON of a response."""
     try:
         return answer.json()
     except (ValueError, RecursionError):
@@ -197,7 +197,7 @@ def _json(answer: httpx.Response) -> object:
 
 
 def _checked_token(token: str) -> str:
-    """A token that can be a header; it is never shown."""
+    """The token, if it can be sent in a header; errors never show it."""
     stripped = token.strip()
     if not stripped or not stripped.isascii() or not stripped.isprintable() or " " in stripped:
         raise broken("token", None, "a token of Label Studio: letters and digits, no spaces",
@@ -206,7 +206,7 @@ def _checked_token(token: str) -> str:
 
 
 def _retry_after(answer: httpx.Response, otherwise: float) -> float:
-    """The seconds that the server asks us to wait, within reason."""
+    """The seconds to wait by Retry-After, at most LONGEST_WAIT."""
     try:
         return min(max(float(answer.headers.get("Retry-After", otherwise)), 0.0), LONGEST_WAIT)
     except ValueError:  # a date

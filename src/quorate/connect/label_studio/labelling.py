@@ -1,7 +1,7 @@
-"""The labelling configuration of a project (XML) -> the one question it asks: which of these classes?
+"""Reads the single-choice question from a project's labelling configuration (XML).
 
-Only a single choice is a vote on classes. Everything else is refused, with the reason. Called when a project is
-connected and at every reading, because people change configurations.
+Everything other than a single choice is refused, with the reason. Called when a project is connected and whenever its
+tasks are read, because configurations can change.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DECLARED = re.compile(r"<!(DOCTYPE|ENTITY)", re.IGNORECASE)  # entities can grow
 
 @dataclass(frozen=True, slots=True)
 class SingleChoice:
-    """The question: `name` of its tag, `about` the tag it asks about, the `classes` in order; `source`: the field of
+    """The question: `name` of its tag, `about` the tag it refers to, the `classes` in order; `source`: the field of
     the task's data that is shown, None if there is no such field."""
 
     name: str
@@ -33,7 +33,7 @@ class SingleChoice:
 
 
 def single_choice(config: str, *, choices: str | None = None) -> SingleChoice:
-    """The single choice that the configuration asks for; `choices`: the name of its tag, where there are several.
+    """The single choice of the configuration; `choices`: the name of its tag, if there are several.
 
     >>> single_choice('<View><Text name="t" value="$text"/><Choices name="pet" toName="t"><Choice value="cat"/>'
     ...               '<Choice value="dog"/></Choices></View>')
@@ -61,7 +61,7 @@ def _parsed(config: str) -> ElementTree.Element:
 
 
 def _chosen(controls: list[ElementTree.Element], choices: str | None) -> ElementTree.Element:
-    """The tag that asks."""
+    """The tag of the question."""
     if choices is not None:
         for tag in controls:
             if tag.get("name") == choices:
@@ -75,12 +75,12 @@ def _chosen(controls: list[ElementTree.Element], choices: str | None) -> Element
 
 
 def _check_plain(tag: ElementTree.Element, parents: Mapping[ElementTree.Element, ElementTree.Element]) -> None:
-    """Raise unless the tag asks for exactly one of a fixed list, about the whole task."""
+    """Raise unless the tag is a single choice from a fixed list, about the whole task."""
     if tag.tag != "Choices":
-        raise _refused(f"<{tag.tag}>", "<Choices>: quorate decides between classes, not about boxes, spans or texts")
+        raise _refused(f"<{tag.tag}>", "<Choices>: quorate decides between classes, not on boxes, spans or texts")
     kind = tag.get("choice", "single")
     if kind not in SINGLE:
-        raise _refused(f'choice="{kind}"', "a single choice: an answer of several classes is no vote for one of them")
+        raise _refused(f'choice="{kind}"', "a single choice: several classes are not a vote for one of them")
     for name in ("perRegion", "perItem", "visibleWhen"):
         if tag.get(name, "false").lower() != "false":
             raise _refused(f'{name}="{tag.get(name)}"', "a question about the whole task that is always asked")
@@ -95,7 +95,7 @@ def _refused(value: str, rule: str) -> InvalidInput:
 
 
 def _classes(tag: ElementTree.Element) -> tuple[str, ...]:
-    """What an annotation says: the alias of a choice where it has one."""
+    """The values that annotations use: the alias of a choice if it has one."""
     names = [choice.get("alias") or choice.get("value") or "" for choice in tag.iter("Choice")]
     try:
         return class_names(names)

@@ -1,8 +1,7 @@
-"""What to do, as pure functions of their state and ours: which votes to take in or back, what to change of a task.
+"""Computes what to do from the state of both sides: which votes to add or retract, and how to change a task.
 
-Both are computed from what is there now, never from a message about a change. So a webhook that is lost, late or sent
-twice changes nothing, an annotation is counted once, and doing a plan leaves an empty one. Called by the service's
-connector.
+Pure functions of the current state, never of a message about a change. So webhooks may be lost, late or repeated,
+annotations are counted once, and after a plan is carried out the next one is empty. Called by the service's connector.
 """
 
 from __future__ import annotations
@@ -13,16 +12,16 @@ from typing import Any, Literal
 
 from quorate.connect.label_studio.tasks import RemoteAnnotation, Task
 
-FIELDS = ("quorate_consensus", "quorate_confidence", "quorate_reason", "quorate_votes")  # of the task's data
-OUTSIDE = "ext:"  # how the names of voters begin who are no members of the project here, as in the API
-LOST = f"{OUTSIDE}annotation-"  # and of those whose account over there was deleted
+FIELDS = ("quorate_consensus", "quorate_confidence", "quorate_reason", "quorate_votes")  # in the task's data
+OUTSIDE = "ext:"  # prefix of voters who are not members of the project here, as in the API
+LOST = f"{OUTSIDE}annotation-"  # prefix of voters whose Label Studio account was deleted
 DIGITS = 4  # of the confidence
-REQUEUE_FOR_OTHERS, IGNORE_SKIPPED = "REQUEUE_FOR_OTHERS", "IGNORE_SKIPPED"  # what a project does with skips
+REQUEUE_FOR_OTHERS, IGNORE_SKIPPED = "REQUEUE_FOR_OTHERS", "IGNORE_SKIPPED"  # a project's settings for skips
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteBallot:
-    """What one person says of a task: a class, or None (a skip, or no usable answer)."""
+    """One person's answer to a task: a class, or None (a skip, or no usable answer)."""
 
     voter: str
     label: str | None
@@ -31,7 +30,7 @@ class RemoteBallot:
 
 @dataclass(frozen=True, slots=True)
 class VoteChange:
-    """What to do here. `annotation`: the one it follows from; None for a ballot whose annotation is gone."""
+    """An act to carry out here. `annotation`: the one it comes from; None for a ballot whose annotation is gone."""
 
     kind: Literal["vote", "abstain", "retract"]
     voter: str
@@ -41,7 +40,7 @@ class VoteChange:
 
 @dataclass(frozen=True, slots=True)
 class ItemView:
-    """The item of a task as it stands here. `wants`: how many more answers can be asked for at once, 0 if none."""
+    """The state of a task's item here. `wants`: how many more answers can be asked for at once, 0 if none."""
 
     is_closed: bool
     wants: int
@@ -52,10 +51,10 @@ class ItemView:
 
 
 def ballots_of(annotations: Iterable[RemoteAnnotation], names: Mapping[int, str]) -> list[RemoteBallot]:
-    """One ballot for each person, in the order of their annotations; `names`: what a user is called here.
+    """One ballot for each person, in the order of their annotations; `names`: the users' names here.
 
-    Of several annotations of a person the last usable one counts; a skip counts where there is nothing else. Those
-    marked as ground truth are no votes of the pool.
+    Of several annotations of a person the last usable one counts; a skip counts if there is nothing else. Annotations
+    marked as ground truth do not count.
 
     >>> twice = [RemoteAnnotation(1, 7, "", "cat", "t1"), RemoteAnnotation(2, 7, "", "dog", "t2")]
     >>> twice.append(RemoteAnnotation(3, 8, "", None, "t3"))
@@ -78,7 +77,7 @@ def _rank(annotation: RemoteAnnotation) -> tuple[bool, str, int]:
 
 
 def plan_votes(theirs: Sequence[RemoteBallot], ours: Mapping[str, str | None]) -> list[VoteChange]:
-    """The acts after which our ballots are theirs: first what is taken back, then what is new, in their order.
+    """The acts that make our ballots equal to theirs: first retractions, then new ballots, in their order.
 
     >>> plan_votes([RemoteBallot("ada", "cat", 1)], {"ada": "dog"})
     [VoteChange(kind='retract', voter='ada', label=None, annotation=1),
@@ -99,11 +98,11 @@ def plan_votes(theirs: Sequence[RemoteBallot], ours: Mapping[str, str | None]) -
 
 
 def plan_task(task: Task, item: ItemView, *, skip_queue: str) -> dict[str, Any]:
-    """The fields of the task to set, by name; empty if it is as it should be.
+    """The fields of the task to set, by name; empty if nothing needs to change.
 
-    Label Studio gives a task to no more people than its overlap leaves room for. An item that needs n more answers has
-    room for n, so nobody is asked in vain, however many people work at once. The decision is written when nobody is
-    asked any more: before, it would sway people.
+    Label Studio gives a task to no more people than its overlap allows. An item that needs n more answers has room for
+    n, so nobody is asked unnecessarily, however many people work at once. The decision is written when no more answers
+    are needed; earlier it would influence people.
     """
     overlap, is_labeled = room(task, item, skip_queue=skip_queue)
     data = with_decision(task.data, item if item.is_closed and not item.wants else None)
@@ -111,11 +110,11 @@ def plan_task(task: Task, item: ItemView, *, skip_queue: str) -> dict[str, Any]:
 
 
 def room(task: Task, item: ItemView, *, skip_queue: str) -> tuple[int, bool]:
-    """The task's overlap, and whether it is done.
+    """The overlap that the task should have, and whether it is done.
 
     Two counts of Label Studio matter: the annotations that take a place (its `Task.has_lock`), and the people whose
-    answers make a task done when one is saved (its `is_labeled`). Skips take a place unless they are given to others;
-    answers marked as ground truth take none.
+    answers complete a task when one is saved (its `is_labeled`). Skips take a place unless they are requeued for
+    others; answers marked as ground truth take none.
     """
     if not item.wants:
         return max(_people(task), 1), True
@@ -130,7 +129,7 @@ def _people(task: Task, *, with_skips: bool = False) -> int:
 
 
 def _differences(task: Task, overlap: int, is_labeled: bool, data: dict[str, Any]) -> dict[str, Any]:
-    """What to set; overlap and `is_labeled` only together, as Label Studio computes one from the other."""
+    """The fields to set; overlap and `is_labeled` together, as Label Studio computes one from the other."""
     found: dict[str, Any] = {}
     if (overlap, is_labeled) != (task.overlap, task.is_labeled):
         found = {"overlap": overlap, "is_labeled": is_labeled}
@@ -138,7 +137,7 @@ def _differences(task: Task, overlap: int, is_labeled: bool, data: dict[str, Any
 
 
 def with_decision(data: Mapping[str, Any], item: ItemView | None) -> dict[str, Any]:
-    """The task's data with the decision in our fields, or, without an item, without them."""
+    """The task's data with the decision in our fields; without these fields if `item` is None."""
     rest = {name: value for name, value in data.items() if name not in FIELDS}
     if item is None:
         return rest
@@ -147,7 +146,7 @@ def with_decision(data: Mapping[str, Any], item: ItemView | None) -> dict[str, A
 
 
 def original_of(task: Task) -> dict[str, Any]:
-    """What `plan_restore` needs to know of a task as it was before we changed it."""
+    """The original state of a task, for `plan_restore`."""
     return {
         "overlap": task.overlap,
         "is_labeled": task.is_labeled,
@@ -157,7 +156,7 @@ def original_of(task: Task) -> dict[str, Any]:
 
 
 def plan_restore(task: Task, original: Mapping[str, Any], *, overlap: int, skip_queue: str) -> dict[str, Any]:
-    """The fields to set so that the task is as it was; with new annotations, as Label Studio itself would have it."""
+    """The fields to set to restore the task; if it has new annotations, to what Label Studio itself would compute."""
     is_same = sorted(each.id for each in task.annotations) == original["annotations"]
     is_done = _people(task, with_skips=skip_queue == IGNORE_SKIPPED) >= overlap
     data = with_decision(task.data, None) | dict(original["fields"])

@@ -1,6 +1,6 @@
-"""How a Label Studio project is read: `connect.toml` -> `ConnectSettings`, and the token from where it is kept.
+"""How to read a Label Studio project: `ConnectSettings` from `connect.toml`, and the token.
 
-The token is never in the database: it is in the environment (LABEL_STUDIO_API_KEY) or in a file that its owner alone
+The token is never in the database: it is in the environment (LABEL_STUDIO_API_KEY) or in a file that only its owner
 can read. Called by the commands and by the service's connector.
 """
 
@@ -25,10 +25,10 @@ SECTIONS = ("label-studio", "settings")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectSettings:
-    """`choices` the control tag that asks, where there are several   `predictions` a table of them, instead of those of
-    the tasks   `id_column` its column of ids   `id_field` the field of a task's data with that id; none: the task's
-    number   `poll_seconds` how often all tasks are read, beside webhooks   `token_file` where the token is; none: in
-    the environment   `callback` where Label Studio reaches this service
+    """`choices` the control tag of the question, if there are several   `predictions` a table to use instead of those
+    of the tasks   `id_column` its column of ids   `id_field` the field of a task's data with that id; None: the task's
+    number   `poll_seconds` how often all tasks are read, in addition to webhooks   `token_file` with the token; None:
+    in the environment   `callback` address at which Label Studio reaches this service
     """
 
     choices: str | None = None
@@ -40,7 +40,7 @@ class ConnectSettings:
     callback: str | None = None
 
     def __post_init__(self) -> None:
-        """Check what came from outside."""
+        """Check the values."""
         bounded(self.poll_seconds, where="poll_seconds", least=1.0, most=3600.0)
         for each in fields(self):
             value = getattr(self, each.name)
@@ -48,7 +48,7 @@ class ConnectSettings:
                 raise broken(each.name, value, "text", "put it into quotes, or leave it out.")
 
     def dumps(self) -> str:
-        """Every choice, by name, as JSON."""
+        """Every setting, by name, as JSON."""
         return json.dumps(asdict(self))
 
     @classmethod
@@ -57,13 +57,13 @@ class ConnectSettings:
         known = [each.name for each in fields(cls)]
         for name, value in content.items():
             if name not in known:
-                raise broken(name, value, f"one of the options there are: {', '.join(known)}", "correct the name.")
+                raise broken(name, value, f"one of the options: {', '.join(known)}", "correct the name.")
         return cls(**content)
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectFile:
-    """What `connect.toml` says: how to read the project there, and the `settings` of the one here."""
+    """The contents of `connect.toml`: how to read the project there, and the `settings` of the one here."""
 
     how: dict[str, Any] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
@@ -101,22 +101,22 @@ def token_of(how: ConnectSettings, environment: Mapping[str, str] | None = None)
 
 
 def read_token(path: str | Path) -> str:
-    """The token in a file that nobody but its owner can read."""
+    """The token from a file that only its owner can read."""
     file = Path(path)
     try:
         mode = stat.S_IMODE(file.stat().st_mode)
         if os.name == "posix" and mode & 0o077:
             fix = f"chmod 600 {file}."
-            raise broken("token_file", str(file), f"a file that you alone can read; its mode is {mode:o}", fix)
+            raise broken("token_file", str(file), f"a file that only you can read; its mode is {mode:o}", fix)
         return file.read_text(encoding="ascii").strip()
     except OSError as cause:
         raise broken("token_file", str(file), f"a file that can be read ({cause.strerror})", "check it.") from cause
     except UnicodeDecodeError as cause:
-        raise broken("token_file", str(file), "a file with nothing but the token", "correct it.") from cause
+        raise broken("token_file", str(file), "a file that contains only the token", "correct it.") from cause
 
 
 def keep_token(path: str | Path, token: str) -> None:
-    """Write the token to a file of its owner's alone."""
+    """Write the token to a file that only its owner can read."""
     file = Path(path)
     try:
         file.unlink(missing_ok=True)

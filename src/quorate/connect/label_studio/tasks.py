@@ -1,7 +1,6 @@
-"""What Label Studio's API answers -> values: `RemoteProject`, `Task`, `RemoteAnnotation`. Nothing else is believed.
+"""Converts the responses of Label Studio's API to values: `RemoteProject`, `Task`, `RemoteAnnotation`.
 
-A field that is missing or of another kind is an `UnexpectedAnswer`, so that a change on the other side is seen, not
-misread.
+A field that is missing or of another type raises `UnexpectedAnswer`, so that changes of the API are not misread.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ Kind = TypeVar("Kind")
 
 
 class UnexpectedAnswer(QuorateError):
-    """Label Studio answered something that this version does not know."""
+    """A response of Label Studio that this version does not know."""
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteProject:
-    """A project's settings that matter here. `skip_queue`: what becomes of a task that somebody skips."""
+    """The settings of a project that matter here. `skip_queue`: what happens to skipped tasks."""
 
     id: int
     title: str
@@ -39,7 +38,7 @@ class RemoteProject:
 class RemoteAnnotation:
     """Who answered, and what: `label` is None for a skip or an answer that is not one of the classes (`unusable`).
 
-    `user` is None where the account was deleted.
+    `user` is None if the account was deleted.
     """
 
     id: int
@@ -54,7 +53,7 @@ class RemoteAnnotation:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task as it was read."""
+    """A task."""
 
     id: int
     overlap: int
@@ -65,7 +64,7 @@ class Task:
 
 
 def as_project(answer: object) -> RemoteProject:
-    """The project that `GET /api/projects/ID/` answers."""
+    """The project in the response of `GET /api/projects/ID/`."""
     told = _mapping(answer, "project")
     return RemoteProject(
         id=_int(told, "id"),
@@ -110,7 +109,7 @@ def _annotation(answer: object, question: SingleChoice) -> RemoteAnnotation:
 
 
 def _label(result: object, question: SingleChoice) -> tuple[str | None, str | None]:
-    """The class that an answer names, or why it names none."""
+    """The class of an answer, or why it has none."""
     named = _choices(result, question)
     if len(named) == 1 and named[0] in question.classes:
         return named[0], None
@@ -118,7 +117,7 @@ def _label(result: object, question: SingleChoice) -> tuple[str | None, str | No
 
 
 def _choices(result: object, question: SingleChoice) -> list[str]:
-    """All choices that a result holds for the question."""
+    """All choices for the question in a result."""
     named: list[str] = []
     for part in result if isinstance(result, list) else []:
         if isinstance(part, Mapping) and part.get("from_name") == question.name:
@@ -129,7 +128,7 @@ def _choices(result: object, question: SingleChoice) -> list[str]:
 
 
 def _prediction(answers: list[Any], question: SingleChoice, model_version: str) -> PredictionValue:
-    """Probabilities of the classes: of the project's model version where it has one, and of those the newest."""
+    """Probabilities of the classes: the newest prediction, preferably of the project's model version."""
     usable = []
     for answer in answers:
         if not isinstance(answer, Mapping):
@@ -153,7 +152,7 @@ def _mapping(value: object, what: str) -> Mapping[str, Any]:
 
 
 def _field(told: Mapping[str, Any], name: str, kind: type[Kind], words: str) -> Kind:
-    """A field of an answer, of this kind; true is no whole number."""
+    """A field of a response, of this type; booleans are not whole numbers."""
     value = told.get(name)
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise unexpected(name, value, words)
@@ -177,6 +176,6 @@ def _text(told: Mapping[str, Any], name: str) -> str:
 
 
 def unexpected(name: str, value: object, rule: str) -> UnexpectedAnswer:
-    """The error of an answer of Label Studio that is not understood."""
-    fix = "check the address; Label Studio 1.23 is what was tested."
-    return broken(name, value, f"{rule} in the answer of Label Studio", fix, error=UnexpectedAnswer)
+    """The error for an unexpected response of Label Studio."""
+    fix = "check the address; tested with Label Studio 1.23."
+    return broken(name, value, f"{rule} in the response of Label Studio", fix, error=UnexpectedAnswer)

@@ -18,7 +18,7 @@ from quorate.service.store.store import Store
 from quorate.validate import broken
 
 LONGEST = 80
-BIDI = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # would let a name rewrite what stands around it
+BIDI = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # would change how the text around a name is shown
 
 
 def checked_name(name: str, *, where: str = "name") -> str:
@@ -37,7 +37,7 @@ def checked_name(name: str, *, where: str = "name") -> str:
     if odd is not None:
         raise broken(where, trimmed, f"visible characters only, not {odd!a}", "leave it out.")
     if all(unicodedata.category(char) in ("Cf", "Mn", "Zs") for char in trimmed):
-        raise broken(where, trimmed, "something to be seen", "write a name.")
+        raise broken(where, trimmed, "at least one visible character", "write a name.")
     return trimmed
 
 
@@ -49,7 +49,7 @@ ADJUDICATING: tuple[Role, ...] = ("owner", "senior")
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Somebody who acts; `may_create` projects."""
+    """A person or program; `may_create`: projects."""
 
     id: str
     name: str
@@ -60,7 +60,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """An account in a project."""
+    """An account's role in a project."""
 
     project_id: str
     account_id: str
@@ -70,7 +70,7 @@ class Membership:
 
 
 def checked_role(role: str) -> Role:
-    """The role, or an error that names those there are.
+    """The role, or an error that lists the valid ones.
 
     >>> checked_role("voter")
     'voter'
@@ -81,7 +81,7 @@ def checked_role(role: str) -> Role:
 
 
 def create_account(store: Store, name: str, *, may_create: bool = False, now: float) -> Account:
-    """A new account, so far in no project."""
+    """Create an account, without any project."""
     with store.write() as connection:
         return insert_account(connection, name, may_create=may_create, now=now)
 
@@ -89,7 +89,7 @@ def create_account(store: Store, name: str, *, may_create: bool = False, now: fl
 def insert_account(
     connection: Connection, name: str, *, may_create: bool = False, account_id: str | None = None, now: float
 ) -> Account:
-    """A new account, within a write transaction."""
+    """Create an account, within a write transaction."""
     account = Account(account_id or new_id(), checked_name(name), may_create, now, None)
     connection.execute(insert(accounts).values(id=account.id, name=account.name, may_create=may_create, created=now))
     return account
@@ -102,14 +102,14 @@ def load_account(store: Store, account_id: str) -> Account:
 
 
 def list_accounts(store: Store, *, after: str = "", limit: int | None = None) -> list[Account]:
-    """All accounts in order of their ids: for the operator."""
+    """All accounts in order of their ids, for the operator."""
     query = select(accounts).where(accounts.c.id > after).order_by(accounts.c.id).limit(limit)
     with store.read() as connection:
         return [Account(*row) for row in connection.execute(query)]
 
 
 def disable_account(store: Store, account_id: str, *, now: float) -> Account:
-    """Keep an account out at once: its sign-ins end, its keys are refused; its votes stay."""
+    """Disable an account at once: its sign-ins end and its keys are refused; its votes stay."""
     with store.write() as connection:
         end_sign_ins(connection, account_id, now=now)
         account = _set_disabled(connection, account_id, now)
@@ -118,7 +118,7 @@ def disable_account(store: Store, account_id: str, *, now: float) -> Account:
 
 
 def enable_account(store: Store, account_id: str, *, now: float) -> Account:
-    """Let an account in again: by its keys, or a new link."""
+    """Enable an account again: its keys work, and a new link can be made."""
     with store.write() as connection:
         account = _set_disabled(connection, account_id, None)
         note(connection, "account enabled", account_id=account_id, by=None, now=now)
@@ -135,23 +135,23 @@ def enrol(
     now: float,
     **details: object,
 ) -> None:
-    """Make an account a member, or give a member (a former one, too) this role, within a write transaction.
+    """Make an account a member, or change the role of a current or former member, within a write transaction.
 
-    `by`: the account that does it; None: the operator. `details` go into the access log.
+    `by`: the account that does it; None: the operator. `details` are written to the access log.
     """
     before = role_in(connection, project_id, account_id)
     row = {"project_id": project_id, "account_id": account_id, "role": role, "created": now, "removed": None}
     statement = upsert(connection, memberships).values(row)
     keys = [memberships.c.project_id, memberships.c.account_id]
     connection.execute(statement.on_conflict_do_update(index_elements=keys, set_={"role": role, "removed": None}))
-    told = details | {"role": role, "before": before}
-    note(connection, "role", project_id=project_id, account_id=account_id, by=by, now=now, **told)
+    details |= {"role": role, "before": before}
+    note(connection, "role", project_id=project_id, account_id=account_id, by=by, now=now, **details)
 
 
 def add_member(
     store: Store, project_id: str, account_id: str, *, role: str, by: str | None = None, now: float
 ) -> Membership:
-    """Make an account a member of a project, or change its role; the last owner stays owner."""
+    """Make an account a member of a project, or change its role; the last owner cannot be demoted."""
     role = checked_role(role)
     with store.write() as connection:
         _lock(connection, project_id)
@@ -165,7 +165,7 @@ def add_member(
 def change_role(
     store: Store, project_id: str, account_id: str, *, role: str, by: str | None = None, now: float
 ) -> None:
-    """Give a member of a project another role, and nobody else one; the last owner stays owner."""
+    """Change the role of a member; NotFound for others. The last owner cannot be demoted."""
     role = checked_role(role)
     with store.write() as connection:
         _lock(connection, project_id)
@@ -176,7 +176,7 @@ def change_role(
 
 
 def remove_member(store: Store, project_id: str, account_id: str, *, by: str | None = None, now: float) -> None:
-    """End a membership: nothing of the project is seen any more; votes given stay. The last owner stays."""
+    """End a membership: the account no longer sees the project; its votes stay. The last owner cannot be removed."""
     with store.write() as connection:
         _lock(connection, project_id)
         _keep_an_owner(connection, project_id, account_id)
@@ -205,14 +205,14 @@ def memberships_of(
 
 
 def role_in(connection: Connection, project_id: str, account_id: str) -> Role | None:
-    """What an account is in a project now; None for no member."""
+    """The current role of an account in a project; None if it is not a member."""
     here = (memberships.c.project_id == project_id) & (memberships.c.account_id == account_id)
     role = connection.scalar(select(memberships.c.role).where(here, memberships.c.removed.is_(None)))
     return None if role is None else checked_role(role)
 
 
 def member_in(connection: Connection, project_id: str, account_id: str) -> tuple[Account, Role]:
-    """A member of a project, and their role; NotFound for others."""
+    """A member of a project and their role; NotFound for others."""
     role = role_in(connection, project_id, account_id)
     if role is None:
         raise _no_member(account_id)
@@ -246,14 +246,14 @@ def _set_disabled(connection: Connection, account_id: str, when: float | None) -
 
 
 def _lock(connection: Connection, project_id: str) -> None:
-    """One change of a project's members at a time; voters, whose rows refer to the project, do not wait for it."""
+    """Serialise changes to a project's members; votes, which refer to the project's row, do not wait for it."""
     query = select(projects.c.id).where(projects.c.id == project_id).with_for_update(key_share=True)
     if connection.scalar(query) is None:
         raise broken("project_id", project_id[:40], "the id of a project", "list them to see it.", error=NotFound)
 
 
 def _keep_an_owner(connection: Connection, project_id: str, account_id: str) -> None:
-    """Refuse to take the role from the project's only owner."""
+    """Raise NotAllowed if the account is the project's only owner."""
     owns = (memberships.c.project_id == project_id) & (memberships.c.role == "owner") & memberships.c.removed.is_(None)
     owners = set(connection.scalars(select(memberships.c.account_id).where(owns)))
     if owners == {account_id}:

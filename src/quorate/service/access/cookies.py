@@ -1,16 +1,16 @@
-"""Two signed cookies (the sign-in, and the browser's memory of who signed in with it), and the token against forgery.
+"""Two signed cookies (the sign-in, and the browser's record of who signed in with it), and the CSRF token.
 
-A sign-in is a random id in a signed cookie, its digest in table `sign_ins`. Both must agree: who reads the database (a
-backup) has the signing key but no id, who forges an id has no signature. It lasts IDLE after its last use, at most
-LONGEST: there are no passwords, and a voter who joined again would count as a second person.
+A sign-in is a random id in a signed cookie; table `sign_ins` holds its digest. Both must match: somebody who reads the
+database (a backup) has the signing key but no id, somebody who forges an id has no signature. A sign-in lasts IDLE
+after its last use, at most LONGEST. This is long because there are no passwords, and a voter who joined again would
+count as a second person.
 
-The browser's id stays after signing out; table `browsers` holds its digest and the accounts that signed in there. It
-signs nobody in by itself: only together with an invitation, and never an owner or somebody who may create projects.
+The browser's id stays after signing out; table `browsers` holds its digest and the accounts that signed in there. By
+itself it signs nobody in. With an invitation it does, but never owners or accounts that may create projects.
 
-Another site must not act with a visitor's cookie: `principal` calls `check_csrf` for every unsafe request that a cookie
-authenticates. Requests with an API key are exempt, because browsers do not add one by themselves. Forms that nobody is
-signed in for (links, invitations) depend on `same_origin`. Pages put `csrf_token(request)` into a form field or the
-header X-CSRF-Token.
+Against cross-site request forgery, `principal` calls `check_csrf` for every unsafe request that a cookie authenticates.
+Requests with an API key are exempt, because browsers do not add one by themselves. Forms that need no sign-in (links,
+invitations) depend on `same_origin`. Pages put `csrf_token(request)` into a form field or the header X-CSRF-Token.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from quorate.service.store.schema import accounts, browsers, links, memberships,
 from quorate.service.store.store import Store
 
 NAME = "quorate"  # behind the prefix __Host- when secure
-MARK = "~"  # between the random part of an id and the key that made it: in no secret of ours
+MARK = "~"  # separates the random part of an id from the id of its API key; our secrets never contain it
 DAY = 86400.0
 IDLE = 90 * DAY
-LONGEST = 400 * DAY  # what browsers keep a cookie for
+LONGEST = 400 * DAY  # browsers keep cookies no longer
 
 
 def open_sign_in(
@@ -47,11 +47,11 @@ def open_sign_in(
     joined: str | None = None,
     now: float,
 ) -> str:
-    """Sign an account in, within a write transaction; the id that goes into the cookie (`set_cookie`).
+    """Sign an account in, within a write transaction; returns the id for the cookie (`set_cookie`).
 
-    The id of a sign-in by an API key names the key (`key_of`), and ends when the key is revoked. `only_project`: the
-    one it opens; None: all of the account's. `how`: what let them in (`log`), kept with the sign-in, with every event
-    made by it, and in the access log: of the project `joined` or opened alone, else of the account.
+    A sign-in by an API key has the key's id in its own (`key_of`), and ends when the key is revoked. `only_project`:
+    the only project it gives access to; None: all of the account's. `how` they signed in (`log`) is stored with the
+    sign-in, with every event made by it, and in the access log of `only_project` or `joined`, else of the account.
     """
     session_id = new_secret() + (MARK + key_id if key_id else "")
     row = {"digest": digest(session_id), "account_id": account_id, "created": now, "expires": now + IDLE}
@@ -62,7 +62,7 @@ def open_sign_in(
 
 
 def key_of(session_id: str) -> str:
-    """The id of the API key that a sign-in was made with; empty for none.
+    """The id of the API key that a sign-in was made with; empty if there was none.
 
     >>> key_of("s3cret~k1"), key_of("s3cret")
     ('k1', '')
@@ -71,14 +71,14 @@ def key_of(session_id: str) -> str:
 
 
 def extend(store: Store, session_id: str, *, created: float, now: float) -> None:
-    """Let a sign-in in use last on: IDLE from now, LONGEST in all."""
+    """Extend a sign-in: IDLE from now, at most LONGEST in all."""
     until = min(now + IDLE, created + LONGEST)
     with store.write() as connection:
         connection.execute(update(sign_ins).where(sign_ins.c.digest == digest(session_id)).values(expires=until))
 
 
 def is_to_extend(created: float, expires: float, now: float) -> bool:
-    """Whether a sign-in in use should last on: not more often than once a day, so that requests seldom write.
+    """Whether to extend a sign-in: at most once a day, so that requests seldom write.
 
     >>> is_to_extend(0.0, IDLE, 0.5 * DAY), is_to_extend(0.0, IDLE, 2 * DAY), is_to_extend(0.0, LONGEST, 399 * DAY)
     (False, True, False)
@@ -87,19 +87,19 @@ def is_to_extend(created: float, expires: float, now: float) -> bool:
 
 
 def sign_out(store: Store, session_id: str, *, now: float) -> None:
-    """Make this sign-in worthless, wherever its cookie is."""
+    """Revoke this sign-in."""
     with store.write() as connection:
         _revoke(connection, sign_ins.c.digest == digest(session_id), now=now)
 
 
 def sign_out_everywhere(store: Store, account_id: str, *, now: float) -> None:
-    """Make every sign-in of an account worthless, and every link to one: after a lost phone, for example."""
+    """Revoke every sign-in and every sign-in link of an account: after a lost phone, for example."""
     with store.write() as connection:
         end_sign_ins(connection, account_id, now=now)
 
 
 def end_sign_ins(connection: Connection, account_id: str, *, now: float) -> None:
-    """The same, within a write transaction; no browser remembers the account any more, either."""
+    """The same, within a write transaction; browsers forget the account, too."""
     _revoke(connection, sign_ins.c.account_id == account_id, now=now)
     end_links(connection, account_id, now=now)
     remembering = (browsers.c.account_id == account_id, browsers.c.ended.is_(None))
@@ -107,9 +107,9 @@ def end_sign_ins(connection: Connection, account_id: str, *, now: float) -> None
 
 
 def end_links(connection: Connection, account_id: str, *, only_project: str | None = None, now: float) -> None:
-    """Make the links worthless that would still sign an account in, within a write transaction.
+    """Expire the unused sign-in links of an account, within a write transaction.
 
-    `only_project`: those that open this project alone; None: all.
+    `only_project`: only the links to this project; None: all.
     """
     unused = (links.c.account_id == account_id, links.c.used.is_(None), links.c.expires > now)
     which = unused if only_project is None else (*unused, links.c.project_id == only_project)
@@ -121,12 +121,12 @@ def _revoke(connection: Connection, which: ColumnElement[bool], *, now: float) -
 
 
 def cookie_name(request: Request) -> str:
-    """The cookie's name; `__Host-` makes browsers refuse one that another host or plain http has set."""
+    """The cookie's name; with `__Host-`, browsers refuse a cookie set by another host or over plain http."""
     return f"__Host-{NAME}" if is_secure(request.scope) else NAME
 
 
 def set_cookie(request: Request, response: Response, session_id: str) -> None:
-    """Give the browser its sign-in."""
+    """Set the sign-in cookie."""
     value = sign(signing_key_of(request), session_id)
     secure = is_secure(request.scope)
     response.set_cookie(
@@ -135,19 +135,19 @@ def set_cookie(request: Request, response: Response, session_id: str) -> None:
 
 
 def clear_cookie(request: Request, response: Response) -> None:
-    """Take the sign-in from the browser."""
+    """Delete the sign-in cookie."""
     secure = is_secure(request.scope)
     response.delete_cookie(cookie_name(request), path="/", secure=secure, httponly=True, samesite="lax")
 
 
 def session_id_of(request: Request) -> str | None:
-    """The id in the request's cookie; None if there is none, or we did not sign it. Not yet looked up."""
+    """The id in the request's cookie; None if it is missing or not signed by us. The database is not read."""
     value = request.cookies.get(cookie_name(request))
     return unsign(signing_key_of(request), value) if value else None
 
 
 def signing_key_of(request: Request) -> bytes:
-    """The signing key of the app this request came to; read once by each worker."""
+    """The signing key of the app; read once by each worker."""
     return kept(request, "signing_key", lambda: signing_key(store_of(request), now=now_of(request)))
 
 
@@ -155,7 +155,7 @@ OWNERS = select(memberships.c.account_id).where(memberships.c.role == "owner", m
 
 
 class Remembered(NamedTuple):
-    """An account that signed in with a browser before. `may_return`: an invitation is enough to sign it in again."""
+    """An account that signed in with a browser before. `may_return`: an invitation suffices to sign it in again."""
 
     account_id: str
     name: str
@@ -165,23 +165,23 @@ class Remembered(NamedTuple):
 
 
 def browser_cookie_name(request: Request) -> str:
-    """The cookie's name; prefixed as the sign-in's is."""
+    """The name of the browser's cookie, prefixed like that of the sign-in."""
     return f"__Host-{NAME}-browser" if is_secure(request.scope) else f"{NAME}-browser"
 
 
 def browser_of(request: Request) -> str | None:
-    """The id of the request's browser; None if it has none, or we did not sign it."""
+    """The id of the request's browser; None if it is missing or not signed by us."""
     value = request.cookies.get(browser_cookie_name(request))
-    found = unsign(signing_key_of(request), value) if value else None
-    return found.removeprefix("browser:") if found and found.startswith("browser:") else None
+    text = unsign(signing_key_of(request), value) if value else None
+    return text.removeprefix("browser:") if text and text.startswith("browser:") else None
 
 
 def remember(
     request: Request, response: Response, account_id: str, *, how: str, only_project: str | None = None
 ) -> None:
-    """Note that this account signed in with the browser, and give the browser its cookie.
+    """Store that this account signed in with the browser, and set the browser's cookie.
 
-    The first `how` is kept. A sign-in to all projects replaces that of one to a single project.
+    The first `how` is kept, except that a sign-in to all projects replaces one to a single project.
     """
     browser, now = browser_of(request) or new_secret(), now_of(request)
     row: dict[str, Any] = {"digest": digest(browser), "account_id": account_id, "project_id": only_project}
@@ -201,19 +201,19 @@ def remember(
 
 
 def remembered(connection: Connection, browser: str | None) -> list[Remembered]:
-    """Every account that signed in with this browser, the last one first."""
+    """Every account that signed in with this browser, the latest first."""
     if browser is None:
         return []
     may = (browsers.c.ended.is_(None), accounts.c.disabled.is_(None), ~accounts.c.may_create)
-    told = (accounts.c.id, accounts.c.name, browsers.c.project_id, browsers.c.signed_in_by)
-    query = select(*told, *may, accounts.c.id.not_in(OWNERS))
+    columns = (accounts.c.id, accounts.c.name, browsers.c.project_id, browsers.c.signed_in_by)
+    query = select(*columns, *may, accounts.c.id.not_in(OWNERS))
     query = query.join(browsers, browsers.c.account_id == accounts.c.id).where(browsers.c.digest == digest(browser))
     rows = connection.execute(query.order_by(browsers.c.seen.desc(), accounts.c.id)).all()
     return [Remembered(row[0], row[1], row[2], row[3], all(row[4:])) for row in rows]
 
 
 def sharing_browsers(connection: Connection, project_id: str) -> dict[str, list[str]]:
-    """For each member of the project, the names of other members, former ones too, who used the same browser."""
+    """For each member of the project, the names of other current or former members who used the same browser."""
     other, theirs = browsers.alias(), memberships.alias()
     query = (
         select(browsers.c.account_id, accounts.c.name)
@@ -225,10 +225,10 @@ def sharing_browsers(connection: Connection, project_id: str) -> dict[str, list[
         .where(memberships.c.project_id == project_id, theirs.c.project_id == project_id)
         .where(memberships.c.removed.is_(None))
     )
-    found: dict[str, list[str]] = {}
+    sharing: dict[str, list[str]] = {}
     for account_id, name in connection.execute(query.order_by(accounts.c.name)):
-        found.setdefault(account_id, []).append(name)
-    return found
+        sharing.setdefault(account_id, []).append(name)
+    return sharing
 
 
 HEADER = "X-CSRF-Token"
@@ -238,13 +238,13 @@ FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
 def csrf_token(request: Request) -> str | None:
-    """The token our pages send along; None when nobody is signed in."""
+    """The token that our pages send; None if nobody is signed in."""
     session_id = session_id_of(request)
     return token_for(signing_key_of(request), session_id) if session_id else None
 
 
 async def sent_token(request: Request) -> str | None:
-    """The token that came with a request, in the header or in a form's field; a dependency."""
+    """The token of a request, from the header or a form field; a dependency."""
     token = request.headers.get(HEADER)
     if token is not None or request.method in SAFE or cookie_name(request) not in request.cookies:
         return token

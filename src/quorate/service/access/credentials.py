@@ -1,10 +1,10 @@
-"""Links that work once, and API keys for programs. Only digests are kept; a link or key is shown once.
+"""Links that work once, and API keys for programs. Only digests are stored; a link or key is shown once.
 
-Links are for the first owner (printed at the first start), to sign in on another device, and for a member who comes
-back to a project: made by its owner, that one opens this project alone. Looking at a link (`look_at_link`) changes
-nothing, so a preview in a chat does not use it up; only the form on its page does (`use_link`). A key acts as its
-account, in all the account's projects or in one. `new_link` and `new_key` are for the command line: whoever can read
-the database could change it by hand.
+There are links for the first owner (printed at the first start), to sign in on another device, and for members who
+lost access to a project: its owner makes these, and they give access to this project only. Opening a link
+(`look_at_link`) changes nothing, so a chat preview does not use it up; only the form on its page does (`use_link`). A
+key acts as its account, in all the account's projects or in one. `new_link` and `new_key` are for the command line,
+whose user has access to the database anyway.
 """
 
 from __future__ import annotations
@@ -25,37 +25,37 @@ from quorate.service.store.store import Store
 from quorate.validate import broken
 
 PATH = "/link/"
-FIRST_OWNER = "first"  # the id of the first owner's account: a second one cannot be, whatever happens at once
+FIRST_OWNER = "first"  # the id of the first owner's account; being fixed, it cannot be created twice concurrently
 FIRST_LASTS = 24 * 3600.0
 SIGN_IN_LASTS = 15 * 60.0
-MEMBER_LASTS = 24 * 3600.0  # it has to reach somebody
+MEMBER_LASTS = 24 * 3600.0  # the owner has to pass it on
 ASK = "Ask for a new one."
 USED = ("this link was used already; it works once", ASK)
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link that can still be used; `account_id` None: it makes the first owner."""
+    """A link that can still be used; `account_id` None: it creates the first owner."""
 
     account_id: str | None
     name: str | None
     expires: float
-    project_id: str | None = None  # the only one it opens
+    project_id: str | None = None  # the only one it gives access to
 
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """An account, and the id its browser's cookie gets (`cookies.set_cookie`)."""
+    """An account, and the id for its cookie (`cookies.set_cookie`)."""
 
     account_id: str
     session_id: str
-    how: str  # what let it in (`log`)
-    project_id: str | None = None  # that was joined
-    only_project: str | None = None  # the only one it opens
+    how: str  # how it signed in (`log`)
+    project_id: str | None = None  # the project joined
+    only_project: str | None = None  # the only one it gives access to
 
 
 def first_owner_link(store: Store, base_url: str, *, now: float) -> str | None:
-    """A link that makes the first owner, who may create projects; None once there is any account."""
+    """A link that creates the first owner, who may create projects; None once there is any account."""
     with store.write() as connection:
         if _has_accounts(connection):
             return None
@@ -63,7 +63,7 @@ def first_owner_link(store: Store, base_url: str, *, now: float) -> str | None:
 
 
 def sign_in_link(store: Store, account_id: str, base_url: str, *, by: str | None = None, now: float) -> str:
-    """A link that signs this account in on another device; ends those made before. Whoever has it is the account.
+    """A link that signs this account in on another device; replaces earlier ones. Whoever has it can use the account.
 
     `by`: the account that makes it; None: the operator.
     """
@@ -76,18 +76,18 @@ def sign_in_link(store: Store, account_id: str, base_url: str, *, by: str | None
 def member_link(
     store: Store, project_id: str, account_id: str, base_url: str, *, by: str | None = None, now: float
 ) -> tuple[str, float]:
-    """A link for a voter or reader who lost theirs, and when it expires; ends those made before for this project.
+    """A link for a voter or reader who lost access, and when it expires; replaces earlier ones for this project.
 
-    Whoever has it is the account, the owner who made it too if they wished. So it signs in to this project alone,
-    whatever else the account is in or comes to: the owner rules there anyway. An owner's own sign-in is not lent.
-    `by`, who made it, stays with the sign-in and with every vote that is given by it.
+    Whoever has the link can use the account, including the owner who made it. So it gives access to this project only,
+    which that owner controls anyway, and it is never made for another owner. `by`, who made it, is stored with the
+    sign-in and with every vote made by it.
     """
     expires = now + MEMBER_LASTS
     with store.write() as connection:
         account, role = member_in(connection, project_id, account_id)
         if role == "owner":
             raise NotAllowed(
-                "a link can be made for voters and readers, and this account is an owner",
+                "a link can be made for voters and readers only, and this account is an owner",
                 f"the operator can make one: quorate service owner-link --account {account_id}.",
                 field="account", value=account_id, rule="a voter or reader of this project",
             )  # fmt: skip
@@ -98,7 +98,7 @@ def member_link(
 
 
 def look_at_link(store: Store, token: str, *, now: float) -> Link:
-    """What using the link would do; nothing is used up. LinkOver or UnknownLink if it can do nothing any more."""
+    """What the link is for, without using it up; LinkOver or UnknownLink if it is not valid."""
     with store.read() as connection:
         row = _usable(connection, token, now=now)
         name = connection.scalar(select(accounts.c.name).where(accounts.c.id == row.account_id))
@@ -106,7 +106,7 @@ def look_at_link(store: Store, token: str, *, now: float) -> Link:
 
 
 def use_link(store: Store, token: str, *, name: str | None = None, now: float) -> SignedIn:
-    """Use the link up and sign in; `name` is what the first owner is called. One of many who try at once succeeds."""
+    """Use the link up and sign in; `name` is the first owner's name. Of concurrent attempts, one succeeds."""
     with store.write() as connection:
         row = _usable(connection, token, now=now, lock=True)
         connection.execute(update(links).where(links.c.digest == row.digest).values(used=now))
@@ -125,7 +125,7 @@ def _first_owner(connection: Connection, name: str, *, now: float) -> str:
     row = {"id": FIRST_OWNER, "name": checked_name(name), "may_create": True, "created": now}
     made = upsert(connection, accounts).values(row).on_conflict_do_nothing().returning(accounts.c.id)
     if connection.scalar(made) is None:
-        raise LinkOver(*USED)  # another link was printed and used at this moment
+        raise LinkOver(*USED)  # another first-owner link was used concurrently
     return FIRST_OWNER
 
 
@@ -150,13 +150,13 @@ def _usable(connection: Connection, token: str, *, now: float, lock: bool = Fals
     query = select(links).where(links.c.digest == digest(token))
     row = connection.execute(query.with_for_update() if lock else query).one_or_none()
     if row is None:
-        raise UnknownLink("this link is not one of ours", "copy it whole, from the first character to the last.")
+        raise UnknownLink("this link is not one of this service", "copy it from the first character to the last.")
     if row.used is not None or (row.account_id is None and _has_accounts(connection)):
         raise LinkOver(*USED)
     if row.expires <= now:
         raise LinkOver("this link has expired, or was replaced by a newer one", ASK)
     if row.project_id is not None and role_in(connection, row.project_id, row.account_id) in (None, "owner"):
-        raise LinkOver("this link was for a voter or reader of a project, who is none any more", ASK)
+        raise LinkOver("this link was for a voter or reader of a project, and the account no longer is one", ASK)
     return row
 
 
@@ -165,13 +165,13 @@ def _has_accounts(connection: Connection) -> bool:
 
 
 def new_link(store: Store, base_url: str, *, account: str | None = None, now: float) -> str:
-    """A link for the account of this id, or for the only one that may create projects; the first owner's if none is."""
+    """A link for the account with this id, by default the only one that may create projects, or the first owner's."""
     first = first_owner_link(store, base_url, now=now) if account is None else None
     return first or sign_in_link(store, account or _only_owner(store), base_url, now=now)
 
 
 def new_key(store: Store, name: str, *, account: str | None = None, now: float) -> str:
-    """An API key, for all projects, of the account of this id, or of the only one that may create projects."""
+    """An API key for all projects of the account with this id, by default the only one that may create projects."""
     return create_key(store, account or _only_owner(store), name=name, now=now)[1]
 
 
@@ -181,7 +181,7 @@ def _only_owner(store: Store) -> str:
         return owners[0].id
     if not owners:
         fix = (
-            "open the link that `quorate serve` prints first, or without a browser send it a name: "
+            "open the link that `quorate serve` prints first, or, without a browser, send a name to it: "
             "curl --data 'name=Ada' LINK. `quorate service owner-link` prints a new one."
         )
         raise broken("account", None, "the id of an account that may create projects; there is none yet", fix)
@@ -191,13 +191,13 @@ def _only_owner(store: Store) -> str:
 
 
 PREFIX = "qk_"
-SHOWN = 8  # first characters that are kept, to recognise a key by
-USED_EVERY = 60.0  # seconds between notes of a key's use: requests seldom write
+SHOWN = 8  # first characters of a key, stored so that its owner recognises it
+USED_EVERY = 60.0  # seconds between updates of a key's last use, so that requests seldom write
 
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """What is known of a key, for ever without the key itself."""
+    """What is stored of a key; not the key itself."""
 
     id: str
     account_id: str
@@ -215,7 +215,7 @@ COLUMNS = tuple(api_keys.c[name] for name in ApiKey.__dataclass_fields__)
 def create_key(
     store: Store, account_id: str, *, name: str, project_id: str | None = None, by: str | None = None, now: float
 ) -> tuple[ApiKey, str]:
-    """A new key of an account, in all its projects or in one: what is known of it, and the key, shown this once.
+    """Create a key of an account, for all its projects or for one; returns its record and the key, shown only once.
 
     `by`: the account that makes it; None: the operator.
     """
@@ -232,21 +232,21 @@ def create_key(
             raise broken("project_id", project_id, rule, "check both ids.", place=where, error=NotFound)
         row = {column: getattr(key, column) for column in ApiKey.__dataclass_fields__}
         connection.execute(insert(api_keys).values(row | {"digest": digest(secret)}))
-        # owners of other projects read of a key for all: its name is not for them
-        told = {"key": key.id} | ({"name": key.name} if project_id is not None else {})
-        note(connection, "key made", project_id=project_id, account_id=account_id, by=by, now=now, **told)
+        # a key for all projects is in the log of each; its name is private
+        details = {"key": key.id} | ({"name": key.name} if project_id is not None else {})
+        note(connection, "key made", project_id=project_id, account_id=account_id, by=by, now=now, **details)
     return key, secret
 
 
 def list_keys(store: Store, account_id: str, *, after: str = "", limit: int | None = None) -> list[ApiKey]:
-    """The account's keys in order of their ids, revoked ones too; `after` is the last id of the page before."""
+    """The account's keys in order of their ids, including revoked ones; `after` is the last id of the page before."""
     query = select(*COLUMNS).where(api_keys.c.account_id == account_id, api_keys.c.id > after)
     with store.read() as connection:
         return [ApiKey(*row) for row in connection.execute(query.order_by(api_keys.c.id).limit(limit))]
 
 
 def revoke_key(store: Store, key_id: str, *, account_id: str, now: float) -> None:
-    """Make a key worthless, for ever; twice is as good as once."""
+    """Revoke a key for good; revoking it again does nothing."""
     mine = (api_keys.c.id == key_id) & (api_keys.c.account_id == account_id)
     with store.write() as connection:
         row = connection.execute(select(api_keys.c.project_id).where(mine)).one_or_none()
@@ -259,7 +259,7 @@ def revoke_key(store: Store, key_id: str, *, account_id: str, now: float) -> Non
 
 
 def note_use(store: Store, key_id: str, *, now: float) -> None:
-    """Remember that the key was used; written once in USED_EVERY seconds, however many requests come at once."""
+    """Store when the key was last used; at most once in USED_EVERY seconds, also with concurrent requests."""
     with store.write() as connection:
         connection.execute(
             update(api_keys)

@@ -1,8 +1,8 @@
-"""Invitations: links by which anybody who has one joins a project as voter or reader, until they end.
+"""Invitations: links with which anybody can join a project as voter or reader, until they end.
 
-Looking (`look`) counts nothing; the form on the page does (`accept` makes an account, `join` takes a signed-in one,
-`come_back` one that the browser remembers).
-Uses are counted in the transaction that makes the member, so never more come in than may. Called by `api` and pages.
+Opening one (`look`) does not count as a use; the form on the page does (`accept` creates an account, `join` takes a
+signed-in one, `come_back` one that the browser remembers).
+Uses are counted in the transaction that adds the member, so the limit holds exactly. Called by `api` and pages.
 """
 
 from __future__ import annotations
@@ -26,19 +26,18 @@ PATH = "/join/"
 DAY = 86400.0
 LASTS = 14 * DAY
 LONGEST = 366 * DAY
-INVITED: tuple[Role, ...] = ("voter", "reader")  # owners are made by owners, by name
+INVITED: tuple[Role, ...] = ("voter", "reader")  # an owner makes a member an owner by changing the role
 ELSEWHERE = (
-    "you are signed in to one project only, by a link that its owner made, and cannot join another with it",
-    "open the invitation in another browser, or sign out first: then it takes a new link to come back to where you "
-    "are.",
+    "you are signed in by a link to one project only, and cannot join another with it",
+    "open the invitation in another browser, or sign out first: you then need a new link to return to this project.",
 )
-ASK_SENDER = "Ask who sent it for a new one."
-AGAIN = 600.0  # seconds in which the same form, sent again, is the same person
+ASK_SENDER = "Ask the person who sent it for a new one."
+AGAIN = 600.0  # seconds within which the same form, sent again, is the same person
 
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """What is known of an invitation; its link was shown once."""
+    """What is stored of an invitation; not its link, which is shown only once."""
 
     id: str
     project_id: str
@@ -66,7 +65,7 @@ def create_invitation(
     by: str | None = None,
     now: float,
 ) -> tuple[Invitation, str]:
-    """A new invitation to a project: what is known of it, and the link, shown this once."""
+    """Create an invitation to a project; returns its record and the link, shown only once."""
     if role not in INVITED:
         raise broken("role", str(role)[:40], f"one of {', '.join(INVITED)}", "choose one.")
     most = None if most_uses is None else whole(most_uses, where="most_uses", most=100_000)
@@ -76,26 +75,22 @@ def create_invitation(
     row = {column: getattr(made, column) for column in Invitation.__dataclass_fields__}
     with store.write() as connection:
         connection.execute(insert(invitations).values(row | {"digest": digest(token)}))
-        told: dict[str, Any] = {
-            "invitation": made.id,
-            "name": made.name,
-            "role": role,
-            "most_uses": most,
-            "expires": expires,
-        }
-        note(connection, "invitation made", project_id=project_id, by=by, now=now, **told)
+        note(
+            connection, "invitation made", project_id=project_id, by=by, now=now,
+            invitation=made.id, name=made.name, role=role, most_uses=most, expires=expires,
+        )  # fmt: skip
     return made, base_url.rstrip("/") + PATH + token
 
 
 def list_invitations(store: Store, project_id: str, *, after: str = "", limit: int | None = None) -> list[Invitation]:
-    """The project's invitations in order of their ids, ended ones too."""
+    """The project's invitations in order of their ids, including ended ones."""
     query = select(*COLUMNS).where(invitations.c.project_id == project_id, invitations.c.id > after)
     with store.read() as connection:
         return [Invitation(*row) for row in connection.execute(query.order_by(invitations.c.id).limit(limit))]
 
 
 def revoke_invitation(store: Store, project_id: str, invitation_id: str, *, by: str | None = None, now: float) -> None:
-    """End an invitation; who came in by it stays. Twice is as good as once."""
+    """End an invitation; members who joined by it stay. Revoking it again does nothing."""
     which = (invitations.c.id == invitation_id) & (invitations.c.project_id == project_id)
     with store.write() as connection:
         if connection.scalar(select(invitations.c.id).where(which)) is None:
@@ -108,7 +103,7 @@ def revoke_invitation(store: Store, project_id: str, invitation_id: str, *, by: 
 
 @dataclass(frozen=True, slots=True)
 class InvitationView:
-    """An invitation that can be used, its project's name, and who the browser remembers that may come back by it."""
+    """A valid invitation, its project's name, and the accounts of this browser that may sign in again with it."""
 
     invitation: Invitation
     project_name: str
@@ -116,9 +111,9 @@ class InvitationView:
 
 
 def look(store: Store, token: str, *, browser: str | None = None, now: float) -> InvitationView:
-    """What the invitation is for; nothing is counted. LinkOver or UnknownLink if nobody can come in by it."""
+    """What the invitation is for, without counting a use; LinkOver or UnknownLink if it is not valid."""
     with store.read() as connection:
-        row = _found(connection, token)
+        row = _row(connection, token)
         known = [each for each in remembered(connection, browser) if _may_return(row, each)]
         members = [each for each in known if _membership(connection, row, each.account_id) == "member"]
         _refuse_ended(row, now=now, counted=not members)
@@ -128,7 +123,7 @@ def look(store: Store, token: str, *, browser: str | None = None, now: float) ->
 
 
 def form_id() -> str:
-    """A random field for the form: the same form sent twice (a lost answer, a double click) makes one account."""
+    """A random form field: the same form sent twice (a lost response, a double click) creates one account."""
     return new_secret()
 
 
@@ -136,10 +131,10 @@ def accept(
     store: Store, token: str, *, name: str, form: str | None = None, browser: str | None = None,
     me: str | None = None, now: float,
 ) -> SignedIn:  # fmt: skip
-    """Join as somebody new, called `name`: an account, its membership, its sign-in, and one use of the invitation.
+    """Join as a new account called `name`: creates the account, its membership and its sign-in, and counts a use.
 
-    Nobody new comes from a `browser` of which an owner removed a member since the invitation was made; `me` is who is
-    signed in there.
+    Refused if an owner removed, since the invitation was made, an account that this `browser` remembers or that is
+    signed in (`me`).
     """
     with store.write() as connection:
         row = _locked(connection, token)
@@ -151,7 +146,7 @@ def accept(
         if any(_membership(connection, row, each) == "removed" for each in here):
             raise _removed()
         if connection.scalar(select(accounts.c.id).where(accounts.c.id == account_id)) is not None:
-            account_id = new_id()  # a form left open since: somebody else
+            account_id = new_id()  # the form was left open for longer than AGAIN: another person
         insert_account(connection, name, account_id=account_id, now=now)
         _count_in(connection, row, account_id, now=now)
         return _signed_in(connection, row, account_id, now=now)
@@ -164,9 +159,9 @@ def _signed_in(connection: Connection, row: Row[Any], account_id: str, *, now: f
 
 
 def come_back(store: Store, token: str, account_id: str, *, browser: str | None, now: float) -> SignedIn:
-    """Sign in again an account that this browser remembers; a member of the project uses no place up.
+    """Sign in again an account that this browser remembers; members of the project do not count as a use.
 
-    The new sign-in says how the browser first came in: votes after an owner's link still name the owner.
+    The new sign-in keeps how the browser first signed in: votes after an owner's link still name the owner.
     """
     with store.write() as connection:
         row = _locked(connection, token)
@@ -184,11 +179,11 @@ def come_back(store: Store, token: str, account_id: str, *, browser: str | None,
 
 
 def join(store: Store, token: str, account_id: str, *, only_project: str | None = None, now: float) -> str:
-    """Join with an account one has; the project's id. Who is a member stays what they are, and no use is counted.
+    """Join with the signed-in account; returns the project's id. A member keeps their role, and no use is counted.
 
-    Whoever an owner removed does not come back by an invitation older than that. Who is signed in to `only_project`
-    joins no other: the owner whose link they came by could be who is asking. They are told so, rather than made
-    somebody new: that would take the sign-in they have.
+    A removed member cannot return by an older invitation. Somebody signed in to `only_project` cannot join another:
+    the caller could be the owner who made their link. This is an error rather than a new account, because a new
+    account would replace their sign-in.
     """
     with store.write() as connection:
         row = _locked(connection, token)
@@ -200,7 +195,7 @@ def join(store: Store, token: str, account_id: str, *, only_project: str | None 
 
 
 def _enter(connection: Connection, row: Row[Any], account_id: str, *, now: float) -> None:
-    """Make an account a member, unless it is one; one that was removed needs an invitation made since."""
+    """Make an account a member, unless it is one; a removed one needs an invitation made after its removal."""
     before = _membership(connection, row, account_id)
     if before == "removed":
         raise _removed()
@@ -220,7 +215,7 @@ def _may_return(row: Row[Any], known: Remembered) -> bool:
 
 
 def _membership(connection: Connection, row: Row[Any], account_id: str) -> Literal["member", "removed"] | None:
-    """What an account is in the project: removed means since the invitation was made."""
+    """Whether an account is a member, or was removed after the invitation was made."""
     here = (memberships.c.project_id == row.project_id) & (memberships.c.account_id == account_id)
     before = connection.execute(select(memberships.c.removed).where(here)).one_or_none()
     if before is None or (before.removed is not None and before.removed < row.created):
@@ -247,25 +242,25 @@ def _just_made(connection: Connection, account_id: str, project_id: str, *, now:
 
 
 def _locked(connection: Connection, token: str) -> Row[Any]:
-    """The invitation's row, held until the transaction ends: uses are counted one after another."""
-    return _found(connection, token, lock=True)
+    """The invitation's row, locked until the transaction ends, so that uses are counted one at a time."""
+    return _row(connection, token, lock=True)
 
 
-def _found(connection: Connection, token: str, *, lock: bool = False) -> Row[Any]:
+def _row(connection: Connection, token: str, *, lock: bool = False) -> Row[Any]:
     query = select(invitations).where(invitations.c.digest == digest(token))
     row = connection.execute(query.with_for_update() if lock else query).one_or_none()
     if row is None:
         raise UnknownLink(
-            "this invitation is not one of ours", "copy the link whole, from the first character to the last."
+            "this invitation is not one of this service", "copy the whole link, from the first character to the last."
         )
     return row
 
 
 def _refuse_ended(row: Row[Any], *, now: float, counted: bool = True) -> None:
-    """Raise LinkOver for an invitation that has ended; `counted`: or that as many have used as may."""
+    """Raise LinkOver for an invitation that has ended, or, if `counted`, whose uses are exhausted."""
     if row.revoked is not None:
         raise LinkOver("this invitation was withdrawn", ASK_SENDER)
     if row.expires <= now:
         raise LinkOver("this invitation has expired", ASK_SENDER)
     if counted and row.most_uses is not None and row.uses >= row.most_uses:
-        raise LinkOver("this invitation was used as often as it may be", ASK_SENDER)
+        raise LinkOver("this invitation has reached its maximum number of uses", ASK_SENDER)

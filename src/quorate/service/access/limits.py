@@ -1,8 +1,8 @@
-"""How often somebody may try: buckets of tokens, refilled over time. One too many is answered by 429 and Retry-After.
+"""Rate limits: token buckets, refilled over time. A request above the limit gets 429 and Retry-After.
 
-Links, invitations and sign-ins that fail are counted by client address in table `attempts`, which all workers share: a
-hospital behind one address is not kept out by its own people. Votes are
-counted by account in each worker's memory, so that a vote costs no further write. Called by `api` and pages.
+Failed links, invitations and sign-ins are counted by client address in table `attempts`, which all workers share.
+Successful ones do not count, so many people behind one address do not lock each other out. Votes are counted by
+account in each worker's memory, so that a vote costs no further write. Called by `api` and pages.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from quorate.service.store.bulk import upsert
 from quorate.service.store.schema import attempts
 from quorate.service.store.store import Store
 
-MOST_BUCKETS = 20_000  # in memory; full ones are forgotten first, as they say nothing
+MOST_BUCKETS = 20_000  # in memory; full ones are dropped first, as they hold no information
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,8 @@ class Limit:
     burst: float
 
 
-ENTRY = Limit("entry", rate=0.5, burst=30.0)  # a class of students behind one address may all join at once
-VOTES_AT_ONCE = 2.0  # times as many as in a second
+ENTRY = Limit("entry", rate=0.5, burst=30.0)  # a class of students behind one address can join at once
+VOTES_AT_ONCE = 2.0  # burst, in seconds of the rate
 
 
 @dataclass(slots=True)
@@ -62,17 +62,17 @@ class Buckets:
     def _forget(self, now: float) -> None:
         refill = self.limit.burst / self.limit.rate
         self._held = {key: held for key, held in self._held.items() if now - held[1] < refill}
-        if len(self._held) > MOST_BUCKETS:  # everybody is busy: be generous rather than grow
+        if len(self._held) > MOST_BUCKETS:  # still too many: reset all limits rather than grow
             self._held = {}
 
 
 def _key(limit: Limit, who: str) -> str:
-    """The key of somebody's bucket in table `attempts`, as long as its column at most."""
+    """The key of a bucket in table `attempts`, cut to the column's length."""
     return f"{limit.name}:{who}"[:120]
 
 
 def take(store: Store, limit: Limit, who: str, *, now: float) -> float:
-    """Take a token of the bucket all workers share: 0 if there was one, otherwise the seconds until there is."""
+    """Take a token from the bucket that all workers share: 0 if there was one, otherwise the seconds until there is."""
     key = _key(limit, who)
     elapsed = case((attempts.c.time < now, now - attempts.c.time), else_=0.0)
     refilled = attempts.c.tokens + elapsed * limit.rate
@@ -88,17 +88,17 @@ def take(store: Store, limit: Limit, who: str, *, now: float) -> float:
 
 
 def _wait(connection: Connection, limit: Limit, key: str, *, now: float) -> float:
-    # a clock set back must not keep anybody out until it has caught up
+    # after the clock was set back, nobody must wait until it has caught up
     connection.execute(update(attempts).where(attempts.c.key == key, attempts.c.time > now).values(time=now))
     row = connection.execute(select(attempts).where(attempts.c.key == key)).one()
     return max(0.0, float((1 - row.tokens) / limit.rate - (now - row.time)))
 
 
 def limit_entry(request: Request) -> None:
-    """429 for a client address that tries too many wrong links, keys and invitations; a dependency of their POSTs.
+    """Raise 429 for a client address with too many failed links, keys and invitations; a dependency of their POSTs.
 
-    Counted before it is known what comes of it, so that many tries at once are no way around it; who is let in, or
-    showed what is valid, gets it back (`entered`).
+    Counted before the attempt is checked, so that concurrent attempts cannot get around the limit; a valid attempt is
+    given back (`entered`).
     """
     wait = take(store_of(request), ENTRY, client_address(request), now=now_of(request))
     if wait > 0:
@@ -106,7 +106,7 @@ def limit_entry(request: Request) -> None:
 
 
 def entered(request: Request) -> None:
-    """This attempt showed a valid key, link or invitation: it does not count."""
+    """Give back the token of an attempt with a valid key, link or invitation."""
     key = _key(ENTRY, client_address(request))
     more = case((attempts.c.tokens + 1 > ENTRY.burst, literal(ENTRY.burst)), else_=attempts.c.tokens + 1)
     with store_of(request).write() as connection:
@@ -114,7 +114,7 @@ def entered(request: Request) -> None:
 
 
 def limit_votes(request: Request, account_id: str) -> None:
-    """429 for an account that votes faster than anybody can look. Costs no write."""
+    """Raise 429 for an account that votes faster than a person can look. Costs no write."""
     rate = float(config_of(request.scope).votes_per_second)
     buckets = kept(request, "vote_buckets", lambda: Buckets(Limit("votes", rate, burst=VOTES_AT_ONCE * rate)))
     wait = buckets.take(account_id, now=now_of(request))

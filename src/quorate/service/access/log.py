@@ -1,7 +1,7 @@
-"""The access log: who signed in and how, who let whom in, who took data out, who changed settings. It only ever grows.
+"""The access log: sign-ins, links, roles, keys, exports, changes of settings. Append-only.
 
-`note` writes a line in the transaction of what it tells of, so there is never one without the other. The database
-refuses to change or delete lines. Called by everything that decides who may act; owners read it by `lines_of`.
+`note` writes a line in the transaction of the change it records, so neither exists without the other. The database
+refuses to change or delete lines. Called by everything that grants or uses access; owners read it by `lines_of`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ Kind = Literal[
 
 OWN_LINK = "own link"
 OPERATORS_LINK = "link by the operator"
-OWNERS_LINK = "link by "  # and the account of the owner who made it
-AN_OWNERS_LINK = OWNERS_LINK + "an owner"  # who it was is not known: made before this was kept
+OWNERS_LINK = "link by "  # followed by the account of the owner who made it
+AN_OWNERS_LINK = OWNERS_LINK + "an owner"  # made before the owner's account was stored
 
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """One line. `made_by`: the account that did it; None: the operator, at its command line."""
+    """One line. `made_by`: the account that did it; None: the operator, on the command line."""
 
     id: int
     time: float
@@ -51,13 +51,13 @@ def note(
     now: float,
     **details: object,
 ) -> None:
-    """Write a line, within the transaction of what it tells of. `project_id` None: of the account as a whole."""
+    """Write a line, within the transaction of the change it records. `project_id` None: it concerns all projects."""
     row = {"time": now, "kind": kind, "project_id": project_id, "account_id": account_id, "made_by": by}
     connection.execute(insert(access_log).values(row | {"body": json.dumps(details)}))
 
 
 def by_link(account_id: str, made_by: str | None, only_project: str | None) -> str:
-    """How somebody is signed in who used a link that `made_by` made.
+    """How somebody signed in who used a link that `made_by` made.
 
     >>> by_link("ada", "ada", None), by_link("ada", None, None), by_link("ada", "eve", "p_1")
     ('own link', 'link by the operator', 'link by eve')
@@ -68,7 +68,7 @@ def by_link(account_id: str, made_by: str | None, only_project: str | None) -> s
 
 
 def owner_of_link(signed_in_by: str | None) -> str | None:
-    """The account of the owner by whose link somebody was signed in; "" if it is not known who; None: by none.
+    """The account of the owner whose link was used to sign in; "" if unknown; None if it was no owner's link.
 
     >>> owner_of_link("link by eve"), owner_of_link("link by an owner"), owner_of_link("key 7"), owner_of_link(None)
     ('eve', '', None, None)
@@ -79,8 +79,8 @@ def owner_of_link(signed_in_by: str | None) -> str | None:
 
 
 def lines_of(connection: Connection, project_id: str, *, before: int | None = None, limit: int = 100) -> list[LogEntry]:
-    """What an owner of a project may know, the newest first: lines of the project, and those of whole accounts from
-    the time they are members. `before`: the id of the last line of the page before."""
+    """The lines that an owner of a project may see, the newest first: those of the project, and those of whole accounts
+    while they are members. `before`: the id of the last line of the page before."""
     query = _lines(project_id).order_by(access_log.c.id.desc()).limit(limit)
     if before is not None:
         query = query.where(access_log.c.id < before)
@@ -88,7 +88,7 @@ def lines_of(connection: Connection, project_id: str, *, before: int | None = No
 
 
 def all_lines(connection: Connection, project_id: str) -> Iterator[LogEntry]:
-    """The same, all of it, the oldest first, in bounded memory."""
+    """All lines of `lines_of`, the oldest first, in bounded memory."""
     for rows in in_batches(connection, _lines(project_id), access_log.c.id):
         yield from _entries(connection, rows)
 
@@ -107,13 +107,13 @@ def _lines(project_id: str) -> Select[Any]:
 
 
 def _is_member_then() -> ColumnElement[bool]:
-    """Whether the account of a line was in the project when it was written; another project's owner knows no more."""
+    """Whether the account was a member of the project when the line was written; owners see no other lines."""
     left = or_(memberships.c.removed.is_(None), memberships.c.removed >= access_log.c.time)
     return and_(memberships.c.created <= access_log.c.time, left)
 
 
 def _entries(connection: Connection, rows: Sequence[Row[Any]]) -> list[LogEntry]:
-    """The lines, with the new settings of those that refer to an owner's action (older lines hold them themselves)."""
+    """The lines; those that refer to an owner's action get its new settings (older lines contain them)."""
     details = {row.id: json.loads(row.body) for row in rows}
     actions = {each["action"] for each in details.values() if "action" in each}
     query = select(owner_actions.c.id, owner_actions.c.body).where(owner_actions.c.id.in_(actions))
@@ -122,7 +122,7 @@ def _entries(connection: Connection, rows: Sequence[Row[Any]]) -> list[LogEntry]
         LogEntry(
             id=row.id, time=row.time, kind=row.kind, account_id=row.account_id, account_name=row.account_name,
             made_by=row.made_by, made_by_name=row.made_by_name,
-            details={"changed": changes[told["action"]]} if "action" in (told := details[row.id]) else told,
+            details={"changed": changes[entry["action"]]} if "action" in (entry := details[row.id]) else entry,
         )
         for row in rows
     ]  # fmt: skip

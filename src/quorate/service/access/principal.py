@@ -28,7 +28,7 @@ from quorate.validate import broken
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """What a request shows. `project_id`: where its role is asked for. `key_id`: the key a cookie was made with."""
+    """The credential of a request. `project_id`: where its role is needed. `key_id`: the key a cookie was made with."""
 
     kind: Literal["key", "cookie"]
     digest: str
@@ -56,22 +56,22 @@ REVOKED = REVOKED.where(api_keys.c.revoked.is_not(None))
 
 
 class KnownCaller(NamedTuple):
-    """The account of a credential, as it was read, and its role in the credential's project: None if it has none
-    there, or if the credential (`row.project_id`) opens another project only."""
+    """The account of a credential, as read, and its role in the credential's project: None if it is not a member
+    there, or if the credential is restricted to another project (`row.project_id`)."""
 
     row: Row[Any]
     role: Role | None
 
 
 def look_up(store: Store, credentials: Sequence[Credential]) -> list[KnownCaller | None]:
-    """For each credential the account it belongs to; None if it is not valid."""
+    """For each credential, the account it belongs to; None if it is not valid."""
     found: dict[tuple[str, str], list[Row[Any]]] = {}
     with store.look() as connection:
         for kind, statement in STATEMENTS.items():
-            asked = [credential for credential in credentials if credential.kind == kind]
-            if asked:
-                digests = sorted({credential.digest for credential in asked})
-                values = {"digests": digests, "projects": sorted({credential.project_id for credential in asked})}
+            of_kind = [credential for credential in credentials if credential.kind == kind]
+            if of_kind:
+                digests = sorted({credential.digest for credential in of_kind})
+                values = {"digests": digests, "projects": sorted({credential.project_id for credential in of_kind})}
                 for row in connection.execute(statement, values).all():
                     found.setdefault((kind, row.digest), []).append(row)
         revoked = _revoked(connection, credentials)
@@ -84,13 +84,13 @@ def look_up(store: Store, credentials: Sequence[Credential]) -> list[KnownCaller
 
 
 def _revoked(connection: Connection, credentials: Sequence[Credential]) -> set[str]:
-    """Which of the keys that cookies were made with are revoked."""
+    """The revoked keys among those that cookies were made with."""
     ids = sorted({credential.key_id for credential in credentials if credential.key_id})
     return set(connection.execute(REVOKED, {"ids": ids}).scalars()) if ids else set()
 
 
 def _known_caller(credential: Credential, rows: Sequence[Row[Any]]) -> KnownCaller | None:
-    """One row for each project asked about that the account is a member of; one without a role if of none."""
+    """`rows`: one for each requested project that the account is a member of; one without a role if there is none."""
     if not rows:
         return None
     here = [row for row in rows if row.member_of == credential.project_id and row.project_id in (None, row.member_of)]
@@ -104,14 +104,14 @@ COOKIE = APIKeyCookie(name=cookies.NAME, auto_error=False, scheme_name="cookie",
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """An account that calls, and how it said who it is."""
+    """The calling account, and how it authenticated."""
 
     account_id: str
     name: str
     may_create: bool
     via: Literal["cookie", "key"]
-    only_project: str | None = None  # the only one that the key, or the sign-in by an owner's link, opens
-    signed_in_by: str = ""  # what let them in (`log`): kept with every event they make
+    only_project: str | None = None  # the only one that the key or the owner's link gives access to
+    signed_in_by: str = ""  # how they signed in (`log`); stored with every event they make
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +122,7 @@ class Member(Principal):
 
 
 async def _schemes(_key: Annotated[object, Depends(BEARER)], _cookie: Annotated[object, Depends(COOKIE)]) -> None:
-    """Only to name in OpenAPI how one signs in."""
+    """Declares the authentication schemes in OpenAPI; does nothing else."""
 
 
 Token = Annotated[str | None, Depends(cookies.sent_token)]
@@ -130,12 +130,12 @@ Schemes = Annotated[None, Depends(_schemes)]
 
 
 async def current(request: Request, token: Token, _schemes: Schemes = None) -> Principal:
-    """Who is calling; 401 for nobody. A dependency."""
+    """The caller; 401 if nobody is signed in. A dependency."""
     return (await _identify(request, "", token))[0]
 
 
 def member(*roles: Role) -> Callable[..., Coroutine[Any, Any, Member]]:
-    """A dependency of paths with `project_id`: who is calling, as which of `roles` (none named: any)."""
+    """A dependency of paths with `project_id`: the caller, who must have one of `roles` (any if none are given)."""
 
     async def caller(request: Request, project_id: str, token: Token, _schemes: Schemes = None) -> Member:
         return await as_member(request, project_id, *roles, token=token)
@@ -144,12 +144,12 @@ def member(*roles: Role) -> Callable[..., Coroutine[Any, Any, Member]]:
 
 
 async def as_member(request: Request, project_id: str, *roles: Role, token: str | None = None) -> Member:
-    """Who is calling, in this project: 401 for nobody, 404 for strangers, 403 for members of another role.
+    """The caller as a member of this project: 401 if not signed in, 404 for non-members, 403 for another role.
 
-    A sign-in for one project was made by a link that another owner had in hand (`links.member_link`): it was for a
-    voter or reader, and is refused as long as the account is an owner there.
+    A sign-in to one project comes from a link that another owner has seen (`credentials.member_link`). It was made for
+    a voter or reader, and is refused while the account is an owner there.
     """
-    is_id = PROJECT_ID.fullmatch(project_id) is not None  # nothing else goes to the database
+    is_id = PROJECT_ID.fullmatch(project_id) is not None  # anything else is not looked up
     principal, role = await _identify(request, project_id if is_id else "", token)
     if role is None:
         rule = "the id of a project you are a member of"
@@ -167,28 +167,28 @@ async def as_member(request: Request, project_id: str, *roles: Role, token: str 
 
 
 async def creator(caller: Annotated[Principal, Depends(current)]) -> Principal:
-    """Who is calling, if they may create projects; 403 otherwise. A dependency."""
+    """The caller, if they may create projects; 403 otherwise. A dependency."""
     if not caller.may_create or caller.only_project is not None:
         wrong, fix = "this account or key may not create projects", "ask the operator of the service."
-        rule = "an account that may create projects, with all its rights"
+        rule = "an account that may create projects, and a key or sign-in for all its projects"
         raise NotAllowed(wrong, fix, field="account", value=caller.account_id, rule=rule)
     return caller
 
 
 async def unrestricted(caller: Annotated[Principal, Depends(current)]) -> Principal:
-    """Who is calling, with all the account's rights: what opens one project must not make itself open more."""
+    """The caller, if the credential is for all projects; 403 otherwise: one for a single project must not gain more."""
     if caller.only_project is not None:
         wrong, fix = "this key is for one project only", "sign in, or use a key without a project."
         if caller.via == "cookie":
             wrong = "you are signed in to one project only, by a link that its owner made"
             fix = "use a link of your own."
-        rule = "all the account's rights: what opens one project must not open more"
+        rule = "a key or sign-in for all the account's projects"
         raise NotAllowed(wrong, fix, field="project_id", value=caller.only_project, rule=rule)
     return caller
 
 
 def has_key(request: Request) -> bool:
-    """Whether a request says who is calling by an API key; any other scheme is the business of a proxy in front."""
+    """Whether a request has an API key; any other scheme is meant for a proxy in front."""
     return request.headers.get("authorization", "").partition(" ")[0].lower() == "bearer"
 
 
@@ -209,7 +209,7 @@ async def _by_key(request: Request, credential: Credential) -> tuple[Principal, 
         raise _not_signed_in("this API key is unknown or was revoked", "make a new one.")
     row = known.row
     if credentials.is_use_to_note(row.used, now):
-        with suppress(StoreUnavailable):  # a full disk must not keep anybody from reading
+        with suppress(StoreUnavailable):  # a full disk must not prevent reading
             await run_in_threadpool(credentials.note_use, store, row.key_id, now=now)
     who = Principal(row.id, row.name, row.may_create, "key", row.project_id, f"key {row.key_id}")
     return who, known.role
@@ -234,9 +234,9 @@ async def _by_cookie(
 
 
 def _caller_batcher_of(request: Request) -> MicroBatcher[Credential, KnownCaller | None]:
-    """Callers of the app are looked up together, as many as come at once."""
+    """Looks up the callers of concurrent requests together."""
     return kept(request, "callers", lambda: MicroBatcher(partial(look_up, store_of(request))))
 
 
 def _not_signed_in(wrong: str, fix: str) -> NotSignedIn:
-    return NotSignedIn(wrong, fix, field="Authorization", rule="the cookie of a sign-in that lasts, or a valid API key")
+    return NotSignedIn(wrong, fix, field="Authorization", rule="the cookie of a valid sign-in, or a valid API key")

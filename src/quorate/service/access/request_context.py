@@ -1,9 +1,8 @@
-"""How a request came (over TLS or not, from which address, when), and the security headers of its answer.
+"""What a request's context says (TLS or not, client address, time), and the security headers of its response.
 
-Headers a proxy sets are believed only where the configuration says that there is a proxy. `SecurityHeaders` is ASGI
-middleware: nothing may be loaded from elsewhere, framed, sniffed or cached, unless the endpoint says otherwise. A
-header it sets itself is kept, and `allow_images(request, "https:")` lets a page show images by URL; the server never
-fetches them.
+Headers set by a proxy are believed only if the configuration says that there is a proxy. `SecurityHeaders` is ASGI
+middleware: nothing may be loaded from other hosts, framed, sniffed or cached, unless the endpoint sets the header
+itself. `allow_images(request, "https:")` lets a page show images by URL; the server never fetches them.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ def store_of(request: Request) -> Store:
 
 
 def kept(request: Request, name: str, make: Callable[[], Value]) -> Value:
-    """What this worker's app keeps under a name; made when it is first asked for."""
+    """The object that this worker's app keeps under a name, made at the first call."""
     state = request.app.state
     if not hasattr(state, name):
         setattr(state, name, make())
@@ -56,14 +55,14 @@ def is_secure(scope: Scope) -> bool:
 
 
 def client_address(request: Request) -> str:
-    """Whom to count attempts by: an IPv4 address, or the /64 of an IPv6 address, which is one household or office."""
+    """The address by which attempts are counted: an IPv4 address, or the /64 of an IPv6 address (one household)."""
     peer = request.client.host if request.client else "local"
     forwarded = last_value(request.scope, b"x-forwarded-for") if config_of(request.scope).trust_proxy else None
     return network(forwarded or peer)
 
 
 def network(address: str) -> str:
-    """An address as it is counted.
+    """The address by which attempts are counted.
 
     >>> network("192.0.2.7"), network("2001:db8:1:2:3:4:5:6"), network("::ffff:192.0.2.7"), network("testclient")
     ('192.0.2.7', '2001:db8:1:2::/64', '192.0.2.7', 'testclient')
@@ -80,7 +79,7 @@ def network(address: str) -> str:
 
 
 def last_value(scope: Scope, name: bytes) -> str | None:
-    """The last value of a header that proxies append to: the one our own proxy wrote."""
+    """The last value of a header that proxies append to, which our own proxy wrote."""
     values: list[Any] = [value for key, value in scope["headers"] if key == name]
     return values[-1].decode("latin-1").split(",")[-1].strip() or None if values else None
 
@@ -96,8 +95,8 @@ INERT = "default-src 'none'; sandbox; frame-ancestors 'none'; base-uri 'none'; f
 FIXED = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    # Not no-referrer: browsers then send "Origin: null" with our own forms, and nothing is left to tell them by on
-    # plain http, where Sec-Fetch-Site is not sent. Other sites get no referrer under this one either.
+    # Not no-referrer: browsers would send "Origin: null" with our own forms, and on plain http, without
+    # Sec-Fetch-Site, those could not be recognised. Other sites get no referrer with same-origin either.
     "Referrer-Policy": "same-origin",
     "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=(), usb=(), midi=(), serial=()",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -107,13 +106,13 @@ HSTS = "max-age=31536000"
 
 
 class SecurityHeaders:
-    """ASGI middleware that adds the headers to whatever the app answers."""
+    """ASGI middleware that adds the headers to every response."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on; complete the headers of its answer."""
+        """Pass the request on; complete the headers of its response."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -127,19 +126,19 @@ class SecurityHeaders:
 
 
 def completed(headers: Iterable[tuple[bytes, bytes]], scope: Scope) -> list[tuple[bytes, bytes]]:
-    """An answer's headers, and those of ours that it does not set itself."""
+    """A response's headers, plus the security headers that it does not set itself."""
     given = list(headers)
     names = {name.lower() for name, _ in given}
     return given + [each for each in _encoded(*_kind(scope)) if each[0] not in names]
 
 
 def security_headers(scope: Scope) -> dict[str, str]:
-    """What an answer to this request carries unless it says otherwise."""
+    """The default security headers of a response to this request."""
     return _headers(*_kind(scope))
 
 
 def _kind(scope: Scope) -> tuple[tuple[str, ...], bool, bool]:
-    """What the headers depend on; few kinds in all, so that each is made once."""
+    """What the headers depend on; there are few combinations, each computed once."""
     images = tuple(scope.get("state", {}).get("image_sources", ()))
     return images, scope["path"].startswith(STATIC), is_secure(scope)
 
@@ -161,7 +160,7 @@ def _encoded(images: tuple[str, ...], is_static: bool, is_secure: bool) -> list[
 
 
 def allow_images(request: Request, *sources: str) -> None:
-    """Let this page show images from elsewhere: of `sources` out of IMAGE_SOURCES, e.g. "https:"."""
+    """Let this page show images from other hosts; `sources` are some of IMAGE_SOURCES, e.g. "https:"."""
     unknown = set(sources) - set(IMAGE_SOURCES)
     if unknown:
         raise ValueError(f"sources={unknown}; expected some of {IMAGE_SOURCES}.")

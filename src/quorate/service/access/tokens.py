@@ -16,11 +16,11 @@ from quorate.service.store.schema import secrets
 from quorate.service.store.store import Store
 from quorate.validate import broken
 
-LONGEST = 200  # characters of a secret anybody may send; ours have fewer than 60
+LONGEST = 200  # characters of a received secret that are used; ours have fewer than 60
 
 
 def new_id() -> str:
-    """An id nobody else has: 24 characters, safe in URLs, not secret.
+    """A unique id: 24 characters, safe in URLs, not secret.
 
     >>> len(new_id()), new_id() == new_id()
     (24, False)
@@ -29,7 +29,7 @@ def new_id() -> str:
 
 
 def new_secret(prefix: str = "") -> str:
-    """A secret of 32 random bytes, shown once and never kept.
+    """A secret of 32 random bytes, shown once and never stored.
 
     >>> secret = new_secret("qk_")
     >>> secret[:3], len(secret)
@@ -39,7 +39,7 @@ def new_secret(prefix: str = "") -> str:
 
 
 def digest(secret: str) -> str:
-    """What is kept of a secret: SHA-256 as 64 hexadecimal digits; anything else than printable ASCII digests too.
+    """What is stored of a secret: SHA-256 as 64 hexadecimal digits. Accepts any text, even lone surrogates.
 
     >>> digest("qk_1")[:8], len(digest("\\ud800"))
     ('5f28eaf9', 64)
@@ -52,10 +52,10 @@ SHORTEST_KEY = 32
 
 
 def signing_key(store: Store, *, now: float, environment: Mapping[str, str] = os.environ) -> bytes:
-    """The key cookies are signed with: QUORATE_SECRET, or the one kept in the database, made if there is none."""
+    """The key that signs cookies: QUORATE_SECRET, or the one stored in the database, made if there is none."""
     given = environment.get(ENVIRONMENT)
     if given is None:
-        return _kept_key(store, now=now).encode()
+        return _stored_key(store, now=now).encode()
     if len(given) < SHORTEST_KEY:
         rule = f"at least {SHORTEST_KEY} characters"
         fix = 'Make one: python -c "import secrets; print(secrets.token_urlsafe(32))"; or unset it.'
@@ -63,15 +63,15 @@ def signing_key(store: Store, *, now: float, environment: Mapping[str, str] = os
     return given.encode("utf-8", "surrogateescape")
 
 
-def _kept_key(store: Store, *, now: float) -> str:
-    kept = select(secrets.c.value).where(secrets.c.name == "cookies")
+def _stored_key(store: Store, *, now: float) -> str:
+    query = select(secrets.c.value).where(secrets.c.name == "cookies")
     with store.read() as connection:
-        value = connection.scalar(kept)
+        value = connection.scalar(query)
     if value is None:
         with store.write() as connection:
             fresh = {"name": "cookies", "value": new_secret(), "created": now}
             connection.execute(upsert(connection, secrets).values(fresh).on_conflict_do_nothing())
-            value = connection.scalar(kept)  # another worker's, if it was first
+            value = connection.scalar(query)  # another worker's, if it was first
     return str(value)
 
 

@@ -19,13 +19,13 @@ router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["adjudication"]
 
 
 class DoubtfulOut(Out):
-    """An item that waits for a verdict: what it shows and how the votes stand; no names, no prediction."""
+    """An item that waits for a verdict: its content and its votes, without names or the prediction."""
 
     item: str
     show: ShowOut
     votes: Annotated[dict[str, int], Field(description="By class.")]
     num_abstained: int
-    tied: Annotated[bool, Field(description="Its whole pool ties.")]
+    tied: Annotated[bool, Field(description="The whole pool voted, and it is a tie.")]
     mine: Annotated[str | None, Field(description="The caller's own vote; null: none.")]
     closed: Time
 
@@ -34,7 +34,7 @@ class VerdictIn(In):
     """A verdict on one item."""
 
     item: ItemId
-    label: Annotated[Text, Field(max_length=100, description="The class that it is.")]
+    label: Annotated[Text, Field(max_length=100, description="The class.")]
     note: Annotated[Text, Field(max_length=MOST_NOTE, description="Why, for the record.")] = ""
 
 
@@ -49,29 +49,30 @@ class VerdictOut(Out):
 
 @router.get("/adjudication", summary="Items that wait for a verdict", responses=problems(403, 404))
 def list_waiting(project_id: ProjectId, caller: Senior, projects_: TheProjects, wanted: Wanted) -> Page[DoubtfulOut]:
-    """Closed items whose pool ties or whose confidence is below `adjudicate_below`; those that closed first first."""
+    """Closed items whose pool ties or whose confidence is below `adjudicate_below`, in order of closing."""
     with projects_.store.read() as connection:
         project = projects_.get_in(connection, project_id)
         me, after = caller.account_id, wanted.number(0)
         found = waiting(connection, project, me, after=after, limit=wanted.most)
     places = {each.item: each.closed_event for each in found}
-    return wanted.page([as_told(project, each) for each in found], lambda each: places[each["item"]])
+    return wanted.page([as_response(project, each) for each in found], lambda each: places[each["item"]])
 
 
 @router.post("/verdicts", summary="Give a verdict", response_model=VerdictOut, responses=problems(403, 404, 409))
 def create_verdict(once: Write, project_id: ProjectId, caller: Senior, body: VerdictIn) -> Response:
-    """It is kept beside the pool's answer, which stays. A later verdict on the same item corrects it; both are kept."""
+    """The verdict is stored beside the pool's answer, which stays. A later verdict on the item replaces it; the history
+    keeps both."""
 
     def work(on: Work) -> VerdictOut:
-        made = {"by": caller.account_id, "signed_in_by": caller.signed_in_by, "note": body.note}
-        number = give_verdict(on.projects, project_id, body.item, body.label, **made, now=on.now)
+        details = {"by": caller.account_id, "signed_in_by": caller.signed_in_by, "note": body.note}
+        number = give_verdict(on.projects, project_id, body.item, body.label, **details, now=on.now)
         return VerdictOut(item=body.item, label=body.label, event=number, time=on.now)
 
     return once(caller, work)
 
 
-def as_told(project: Project, each: Doubtful) -> dict[str, Any]:
-    """An item that waits, as its model holds it."""
+def as_response(project: Project, each: Doubtful) -> dict[str, Any]:
+    """The fields of `DoubtfulOut`."""
     same = ("item", "num_abstained", "tied", "mine", "closed")
     votes = dict(zip(project.settings.classes, each.votes, strict=True))
     show = ShowOut(**for_browser(project.id, each.show))

@@ -1,4 +1,4 @@
-"""Request bodies: bounded in size and time while they arrive, valid JSON, large ones parsed in threads of their own."""
+"""Request bodies: limited in size and time while they arrive, checked as JSON; large ones are parsed in threads."""
 
 from __future__ import annotations
 
@@ -29,30 +29,30 @@ if TYPE_CHECKING:
     from fastapi._compat import ModelField
 
 
-AT_ONCE = 2  # batches that one worker works on; others wait for their turn
+AT_ONCE = 2  # batches that a worker processes concurrently; others wait
 Result = TypeVar("Result")
 Nested = dict[str, JsonValue] | list[JsonValue]
 
 
 async def in_batch_thread(request: Request, work: Callable[[], Result]) -> Result:
-    """What `work` returns, from a thread that is for batches alone."""
+    """Run `work` in a thread reserved for batches."""
     return await to_thread.run_sync(work, limiter=kept(request, "batch_threads", lambda: CapacityLimiter(AT_ONCE)))
 
 
 DEEPEST = 12  # lists and objects within each other
 LARGEST = 2**63 - 1
-MOST_PARTS = 125_000  # lists and objects in one body: MOST_ITEMS items with 20 predictions each, and some
+MOST_PARTS = 125_000  # lists and objects in one body: MOST_ITEMS items with 20 predictions each, and some more
 MOST_VALUES = 2_000_000  # values in one body: MOST_ITEMS items with 400 probabilities each
 QUOTED = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
-ODD = re.compile(rb"\\u|[0-9]{19}|[eE]\+?[0-9]{3}")  # only a JSON text with one of these can hold what is refused below
-TOO_DEEP = ("is nested too deeply", f"at most {DEEPEST} lists or objects within each other", "send it flatter.")
+ODD = re.compile(rb"\\u|[0-9]{19}|[eE]\+?[0-9]{3}")  # a JSON text without any of these needs no check of its values
+TOO_DEEP = ("is nested too deeply", f"at most {DEEPEST} nested lists or objects", "nest it less deeply.")
 TOO_MANY_BITS = (
-    "holds a whole number of more than 63 bits", "whole numbers of at most 63 bits", "lower it, or send it as text."
+    "contains a whole number of more than 63 bits", "whole numbers of at most 63 bits", "lower it, or send it as text."
 )  # fmt: skip
 
 
 class Unreadable(HTTPException):
-    """What is wrong with a body; an error of the framework's kind, as it would hide any other."""
+    """An invalid body. An HTTPException, because the framework would replace any other error."""
 
     def __init__(self, wrong: str, rule: str, fix: str) -> None:
         super().__init__(422, f"the body {wrong}; expected {rule}; {fix}")
@@ -60,17 +60,17 @@ class Unreadable(HTTPException):
 
 
 class StrictRequest(Request):
-    """A request whose JSON is checked as it is read; `state.content` is the digest of what was sent."""
+    """A request whose JSON is checked when it is read; `state.content` is the digest of the body."""
 
     async def json(self) -> JsonValue:
-        """The body's JSON, or 422 that says what is wrong with it."""
+        """The JSON of the body; 422 if it is not valid."""
         if not hasattr(self, "_json"):
             raw = await self.body()
             self._json = parsed(raw) if len(raw) <= SMALL else await in_batch_thread(self, lambda: parsed(raw))
         return cast(JsonValue, self._json)
 
     async def body(self) -> bytes:
-        """The body; its digest is kept for idempotency keys."""
+        """The body; its digest is stored for idempotency keys."""
         if not hasattr(self.state, "content"):
             self.state.content = sha256(await super().body()).hexdigest()
         return await super().body()
@@ -98,7 +98,7 @@ def _is_json(request: Request) -> bool:
 
 
 def _checked(field: ModelField, raw: bytes) -> object:
-    """A large body as its model. The framework takes it as it is; it would check it while nobody else is served."""
+    """A large body, parsed and validated in a batch thread: the framework would do it in the event loop."""
     try:
         sent = parsed(raw)
     except json.JSONDecodeError as problem:
@@ -111,21 +111,21 @@ def _checked(field: ModelField, raw: bytes) -> object:
 
 
 def _check_size(raw: bytes) -> None:
-    """Refuse a text of more values than a batch can have, before memory is taken for them.
+    """Refuse a text of more values than a batch can have, before it is parsed into memory.
 
     >>> _check_size(b'{"items": [' + b"{}," * 10 + b"{}]}")
     """
     if raw.count(b"{") + raw.count(b"[") <= MOST_PARTS and raw.count(b",") <= MOST_VALUES:
         return
-    bare = QUOTED.sub(b"", raw)  # what is left has brackets and commas of JSON alone
+    bare = QUOTED.sub(b"", raw)  # without strings, so that all brackets and commas left are structure
     parts, values = bare.count(b"{") + bare.count(b"["), bare.count(b",")
     if parts > MOST_PARTS or values > MOST_VALUES:
         rule = f"at most {MOST_PARTS} lists and objects and {MOST_VALUES} values in one request"
-        _refuse(f"holds {parts} lists and objects and {values} values", rule, "send it in several requests.")
+        _refuse(f"contains {parts} lists and objects and {values} values", rule, "send it in several requests.")
 
 
 def parsed(raw: bytes) -> JsonValue:
-    """The value of a JSON text that holds only what every database keeps and every JSON reader reads.
+    """The value of a JSON text, if every part can be stored and is portable JSON.
 
     >>> parsed(b'{"label": "cat"}')
     {'label': 'cat'}
@@ -136,20 +136,20 @@ def parsed(raw: bytes) -> JsonValue:
     except RecursionError:
         _refuse(*TOO_DEEP)
     except UnicodeDecodeError:
-        _refuse("is not UTF-8", "JSON in UTF-8", "send it so.")
+        _refuse("is not UTF-8", "JSON in UTF-8", "encode it as UTF-8.")
     except json.JSONDecodeError:
         raise
-    except ValueError:  # more digits than Python makes a number of
+    except ValueError:  # a number with more digits than Python converts
         _refuse(*TOO_MANY_BITS)
-    _check_depth(value, looks=ODD.search(raw) is not None)
+    _check_values(value, check_parts=ODD.search(raw) is not None)
     return value
 
 
-def _check_depth(value: JsonValue, *, looks: bool) -> None:
-    """Go down level by level, through lists and objects alone; `looks`: at what they hold, too."""
+def _check_values(value: JsonValue, *, check_parts: bool) -> None:
+    """Check the depth, level by level; `check_parts`: also every text and number."""
     level: list[Nested] = [[value]]
     for _ in range(DEEPEST + 1):
-        if looks:
+        if check_parts:
             for each in level:
                 _check_parts(each)
         level = [part for each in level for part in _parts(each) if isinstance(part, (dict, list))]
@@ -165,15 +165,15 @@ def _parts(each: Nested) -> Iterable[JsonValue]:
 def _check_parts(each: Nested) -> None:
     for part in chain(each, _parts(each)) if isinstance(each, dict) else each:
         if isinstance(part, str) and ("\x00" in part or any("\ud800" <= char <= "\udfff" for char in part)):
-            _refuse("holds U+0000 or half of a surrogate pair", "text that a database keeps", "remove it.")
+            _refuse("contains U+0000 or a lone surrogate", "text that can be stored", "remove it.")
         if isinstance(part, int) and abs(part) > LARGEST:
             _refuse(*TOO_MANY_BITS)
         if isinstance(part, float) and math.isinf(part):
-            _refuse("holds a number that is too large", "numbers that a computer can hold", "lower it.")
+            _refuse("contains a number that is too large", "numbers that fit into 64-bit floating point", "lower it.")
 
 
 def _constant(word: str) -> NoReturn:
-    _refuse(f"holds {word}", "JSON, which has no such word", "leave it out or send null.")
+    _refuse(f"contains {word}", "valid JSON, which has no such value", "leave it out or send null.")
 
 
 def _refuse(wrong: str, rule: str, fix: str) -> NoReturn:
@@ -181,9 +181,9 @@ def _refuse(wrong: str, rule: str, fix: str) -> NoReturn:
 
 
 MEGABYTE = 1_000_000
-SMALL = 256_000  # bytes: 200 classes of 100 characters and the longest instructions fit, however they are written
-BODY_SECONDS = 30.0  # without a further byte of a body, before the request is ended
-SMALL_SECONDS, LARGE_SECONDS = 60.0, 600.0  # to wait for the whole of a small body, and of an owner's large one
+SMALL = 256_000  # bytes: 200 classes of 100 characters and the longest instructions fit, in any encoding
+BODY_SECONDS = 30.0  # longest pause within a body
+SMALL_SECONDS, LARGE_SECONDS = 60.0, 600.0  # for the whole of a small body, and of an owner's large one
 LARGE = {
     re.compile(r"/api/v1/projects/([^/]+)/items"): 32 * MEGABYTE,
     re.compile(r"/api/v1/projects/([^/]+)/uploads"): 6 * MEGABYTE,
@@ -192,13 +192,13 @@ LARGE = {
 
 
 class BodyLimit:
-    """ASGI middleware: 413 for a body larger than its path allows, 401 to 404 for a large one that is no owner's."""
+    """ASGI middleware: 413 for a body larger than its path allows; large bodies are accepted from owners only."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Count what comes in; a length that is announced is believed only to refuse."""
+        """Count the bytes received; Content-Length is used only to refuse a request early."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -218,12 +218,12 @@ class BodyLimit:
 
 
 class _Body:
-    """What has come in of one request's body, and whether more of it may."""
+    """Receives a request's body and enforces its limits."""
 
     def __init__(self, scope: Scope, receive: Receive) -> None:
         self.scope, self._receive = scope, receive
         self.read, self.is_owners, self.is_whole = 0, False, False
-        self.waited = 0.0  # seconds, for all of it so far: what the service itself takes does not count
+        self.waited = 0.0  # seconds spent waiting for the client so far, without the service's own work
 
     async def receive(self) -> Message:
         if self.is_whole:
@@ -240,7 +240,7 @@ class _Body:
         return message
 
     async def check(self, num_bytes: int) -> None:
-        """Raise unless this request may send so many bytes."""
+        """Raise unless this request may send this many bytes."""
         if num_bytes <= SMALL:
             return
         most, project_id = largest_body(self.scope["path"])
@@ -252,9 +252,9 @@ class _Body:
 
 
 async def _check_owner(scope: Scope, project_id: str) -> None:
-    """Raise unless the headers are those of an owner of this project.
+    """Raise unless the caller is an owner of this project.
 
-    As if they only looked: the token against forged forms may be in the form, so it is checked when that is read.
+    Checked as a GET, without the CSRF token: it may be in the form and is checked when the form is read.
     """
     try:
         await as_member(Request({**scope, "method": "GET"}), project_id, "owner")
@@ -263,7 +263,7 @@ async def _check_owner(scope: Scope, project_id: str) -> None:
 
 
 class _Refused(BaseException):
-    """Goes past every handler of the app, which would call it an unreadable body."""
+    """A BaseException, so that it passes the handlers of the app, which would report an unreadable body."""
 
     def __init__(self, error: QuorateError) -> None:
         super().__init__(str(error))
@@ -271,7 +271,7 @@ class _Refused(BaseException):
 
 
 def largest_body(path: str) -> tuple[int, str]:
-    """How many bytes a request to this path may send, and the project whose owner alone may send more than SMALL.
+    """How many bytes a request to this path may send, and the project whose owners may send more than SMALL.
 
     >>> largest_body("/api/v1/projects/p/items"), largest_body("/api/v1/projects/p/votes")
     ((32000000, 'p'), (256000, ''))
@@ -293,7 +293,7 @@ def _too_large(most: int, num_bytes: int) -> Refusal:
 
 
 def _paused() -> Refusal:
-    wrong = f"nothing more of the body came for {BODY_SECONDS:g} s"
+    wrong = f"no more of the body arrived for {BODY_SECONDS:g} s"
     rule = f"a body without a pause of {BODY_SECONDS:g} s"
     return TooSlow(wrong, "send the request again.", field="body", value=f"a pause of {BODY_SECONDS:g} s", rule=rule)
 
@@ -305,7 +305,7 @@ def _too_slow(most: float) -> Refusal:
 
 
 async def _answer(problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:
-    """As the app itself answers; the connection ends, because nobody reads the rest of the body."""
+    """Send the problem as the app does, and close the connection, because the rest of the body is not read."""
     response = await scope["app"].exception_handlers[Problem](Request(scope), problem)
     response.headers["Connection"] = "close"
     await response(scope, receive, send)

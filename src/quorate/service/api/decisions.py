@@ -1,4 +1,4 @@
-"""Decisions in pages, and the numbers of a project: the audit's bound, the dashboard's numbers, what was learned."""
+"""Decisions in pages, and the numbers of a project: audit, dashboard, learned parameters."""
 
 from __future__ import annotations
 
@@ -24,20 +24,21 @@ class DecisionOut(Out):
     item: str
     consensus_label: str
     confidence: float
-    num_votes: Annotated[int, Field(description="Votes the answer rests on.")]
-    agreement: Annotated[float | None, Field(description="Share of them that are for the answer.")]
+    num_votes: Annotated[int, Field(description="Votes on which the answer is based.")]
+    agreement: Annotated[float | None, Field(description="Share of these votes that are for the answer.")]
     stop_reason: str
     cost: Annotated[
         float,
         Field(
-            description="What its votes cost, late ones too, each at its voter's price then; votes if all were free."
+            description="Cost of its votes, including late ones, each at its voter's price at the time; the number of "
+            "votes if all were free."
         ),
     ]
     pool_size: int
     audited: bool
-    probs: Annotated[dict[str, float], Field(description="Who wins the pool, by class.")]
+    probs: Annotated[dict[str, float], Field(description="Probability of winning the pool, by class.")]
     closed: Time
-    verdict: Annotated[str | None, Field(description="A senior's, beside the pool's answer; null: none.")] = None
+    verdict: Annotated[str | None, Field(description="A senior's verdict; null: none.")] = None
     verdict_by: str | None = None
     verdict_time: Annotated[float | None, Field(description="Seconds since 1970.")] = None
 
@@ -46,26 +47,26 @@ class DecisionOut(Out):
 def list_project_decisions(
     project_id: ProjectId, _caller: Viewer, projects_: TheProjects, wanted: Wanted
 ) -> Page[DecisionOut]:
-    """Closed items in the order in which they came. Every item that was closed when the first page was read, and still
-    is when its page is, is there once. Those that close meanwhile may be missing: webhooks tell of each."""
+    """Closed items in the order in which they were added. Items closed before the first page was read appear exactly
+    once. Items that close while pages are read may be missing; webhooks report every one."""
     after = wanted.number()
     with projects_.store.read() as connection:
         project = projects_.get_in(connection, project_id)
         rows = list_items(connection, project_id, Filter("closed"), after=after, limit=wanted.most)
         found = decided(projects_, connection, project, rows)
     classes, numbers = project.settings.classes, {row.name: row.number for row in rows}
-    told = [asdict(each) | {"probs": dict(zip(classes, each.probs, strict=True))} for each in found]
-    return wanted.page(told, lambda each: int(numbers[each["item"]]))
+    bodies = [asdict(each) | {"probs": dict(zip(classes, each.probs, strict=True))} for each in found]
+    return wanted.page(bodies, lambda each: int(numbers[each["item"]]))
 
 
 @dataclass(frozen=True, slots=True)
 class AuditTold(ProjectAudit):
-    """What the audited items prove, as of `time`; `sentence` says it in words.
+    """What the audited items prove, as of `time`; `sentence` says it in English.
 
-    `believed_error`: what the posterior says of all closed items. `measured_low`, `measured_high`: the estimate from
-    the items drawn by chance, with those not voted to the end counted as right and as wrong; null while none is voted
-    to the end. `most_wrong`: with probability 1 - alpha no larger share is wrong, however often one looks.
-    `is_informative`: false while there are not enough audits. `audited_...`: believed and found on the drawn items.
+    `believed_error`: the expected error of all closed items by their posteriors. `measured_low`, `measured_high`: the
+    estimate from the audit sample, with unfinished items counted as right and as wrong; null while none is finished.
+    `most_wrong`: with probability 1 - alpha no larger share is wrong, however often it is computed.
+    `is_informative`: false while there are not enough audits. `audited_...`: expected and observed on the sample.
     """
 
     time: float
@@ -73,10 +74,10 @@ class AuditTold(ProjectAudit):
 
 @dataclass(frozen=True, slots=True)
 class StatsTold(Stats):
-    """The numbers computed last, at `time` (seconds since 1970); `age`: how many seconds ago that was;
-    `version`: grows each time they are computed.
+    """The latest numbers, computed at `time` (seconds since 1970), `age` seconds ago; `version` grows each time they
+    are computed.
 
-    Money is priced by vote: each vote at its voter's price when it was cast. Null where there is nothing yet.
+    Each vote is priced at its voter's price when it was cast. Null where there is nothing yet.
     """
 
     age: float
@@ -84,7 +85,8 @@ class StatsTold(Stats):
 
 
 class LearnedOut(Out):
-    """What the classifiers were found to be worth, and when: theta votes, phi doubt, tau by model and class."""
+    """Learned parameters and when: theta is how many votes the classifiers are worth, phi the doubt on every class, tau
+    the trust by model and class."""
 
     event: int
     time: Time
@@ -98,10 +100,10 @@ class LearnedOut(Out):
     "/audit", tags=["numbers"], summary="What the audit proves", response_model=AuditTold, responses=problems(403, 404)
 )
 def show_audit(project_id: ProjectId, _caller: Viewer, projects_: TheProjects, now: Now) -> dict[str, Any]:
-    """Of every closed item, as computed last beside the dashboard's numbers: see `time`."""
+    """Covers every closed item; computed in the background with the dashboard's numbers, see `time`."""
     with projects_.store.read() as connection:
-        told = latest_stats(connection, projects_.get_in(connection, project_id), now=now)
-    return told["audit"] | {"time": told["time"]}  # type: ignore[no-any-return]
+        latest = latest_stats(connection, projects_.get_in(connection, project_id), now=now)
+    return latest["audit"] | {"time": latest["time"]}  # type: ignore[no-any-return]
 
 
 @router.get(
@@ -112,12 +114,12 @@ def show_audit(project_id: ProjectId, _caller: Viewer, projects_: TheProjects, n
     responses=problems(403, 404),
 )
 def show_stats(project_id: ProjectId, _caller: Viewer, projects_: TheProjects, now: Now) -> dict[str, Any]:
-    """As computed last, a few seconds ago while a worker is up: see `age`."""
+    """The latest numbers, a few seconds old while a worker is running: see `age`."""
     with projects_.store.read() as connection:
         return latest_stats(connection, projects_.get_in(connection, project_id), now=now)
 
 
-@router.get("/learning", tags=["numbers"], summary="What was learned, over time", responses=problems(403, 404))
+@router.get("/learning", tags=["numbers"], summary="Learned parameters over time", responses=problems(403, 404))
 def list_learning(project_id: ProjectId, _caller: Viewer, projects_: TheProjects, wanted: Wanted) -> Page[LearnedOut]:
     """Each fit, oldest first."""
     with projects_.store.read() as connection:

@@ -1,7 +1,7 @@
-"""What endpoints depend on: projects, store and time of a request, who is calling in which role, and writes done once.
+"""Dependencies of endpoints: projects, store and time of a request, the caller and their role, idempotent writes.
 
-`Owner`, `Viewer` (owner or reader), `Voter` (all but readers), `Senior` (senior or owner), `Anyone`: the only ways
-into a project. `Write` carries a write out once for each idempotency key. Called by every router.
+Every endpoint of a project depends on one of `Owner`, `Viewer` (owner or reader), `Voter` (all but readers), `Senior`
+(senior or owner) and `Anyone`. `Write` performs a write once per idempotency key. Used by every router.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ def projects_of(request: Request) -> Projects:
 
 
 def base_url_of(request: Request) -> str:
-    """Where browsers find the service: as configured, else as this request says."""
+    """The public address of the service: as configured, else from this request."""
     given = config_of(request.scope).base_url
     if given is not None:
         return given
     host = request.headers.get("host", "")
     if not HOST.fullmatch(host):
-        rule = "the name of a host, and a port if need be"
+        rule = "a host name, with a port if needed"
         raise broken("Host", host[:80], rule, "set the service's base URL.")
     return f"{'https' if is_secure(request.scope) else 'http'}://{host}"
 
@@ -63,7 +63,7 @@ async def _the_time(request: Request) -> float:
     return now_of(request)
 
 
-# these wait for nothing, hence are coroutines: a plain function would be sent to a thread
+# coroutines, although they never wait: FastAPI would run a plain function in a thread
 ProjectId = Annotated[str, Path(description="The project's id.", examples=["p_0123456789abcdef"], max_length=40)]
 TheStore = Annotated[Store, Depends(_the_store)]
 TheProjects = Annotated[Projects, Depends(_the_projects)]
@@ -83,7 +83,7 @@ REPEATED = {"Idempotency-Replayed": "true"}
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a write works with: all of it is one transaction."""
+    """What a write uses; all of it is one transaction."""
 
     store: Store
     projects: Projects
@@ -91,7 +91,7 @@ class Work:
 
 
 class OneTransaction(Store):
-    """A store whose every transaction is part of one that has begun: it is committed by whoever began it."""
+    """A store whose transactions are all part of one that has begun; its creator commits it."""
 
     def __init__(self, store: Store, connection: Connection) -> None:
         self.url, self.is_sqlite, self.engine = store.url, store.is_sqlite, store.engine
@@ -99,17 +99,17 @@ class OneTransaction(Store):
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """The one connection."""
+        """The shared connection."""
         yield self._connection
 
     look = write = read
 
 
 class Once:
-    """Carries out a write once for each idempotency key, and answers alike each time. Votes do so by their event.
+    """Performs a write once per idempotency key and repeats its response. (Votes are idempotent by their events.)
 
-    The work and the note that it was done are one transaction: after a broken connection the same request either does
-    it or repeats the answer. Status and model of the answer are those of the route.
+    The write and the stored response are one transaction: after a broken connection the same request either performs
+    the write or repeats the response. The route gives the response's status and model.
     """
 
     def __init__(self, request: Request, key: str | None) -> None:
@@ -117,35 +117,35 @@ class Once:
         self.store, self.now = store_of(request), now_of(request)
 
     def __call__(self, caller: Principal, work: Callable[[Work], object], *, secrets: Sequence[str] = ()) -> Response:
-        """The answer to what `work` returns. `secrets` are shown once and not kept: a repeated answer has null."""
+        """The response for what `work` returns. `secrets` are not stored: a repeated response has null instead."""
         route = cast(APIRoute, self.request.scope["route"])
         status, key = route.status_code or 200, self.key
         with self.store.write() as connection:
             past = None if key is None else _claimed(connection, caller.account_id, key, self._content(), self.now)
             if past is not None:
                 return past
-            joined = Projects(OneTransaction(self.store, connection))  # a cache of its own: it may be undone
-            found = work(Work(joined.store, joined, self.now))
-            body = "" if found is None else route.response_model.model_validate(found).model_dump_json()
+            joined = Projects(OneTransaction(self.store, connection))  # with its own cache: it may be rolled back
+            result = work(Work(joined.store, joined, self.now))
+            body = "" if result is None else route.response_model.model_validate(result).model_dump_json()
             if key is not None:
-                kept = json.dumps(json.loads(body) | dict.fromkeys(secrets)) if secrets else body
-                mine = (requests.c.principal == caller.account_id, requests.c.key == key)
-                connection.execute(update(requests).where(*mine).values(status=status, body=kept))
+                stored = json.dumps(json.loads(body) | dict.fromkeys(secrets)) if secrets else body
+                this = (requests.c.principal == caller.account_id, requests.c.key == key)
+                connection.execute(update(requests).where(*this).values(status=status, body=stored))
         return _response(body, status)
 
     async def in_parts(self, caller: Principal, work: Callable[[Projects], object]) -> Response:
-        """The answer to a write of many items, from a thread for batches: `work` has transactions of its own.
+        """The response for a write of many items, in a batch thread; `work` uses its own transactions.
 
-        Only the note of the answer is in the last one. After a broken connection the same request goes on with what is
-        left to do, so `work` must be one that may be begun again.
+        Only the stored response is in the last transaction. After a broken connection the same request continues with
+        what is left, so `work` must be safe to repeat.
         """
         return await self.prepared(caller, work, lambda done, _: done)
 
     async def prepared(
         self, caller: Principal, prepare: Callable[[Projects], Found], store: Callable[[Found, Work], object]
     ) -> Response:
-        """The answer to what `store` makes of what `prepare` returns, which takes long: before the transaction begins,
-        as on SQLite nobody else could write meanwhile. In a thread for batches."""
+        """The response for what `store` returns for the result of `prepare`, in a batch thread. `prepare` is slow and
+        runs before the transaction begins, because on SQLite no other write can run during a transaction."""
 
         def run() -> Response:
             ahead = None if self._is_known(caller) else prepare(projects_of(self.request))
@@ -154,7 +154,7 @@ class Once:
         return await in_batch_thread(self.request, run)
 
     def _is_known(self, caller: Principal) -> bool:
-        """Whether the key was used before: then there is nothing to prepare, the answer is repeated or refused."""
+        """Whether the key was used before: then nothing needs preparing, the response is repeated or refused."""
         if self.key is None:
             return False
         query = select(requests.c.key).where(requests.c.principal == caller.account_id, requests.c.key == self.key)
@@ -162,20 +162,20 @@ class Once:
             return connection.execute(query).one_or_none() is not None
 
     def _content(self) -> str:
-        """Digest of what is asked for: method, address, body."""
+        """Digest of the request: method, address, body."""
         request, body = self.request, getattr(self.request.state, "content", "")
-        asked = f"{request.method} {request.url.path}?{request.url.query} {body}"
-        return sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()
+        text = f"{request.method} {request.url.path}?{request.url.query} {body}"
+        return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _claimed(connection: Connection, account_id: str, key: str, content: str, now: float) -> Response | None:
-    """What was answered before; None if the key is this request's from now on. Who comes second waits for the first."""
+    """The stored response of the key; None if it is new and now taken by this request. Concurrent requests wait."""
     row = {"principal": account_id, "key": key, "content": content, "status": 0, "body": "", "created": now}
     fresh = upsert(connection, requests).values(row).on_conflict_do_nothing().returning(requests.c.key)
     if connection.execute(fresh).one_or_none() is not None:
         return None
-    mine = (requests.c.principal == account_id, requests.c.key == key)
-    past = connection.execute(select(requests).where(*mine)).one()
+    this = (requests.c.principal == account_id, requests.c.key == key)
+    past = connection.execute(select(requests).where(*this)).one()
     if past.content != content:
         raise reused(key)
     return _response(past.body, past.status, REPEATED)

@@ -1,6 +1,6 @@
 """Exports of decisions, votes, events, the session's journal and the access log, as JSON, JSON lines, CSV or Parquet.
 
-Each is columns and rows that are read while they are written, in bounded memory; few exports run at a time.
+Rows are read while the file is written, in bounded memory; few exports run at a time.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Kind = Literal["text", "float", "int", "bool"]
 KINDS: dict[str, Kind] = {"confidence": "float", "num_votes": "int", "agreement": "float", "cost": "float"}
 KINDS |= {"pool_size": "int", "audited": "bool", "time": "float", "event": "int", "seq": "int", "line": "int"}
 KINDS |= {"late": "bool", "retracted": "bool", "right": "bool", "price": "float", "verdict_time": "float"}
-VERDICT_COLUMNS = ("verdict", "verdict_by", "verdict_time")  # a senior's, after those of a run
+VERDICT_COLUMNS = ("verdict", "verdict_by", "verdict_time")  # after the columns of `quorate run`
 NOT_EXPORTED = ("probs", "closed", "closed_event", *VERDICT_COLUMNS)
 DECISION_COLUMNS = tuple(
     each.name for each in fields(DecisionRow) if each.name not in NOT_EXPORTED
@@ -63,7 +63,7 @@ Cell = str | float | int | bool | None
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A table that is read as it is written: its columns by kind, and its rows."""
+    """A table whose rows are read while they are written: the kinds of its columns, and its rows."""
 
     columns: dict[str, Kind]
     rows: Iterator[tuple[Cell, ...]]
@@ -88,15 +88,16 @@ def decisions(projects_: Projects, connection: Connection, project: Project) -> 
 
 
 def votes(connection: Connection, project: Project) -> Export:
-    """Every act of a voter once, in order: also those that came late or were taken back. Withdrawn items are left out.
+    """Every act of a voter once, in order, including late and retracted ones. Withdrawn items are left out.
 
-    `label` is empty where no vote stands, so `quorate run --votes` reads what stands; `cast_label` is never.
+    `label` is empty unless the vote counts, so that `quorate run --votes` reads the votes that count; `cast_label` is
+    the class chosen.
     """
     return Export({name: KINDS.get(name, "text") for name in VOTE_COLUMNS}, _votes(connection, project))
 
 
 def _votes(connection: Connection, project: Project) -> Iterator[tuple[Cell, ...]]:
-    later = acts.alias()  # whoever acts on an item again has taken back what they did before
+    later = acts.alias()  # a later act of the same voter on the item means that the earlier one was retracted
     again = exists().where(
         later.c.item_id == acts.c.item_id, later.c.voter == acts.c.voter, later.c.id > acts.c.id,
         later.c.kind.in_((*ACTS, "retract")),
@@ -108,17 +109,17 @@ def _votes(connection: Connection, project: Project) -> Iterator[tuple[Cell, ...
     names, history = voter_names(connection, project), prices(connection, project.id, now=project.settings.price)
     for row in chain.from_iterable(in_batches(connection, query, acts.c.id, size=BATCH)):
         body, is_retracted = json.loads(row.body), bool(row.is_retracted)
-        if not body.get("undone"):  # a skip that was taken back is written as one, too
+        if not body.get("undone"):  # undoing a skip is stored as a skip, too
             cast, late = body.get("label"), bool(body.get("late"))
             stands = None if is_retracted else cast
             name = names.get(row.voter, row.voter.removeprefix("ext:"))
             price = None if stands is None else history.at(row.time, row.voter)
-            told = (stands, row.time, row.kind, late, is_retracted, cast, row.signed_in_by, price)
-            yield (body["item"], row.voter, name, *told)
+            cells = (stands, row.time, row.kind, late, is_retracted, cast, row.signed_in_by, price)
+            yield (body["item"], row.voter, name, *cells)
 
 
 def gold(connection: Connection, project: Project) -> Export:
-    """What voters said of gold items, in the order of the items: every answer that stands, beside the known one."""
+    """The current answers to gold items, in the order of the items, with the known answer."""
     columns: dict[str, Kind] = {name: KINDS.get(name, "text") for name in GOLD_COLUMNS}
     return Export(columns, _gold(connection, project))
 
@@ -128,15 +129,15 @@ def _gold(connection: Connection, project: Project) -> Iterator[tuple[Cell, ...]
     query = select(items).where(items.c.project_id == project.id, is_gold, not_withdrawn)
     for rows in in_batches(connection, query, items.c.number, after=-1, size=BATCH):
         known = {row.id: row for row in rows}
-        told = select(ballots).where(ballots.c.item_id.in_(known)).order_by(ballots.c.item_id, ballots.c.time)
-        for each in connection.execute(told):
+        answers = select(ballots).where(ballots.c.item_id.in_(known)).order_by(ballots.c.item_id, ballots.c.time)
+        for each in connection.execute(answers):
             row, name = known[each.item_id], names.get(each.voter, each.voter.removeprefix("ext:"))
             right = None if each.label is None else each.label == row.gold
             yield (row.name, each.voter, name, each.label, each.time, each.kind, row.gold, right)
 
 
 def events(connection: Connection, project: Project) -> Export:
-    """Every event of the project, in order, as it was written; `body` is its JSON."""
+    """Every event of the project, in order, as stored; `body` is its JSON."""
     columns: dict[str, Kind] = {name: KINDS.get(name, "text") for name in EVENT_COLUMNS}
     return Export(columns, _events(connection, project))
 
@@ -159,14 +160,14 @@ def log(connection: Connection, project: Project) -> Export:
 
 
 def journal(connection: Connection, project: Project) -> Iterator[bytes]:
-    """The lines of a session's journal: `quorate.Session.resume` continues from it.
+    """The lines of a session's journal, from which `quorate.Session.resume` continues.
 
-    Events are numbered from 1 without a gap; decisions name "learn" and "tune" events by these numbers.
+    Events are numbered from 1 without gaps; decisions refer to "learn" and "tune" events by these numbers.
     """
     yield header_line(project.session.header())
     number, numbers = FIRST_SEQ, {0: 0}
     query = select(items.c.id).where(items.c.project_id == project.id, is_gold)
-    known = set(connection.execute(query).scalars())  # nothing is decided of them
+    known = set(connection.execute(query).scalars())  # gold items are never decided
     for row in project_events(connection, project.id):
         if row.kind not in (*ITEM_KINDS, "learn", "tune") or row.item_id in known:
             continue
@@ -180,7 +181,7 @@ def journal(connection: Connection, project: Project) -> Iterator[bytes]:
         number += 1
 
 
-NAMED = ("params", "tune")  # events of the project that a decision names
+NAMED = ("params", "tune")  # the fields of a decision that refer to events of the project
 Format = Literal["json", "jsonl", "csv", "parquet"]
 MEDIA_TYPES: dict[Format, str] = {
     "json": "application/json",
@@ -188,16 +189,16 @@ MEDIA_TYPES: dict[Format, str] = {
     "csv": "text/csv; charset=utf-8",
     "parquet": "application/vnd.apache.parquet",
 }
-IN_MEMORY = 8_000_000  # bytes; beyond them a temporary file is used
+IN_MEMORY = 8_000_000  # bytes; larger exports use a temporary file
 ROWS = 5000  # of a Parquet row group
 CHUNK = 1 << 16
-FORMULA = re.compile(r"(^|[;\t|])([\s\"']*[=+\-@\t\r])")  # commas and line ends do not divide a quoted cell
+FORMULA = re.compile(r"(^|[;\t|])([\s\"']*[=+\-@\t\r])")  # commas and line ends do not split a quoted cell
 JSON_COLUMNS = ("body", "details")
 NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 
 
 def chunks(file: IO[bytes]) -> Iterator[bytes]:
-    """The file from its beginning, piece by piece; closed at the end."""
+    """The file from its beginning, in chunks; closed at the end."""
     with file:
         file.seek(0)
         while piece := file.read(CHUNK):
@@ -205,7 +206,7 @@ def chunks(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def write(export: Export, format_: Format, file: IO[bytes]) -> None:
-    """All rows into the file."""
+    """Write all rows to the file."""
     WRITERS[format_](export, file)
 
 
@@ -230,18 +231,17 @@ def _csv(export: Export, file: IO[bytes]) -> None:
     text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
     writer = csv.writer(text)
     writer.writerow([inert(name) for name in export.columns])
-    made = [inert_json if name in JSON_COLUMNS else inert for name in export.columns]
+    escapes = [inert_json if name in JSON_COLUMNS else inert for name in export.columns]
     for row in export.rows:
-        cells = zip(made, row, strict=True)
-        writer.writerow([make(cell) if isinstance(cell, str) else cell for make, cell in cells])
+        cells = zip(escapes, row, strict=True)
+        writer.writerow([escape(cell) if isinstance(cell, str) else cell for escape, cell in cells])
     text.detach()
 
 
 def inert(cell: str) -> str:
-    """The text, with an apostrophe wherever a spreadsheet would take what follows for a formula. A number is none.
+    """The text, with an apostrophe wherever a spreadsheet would read a formula. Numbers are left alone.
 
-    A file with commas that is opened where semicolons, tabs or bars divide cells is split at those: each part is made
-    inert.
+    Spreadsheets in some locales split cells at semicolons, tabs or bars, so each such part is escaped.
 
     >>> inert("=1+1"), inert("cat"), inert("-1"), inert("-1+2"), inert("x;=1+1")
     ("'=1+1", 'cat', '-1', "'-1+2", "x;'=1+1")
@@ -250,7 +250,7 @@ def inert(cell: str) -> str:
 
 
 def inert_json(cell: str) -> str:
-    r"""The same for a JSON object, which stays the same JSON: within its strings a character can be written as a code.
+    r"""The same for a JSON object: escapes within its strings keep the JSON value unchanged.
 
     >>> inert_json('{"bias":[0.1,-0.2],"item":"x;=1+1"}')
     '{"bias":[0.1,-0.2],"item":"x;\\u003d1+1"}'
@@ -259,7 +259,7 @@ def inert_json(cell: str) -> str:
 
 
 def _parquet(export: Export, file: IO[bytes]) -> None:
-    from quorate.tables.readers.arrow import pa, pq  # noqa: PLC0415 - a tenth of the time to start the service
+    from quorate.tables.readers.arrow import pa, pq  # noqa: PLC0415 - importing it takes a tenth of the start time
 
     types: dict[Kind, Any] = {"text": pa.string(), "float": pa.float64(), "int": pa.int64(), "bool": pa.bool_()}
     schema = pa.schema([(name, types[kind]) for name, kind in export.columns.items()])
@@ -279,11 +279,11 @@ WRITERS: dict[Format, Callable[[Export, IO[bytes]], None]] = {
 
 
 MOST = POOL // 4
-SECONDS = 5.0  # to wait before another attempt
+SECONDS = 5.0  # the Retry-After of a refused export
 
 
 class ExportSlots:
-    """The accounts that are exporting now."""
+    """Limits concurrent exports: one per account, MOST in all."""
 
     def __init__(self) -> None:
         self._busy: set[str] = set()
@@ -291,7 +291,7 @@ class ExportSlots:
 
     @contextmanager
     def taken(self, account_id: str) -> Iterator[None]:
-        """This account's turn, until the block ends; 429 if it has one already, or too many others have."""
+        """Take a slot until the block ends; 429 if this account has one already, or all are taken."""
         with self._lock:
             if account_id in self._busy or len(self._busy) >= MOST:
                 raise _wait(mine=account_id in self._busy)
@@ -332,12 +332,12 @@ def export(
     what: Annotated[
         What, Query(description="The journal is JSON lines that `quorate.Session.resume` reads.")
     ] = "decisions",
-    format_: Annotated[Format | None, Query(alias="format", description="json, if nothing is said.")] = None,
+    format_: Annotated[Format | None, Query(alias="format", description="Default: json.")] = None,
 ) -> Response:
-    """Of one moment, however long it takes to read; one at a time for each account. In CSV, text that looks like a
-    formula gets an apostrophe. Votes: every act once; `label` is what stands, `cast_label` what was chosen, also of a
-    vote that was taken back (`retracted`); `late`: cast when the item was closed. Gold: answers to gold items, which
-    are in no other table but the events."""
+    """A consistent snapshot; one export at a time per account. In CSV, text that looks like a formula gets an
+    apostrophe. Votes: every act once; `label` is empty unless the vote counts, `cast_label` is what was chosen, also of
+    a retracted vote; `late`: cast when the item was closed. Gold: answers to gold items; apart from the events, no
+    other table contains them."""
     if what == "journal" and format_ not in (None, "jsonl"):
         raise broken("format", format_, "'jsonl' for a journal", "leave it out.")
     chosen: Format = format_ or ("jsonl" if what == "journal" else "json")
@@ -347,12 +347,12 @@ def export(
 def _sent(
     request: Request, projects_: Projects, project_id: str, caller: Member, what: Kept, chosen: Format
 ) -> Response:
-    """The file; that it was taken out is in the access log. A full disk keeps nobody from saving their data."""
+    """The file; the export is noted in the access log, unless the database cannot be written, e.g. on a full disk."""
     me = caller.account_id
     with request.app.state.export_slots.taken(me):
         with suppress(StoreUnavailable), projects_.store.write() as connection:
-            told = {"what": what, "format": chosen}
-            note(connection, "export", project_id=project_id, account_id=me, by=me, now=now_of(request), **told)
+            details = {"what": what, "format": chosen}
+            note(connection, "export", project_id=project_id, account_id=me, by=me, now=now_of(request), **details)
         file = exported(projects_, project_id, what, chosen)
     headers = {"Content-Disposition": f'attachment; filename="{what}.{chosen}"', "Content-Length": str(file.tell())}
     return StreamingResponse(chunks(file), headers=headers, media_type=MEDIA_TYPES[chosen])
@@ -368,7 +368,7 @@ class LineOut(Out):
     account_name: str | None
     made_by: Annotated[str | None, Field(description="The account that did it; null: the operator.")]
     made_by_name: str | None
-    details: Annotated[dict[str, Any], Field(description="What else is known; depends on the kind.")]
+    details: Annotated[dict[str, Any], Field(description="More information, depending on the kind.")]
 
 
 @router.get("/access-log", summary="Read the access log", responses=problems(403, 404), tags=["people"])
@@ -395,12 +395,12 @@ def export_access_log(
     request: Request, project_id: ProjectId, caller: Owner, projects_: TheProjects,
     format_: Annotated[Format, Query(alias="format")] = "json",
 ) -> Response:  # fmt: skip
-    """All of it, the oldest line first; this export is its last line."""
+    """All lines, the oldest first; the last line is this export."""
     return _sent(request, projects_, project_id, caller, "access-log", format_)
 
 
 def exported(projects_: Projects, project_id: str, what: Kept, format_: Format) -> IO[bytes]:
-    """The export as a file, written to its end; whoever takes it closes it."""
+    """The export as a complete file; the caller closes it."""
     file: IO[bytes] = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115
     try:
         with snapshot(projects_.store) as connection:

@@ -1,11 +1,11 @@
-"""Votes and next items, called all day long: a plain, valid request is answered without FastAPI's routing and parsing.
+"""A fast path for votes and next items: plain, valid requests skip FastAPI's routing and parsing.
 
-Middleware around the app and its other middleware. Only parsing and access checks are done here, by the same functions;
-the endpoint, the headers and the metrics are the same. Any other request (a body in parts, one that its model refuses,
-a caller who may not) goes on to the app untouched and is answered there. Added by `app`.
+Outermost middleware of the app. It only parses the request and checks access, with the same functions as the app;
+endpoint, headers and metrics are the same. Any other request (a body in parts, an invalid body, a caller who may not)
+is passed to the app unchanged. Added by `app`.
 
-`python benchmarks/service.py --fast-path` measures what it saves, on and off in turns: with SQLite and one worker, a
-vote took 2.5 ms of CPU time with it and 4.1 ms without, and 1.6 times as many votes were stored in a second.
+`python benchmarks/service.py --fast-path` measures the gain by switching it on and off in turns: with SQLite and one
+worker, a vote took 2.5 ms of CPU time with it and 4.1 ms without, and 1.6 times as many votes were stored per second.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from quorate.service.api.fields import KEY
 from quorate.service.api.monitoring import Metrics
 
 PATH = re.compile(r"/api/v1/projects/([A-Za-z0-9_-]{1,40})/([a-z]+)")
-TAKES = {"http", "project_id", "caller", "now", "body", "key"}  # what an endpoint may ask for, under these names
+TAKES = {"http", "project_id", "caller", "now", "body", "key"}  # the parameters that an endpoint may have
 
 
 @dataclass(frozen=True, slots=True)
 class FastRoute:
-    """An endpoint that is answered quickly: its route, what it takes, and the model of its body."""
+    """An endpoint of the fast path: its route, its parameters, and the model of its body."""
 
     route: APIRoute
     endpoint: Callable[..., Coroutine[Any, Any, BaseModel]]
@@ -50,7 +50,7 @@ class FastRoute:
 
 
 def fast_routes(routes: Iterable[BaseRoute]) -> dict[str, FastRoute]:
-    """The POSTs by a `Voter` whose endpoints take a body and nothing but TAKES, by the last part of their path."""
+    """The POSTs by a `Voter` whose endpoints have a body and no parameters but TAKES, by the end of their path."""
     found = {}
     for route in routes:
         if isinstance(route, APIRoute) and route.methods == {"POST"} and route.status_code in (None, 200):
@@ -63,13 +63,13 @@ def fast_routes(routes: Iterable[BaseRoute]) -> dict[str, FastRoute]:
 
 
 class FastPath:
-    """ASGI middleware: the quick way for plain requests, the app for all others."""
+    """ASGI middleware: the fast path for plain requests, the app for all others."""
 
     def __init__(self, app: ASGIApp, ways: dict[str, FastRoute], metrics: Metrics) -> None:
         self.app, self.ways, self.metrics = app, ways, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer the request, or pass it on."""
+        """Handle the request, or pass it on."""
         found = PATH.fullmatch(scope["path"]) if scope["type"] == "http" and scope["method"] == "POST" else None
         way = None if found is None else self.ways.get(found[2])
         if found is None or way is None:
@@ -78,7 +78,7 @@ class FastPath:
         begin, status = time.perf_counter(), 500
         try:
             request, first = Request(scope), await asyncio.wait_for(receive(), BODY_SECONDS)
-        except TimeoutError:  # a body that does not come: refused by `body_limit`, as everywhere
+        except TimeoutError:  # the body does not arrive: `BodyLimit` refuses it
             await self.app(scope, receive, send)
             return
         read = await _admitted(request, way, found[1], first)
@@ -94,7 +94,7 @@ class FastPath:
 
 
 async def _admitted(request: Request, way: FastRoute, project_id: str, first: Message) -> dict[str, Any] | None:
-    """What the endpoint takes, if the request is in order and its caller may send it. Nothing is done yet."""
+    """The endpoint's arguments, if the request is valid and its caller may send it; None otherwise."""
     read = _read(request, way, first)
     if read is None:
         return None
@@ -106,7 +106,7 @@ async def _admitted(request: Request, way: FastRoute, project_id: str, first: Me
 
 
 async def _answered(request: Request, way: FastRoute, read: dict[str, Any]) -> Response:
-    """The endpoint's answer, or its problem as the app words it. The endpoint is called once, whatever comes of it."""
+    """The endpoint's response, or its error as the app reports it. The endpoint is called exactly once."""
     try:
         answer = await way.endpoint(**{name: read[name] for name in way.names})
     except Exception as problem:
@@ -120,7 +120,7 @@ async def _answered(request: Request, way: FastRoute, read: dict[str, Any]) -> R
 
 
 def _read(request: Request, way: FastRoute, first: Message) -> dict[str, Any] | None:
-    """The body and the key of a request that is in order; None for any other."""
+    """The body and the key of a valid request; None otherwise."""
     raw, key = first.get("body", b""), request.headers.get("idempotency-key")
     is_whole = first["type"] == "http.request" and not first.get("more_body") and 0 < len(raw) <= SMALL
     if not is_whole or request.headers.get("content-type") != "application/json":
@@ -134,7 +134,7 @@ def _read(request: Request, way: FastRoute, first: Message) -> dict[str, Any] | 
 
 
 def _again(first: Message, receive: Receive) -> Receive:
-    """`receive` as if the first message had not been taken yet."""
+    """`receive`, starting with the first message again."""
     waiting = [first]
 
     async def replayed() -> Message:

@@ -17,7 +17,7 @@ from quorate.validate import broken
 
 
 class Complaint(BaseModel):
-    """One of several things that are wrong."""
+    """One of several errors."""
 
     field: str
     value: Any = None
@@ -44,28 +44,28 @@ class ProblemOut(BaseModel):
     title: str
     status: int
     detail: str
-    field: str | None = Field(None, description="What of the request is wrong.")
-    value: Any = Field(None, description="What it was.")
+    field: str | None = Field(None, description="The invalid part of the request.")
+    value: Any = Field(None, description="Its value.")
     rule: str | None = Field(None, description="What it should be.")
-    fix: str | None = Field(None, description="What to do about it.")
+    fix: str | None = Field(None, description="What to do.")
     errors: list[Complaint] = Field(default=[], description="Every complaint, if there are several.")
 
 
 def keepable(text: str) -> str:
-    """The text, if every database keeps it.
+    """The text, if databases can store it.
 
     >>> keepable("cat")
     'cat'
     """
     if "\x00" in text or any("\ud800" <= char <= "\udfff" for char in text):
-        raise ValueError("holds U+0000 or half of a surrogate pair, which no database keeps")
+        raise ValueError("contains U+0000 or a lone surrogate, which cannot be stored")
     return text
 
 
 def printable(text: str) -> str:
-    """The text, if all of it can be seen and nothing stands around it."""
+    """The text, if all characters are printable and it has no surrounding spaces."""
     if not text.isprintable() or text != text.strip():
-        raise ValueError("should have printable characters only, and no spaces around")
+        raise ValueError("should have printable characters only, and no surrounding spaces")
     return text
 
 
@@ -86,25 +86,25 @@ Key = Annotated[
         min_length=1,
         max_length=200,
         pattern=r"^[\x21-\x7e]+$",
-        description="Sent again with the same key, a request is carried out once and answered as the first time.",
+        description="A request sent again with the same key is performed once and gets the same response.",
     ),
 ]
 
 
 class In(BaseModel):
-    """What a request sends: unknown names are refused, and nothing is converted in silence."""
+    """Base of request bodies: unknown names are refused, and values are not converted."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class Out(BaseModel):
-    """What an answer holds."""
+    """Base of response bodies."""
 
     model_config = ConfigDict(from_attributes=True)
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The problems an endpoint may answer with, for OpenAPI; those every endpoint has are added."""
+    """The errors an endpoint may return, for OpenAPI, plus those common to all endpoints."""
     every = {401, 413, 422, 429, 503, *statuses}
     return {status: {"model": ProblemOut, "description": MEANINGS[status]} for status in sorted(every)}
 
@@ -116,25 +116,25 @@ MEANINGS = {
     404: "Not found, or not visible to the caller",
     409: "Already done, or an idempotency key used for something else",
     413: "The body is too large",
-    415: "Not a type of file that is taken",
-    422: "Something in the request breaks a rule",
+    415: "Unsupported type of file",
+    422: "Invalid input",
     429: "Too many requests; the header Retry-After says when to continue",
     501: "Not installed",
-    503: "The database cannot take this now; send it again",
+    503: "Database unavailable; send the request again",
 }
 
 
 MOST = 500
 LARGEST = 2**62
 Each = TypeVar("Each")
-NOTHING: dict[str, Any] = {"status_code": 204, "response_class": Response}  # of endpoints that answer with nothing
+NOTHING: dict[str, Any] = {"status_code": 204, "response_class": Response}  # for endpoints without a response body
 
-Cursor = Annotated[str | None, Query(max_length=400, description="`next` of the page before; without it, the first.")]
-Limit = Annotated[int, Query(ge=1, le=MOST, description="Rows of a page at most.")]
+Cursor = Annotated[str | None, Query(max_length=400, description="`next` of the page before; default: the first page.")]
+Limit = Annotated[int, Query(ge=1, le=MOST, description="Maximum number of rows.")]
 
 
 class Page(Out, Generic[Each]):
-    """Some rows, and where the next begin; `next` null: there are no more."""
+    """Some rows, and the cursor of the next page; `next` null: there are no more."""
 
     items: list[Each]
     next: Annotated[str | None, Field(description="Send it as `cursor` for the next page.")]
@@ -142,14 +142,14 @@ class Page(Out, Generic[Each]):
 
 @dataclass(frozen=True, slots=True)
 class Paging:
-    """Which page of a list is asked for: those after a place, up to a limit."""
+    """The requested page of a list: rows after a position, up to a limit."""
 
     cursor: str | None
     limit: int
 
     @property
     def most(self) -> int:
-        """Rows to look for: one more than are answered with, to say whether there are more."""
+        """Rows to read: one more than are returned, to know whether there are more."""
         return self.limit + 1
 
     def number(self, first: int = -1) -> int:
@@ -168,7 +168,7 @@ class Paging:
         return value
 
     def page(self, rows: Sequence[Each], place: Callable[[Each], int | str]) -> Page[Any]:
-        """The page out of up to `most` rows, each at a `place`; the endpoint's type says what is told of each."""
+        """The page out of up to `most` rows; `place` gives a row's position. The endpoint's type selects the fields."""
         kept = rows[: self.limit]
         return Page(items=list(kept), next=cursor_of(place(kept[-1])) if len(rows) > self.limit else None)
 
@@ -197,6 +197,6 @@ def _position(cursor: str) -> object:
 
 
 def bad_cursor(cursor: str | None) -> InvalidInput:
-    """The answer to a cursor that was not given out for this list."""
+    """The error for a cursor that does not belong to this list."""
     rule = "the value of `next` in a page of this list"
-    return broken("cursor", (cursor or "")[:80], rule, "send `next` as it came, or leave cursor out.")
+    return broken("cursor", (cursor or "")[:80], rule, "send `next` unchanged, or leave cursor out.")

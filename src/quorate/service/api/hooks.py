@@ -1,7 +1,7 @@
-"""What connected tools report: acknowledged at once, looked at afterwards. Only the number of a task is read from it.
+"""Webhooks of connected tools: acknowledged at once, processed afterwards. Only the task number is read from the body.
 
-Label Studio waits a second at most, within the annotator's own request, and does not try again. So the answer is sent
-before anything is done, and what follows is done by the connector.
+Label Studio sends them within the annotator's own request, waits at most a second and does not retry. So the response
+is sent first, and the connector does the work.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from quorate.service.store.store import Store, StoreUnavailable
 
 log = logging.getLogger("quorate.service.connector")
 router = APIRouter(include_in_schema=False)
-MOST_TASKS = 1000  # beyond them all are read
+MOST_TASKS = 1000  # if a webhook names more, all tasks are read
 
 
 @router.post(PATH + "{project_id}", status_code=204)
 async def label_studio_hook(project_id: ProjectId, request: Request, later: BackgroundTasks) -> Response:
-    """A webhook of Label Studio; whoever sends it knows the secret that it was registered with."""
+    """A webhook of Label Studio; it must carry the secret with which it was registered."""
     store, secret = store_of(request), request.headers.get(SECRET, "")
     if not secret or not await run_in_threadpool(_knows, store, project_id, secret):
         raise NotSignedIn("not signed in", "send the secret of the webhook.", field=SECRET, rule="the webhook's secret")
@@ -42,7 +42,7 @@ async def label_studio_hook(project_id: ProjectId, request: Request, later: Back
 
 
 def tasks_of(body: object) -> list[int]:
-    """The numbers of the tasks that a report is about; none if it does not say.
+    """The numbers of the tasks that a webhook is about; empty if it does not say.
 
     >>> tasks_of({"action": "ANNOTATION_CREATED", "annotation": {"id": 5, "task": 17}, "task": {"id": 17}})
     [17]
@@ -68,6 +68,6 @@ def _knows(store: Store, project_id: str, secret: str) -> bool:
 def _mark(store: Store, connector: Connector, project_id: str, tasks: list[int], now: float) -> None:
     try:
         mark_changed(store, project_id, tasks, now=now)
-    except StoreUnavailable as problem:  # the next reading of all tasks finds it
-        log.warning("a webhook could not be noted: %s", problem)
+    except StoreUnavailable as problem:  # the next full read finds the change
+        log.warning("a webhook could not be stored: %s", problem)
     connector.wake()

@@ -1,4 +1,4 @@
-"""Items: added in bulk, listed, shown, closed, withdrawn; their pools, the trail of each, and what owners did."""
+"""Endpoints for items: add in bulk, list, show, close, withdraw; their pools, audit trails and owners' actions."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ ClassName = Annotated[Text, Field(max_length=100)]
 Prediction = Annotated[
     ClassName | Share | list[float] | dict[ClassName, float] | None,
     Field(
-        description="A label, probabilities by class or in the order of the classes, one score for two classes "
-        "(that of the second), or nothing.",
+        description="A label, probabilities by class or in the order of the classes, with two classes the score of the "
+        "second one, or nothing.",
         examples=[{"cat": 0.8, "dog": 0.2}],
     ),
 ]
@@ -64,12 +64,12 @@ class ItemIn(In):
     id: ItemId
     prediction: Prediction = None
     predictions: list[Prediction] | dict[ClassName, Prediction] | None = None
-    text: Annotated[Text, Field(max_length=MOST_TEXT, description="Shown as it is, never as HTML.")] | None = None
+    text: Annotated[Text, Field(max_length=MOST_TEXT, description="Shown as plain text.")] | None = None
     image: Annotated[Text, Field(max_length=2000, description="`upload:<id>`, or an https address.")] | None = None
     link: Annotated[Text, Field(max_length=2000, description="An https address to open.")] | None = None
     pool_size: Annotated[int, Field(ge=1, le=10**9)] | None = None
     priority: Annotated[int, Field(ge=-MOST_PRIORITY, le=MOST_PRIORITY)] = 0
-    gold: Annotated[ClassName | None, Field(description="Its known answer: a gold item, which measures voters.")] = None
+    gold: Annotated[ClassName | None, Field(description="The known answer of a gold item, which tests voters.")] = None
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:
@@ -79,32 +79,32 @@ class ItemIn(In):
 
 
 class ItemsIn(In):
-    """A batch, stored whole or not at all. Items that are there already are left as they are."""
+    """A batch, stored as a whole or not at all. Items that exist already stay unchanged."""
 
     items: Annotated[list[ItemIn], Field(min_length=1, max_length=MOST_ITEMS)]
 
 
 class AddedOut(Out):
-    """What became of one item of a batch."""
+    """The result for one item of a batch."""
 
     id: str
     status: Literal["open", "closed", "exists", "gold"]
 
 
 class BatchOut(Out):
-    """What became of a batch, in its order."""
+    """The results of a batch, in its order."""
 
     items: list[AddedOut]
     added: int
 
 
 class ItemOut(Out):
-    """An item as it stands, for owners and readers."""
+    """The current state of an item, for owners and readers."""
 
     id: str
     number: int
     status: Literal["open", "closed", "withdrawn", "gold"]
-    gold: Annotated[str | None, Field(description="The known answer of a gold item; null: an item to decide.")] = None
+    gold: Annotated[str | None, Field(description="The known answer of a gold item; null: not a gold item.")] = None
     label: str
     confidence: float
     reason: str
@@ -114,20 +114,23 @@ class ItemOut(Out):
     num_late: int
     pool_size: int
     priority: int
-    audit: Annotated[Literal["drawn", "done"] | None, Field(description="Drawn: voted to the end. Done: it was.")]
+    audit: Annotated[
+        Literal["drawn", "done"] | None,
+        Field(description="`drawn`: in the audit sample, the whole pool is asked; `done`: the whole pool has voted."),
+    ]
     created: Time
     closed: Annotated[float | None, Field(description="Seconds since 1970.")]
     set_aside: Annotated[
         float | None,
-        Field(description="Since when nobody is asked, as a voter reported its image as broken; seconds since 1970."),
+        Field(description="When it was set aside because a voter reported a broken image; seconds since 1970."),
     ] = None
-    verdict: Annotated[str | None, Field(description="A senior's, beside the pool's answer; null: none.")] = None
+    verdict: Annotated[str | None, Field(description="A senior's verdict; null: none.")] = None
     verdict_by: str | None = None
     show: ShowOut
 
 
 class ItemDetail(ItemOut):
-    """One item, with what each model predicted, by model and class."""
+    """One item, with its predictions by model and class."""
 
     predictions: dict[str, dict[str, float]]
 
@@ -139,14 +142,14 @@ class WhichIn(In):
 
 
 class GoldIn(In):
-    """An item and its known answer; null: it is to be decided as others are."""
+    """An item and its known answer; null: it is not a gold item."""
 
     id: ItemId
     gold: ClassName | None
 
 
 class GoldOut(Out):
-    """The known answer an item has now."""
+    """An item's known answer now."""
 
     id: str
     gold: str | None
@@ -159,14 +162,14 @@ class ClearedOut(Out):
 
 
 class PoolIn(In):
-    """The pool that items which still ask shall have: all of them, or those named."""
+    """A new pool size for items that still ask for votes: all of them, or those named."""
 
     pool_size: Annotated[int, Field(ge=1, le=10**9)]
     items: Annotated[list[ItemId] | None, Field(min_length=1, max_length=1000)] = None
 
 
 class PoolOut(Out):
-    """How many items have the new pool, how many of them closed by it, and how many cannot have it."""
+    """How many items have the new pool size, how many of them closed because of it, and how many cannot have it."""
 
     changed: int
     closed: int
@@ -187,7 +190,7 @@ class WithdrawnOut(Out):
 
 
 class ActionOut(Out):
-    """One thing an owner did. `who`: the account, empty where it is not known; `item`: null if it is of the project."""
+    """One action of an owner. `who`: the account, empty if unknown; `item`: null if it concerns the project."""
 
     id: int
     time: Time
@@ -198,19 +201,19 @@ class ActionOut(Out):
 
 
 class TrailOut(Out):
-    """Everything that was done with an item, as `quorate.session.single.recompute` reads it."""
+    """The full history of an item, as read by `quorate.session.single.recompute`."""
 
     item: str
     number: int
-    settings: Annotated[dict[str, Any], Field(description="As the header of a session's journal.")]
+    settings: Annotated[dict[str, Any], Field(description="As in the header of a session's journal.")]
     eras: Annotated[list[dict[str, Any]], Field(description="Parameters in force, learned and of the method.")]
-    events: Annotated[list[dict[str, Any]], Field(description="In order; `recomputed` is each decision made again.")]
+    events: Annotated[list[dict[str, Any]], Field(description="In order; `recomputed` is the decision computed again.")]
     beside: Annotated[
-        list[dict[str, Any]], Field(description="Skips, answers to a gold item, verdicts: not of the pool.")
+        list[dict[str, Any]], Field(description="Skips, answers to a gold item, verdicts: not part of the pool's vote.")
     ]
-    owner_actions: Annotated[list[dict[str, Any]], Field(description="What owners did with it, beside the events.")]
+    owner_actions: Annotated[list[dict[str, Any]], Field(description="What owners did with it, in addition to events.")]
     signed_in_by: Annotated[
-        dict[int, str], Field(description="How each event's author was signed in, by `seq`; not part of the event.")
+        dict[int, str], Field(description="How each event's author signed in, by `seq`; not part of the event.")
     ]
 
 
@@ -219,7 +222,7 @@ router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["items"], route
 
 @router.post("/items", summary="Add items", response_model=BatchOut, responses=problems(403, 404, 409))
 async def create_items(once: Write, project_id: ProjectId, caller: Owner, body: ItemsIn) -> Response:
-    """All of them, or none if one is not valid. Safe to send again: items that are there already stay as they are."""
+    """Adds all of them, or none if one is not valid. Safe to repeat: items that exist already stay unchanged."""
     allow = bool(once.request.app.state.config.allow_private_addresses)
 
     def decide(projects_: Projects) -> DecidedBatch:
@@ -229,8 +232,8 @@ async def create_items(once: Write, project_id: ProjectId, caller: Owner, body: 
         return decide_items(projects_, project_id, batch, now=once.now)
 
     def store(batch: DecidedBatch, on: Work) -> BatchOut:
-        told = store_items(on.projects, batch, now=on.now)
-        added = [AddedOut(id=each.name, status=each.status) for each in told]
+        stored = store_items(on.projects, batch, now=on.now)
+        added = [AddedOut(id=each.name, status=each.status) for each in stored]
         return BatchOut(items=added, added=sum(each.status != "exists" for each in added))
 
     return await once.prepared(caller, decide, store)
@@ -243,12 +246,12 @@ def list_project_items(
     projects_: TheProjects,
     wanted: Wanted,
     status: Annotated[
-        Status | None, Query(description="`audit`: drawn for it; `aside`: set aside; `gold`: gold items.")
+        Status | None, Query(description="`audit`: in the audit sample; `aside`: set aside; `gold`: gold items.")
     ] = None,
-    search: Annotated[Text | None, Query(max_length=200, description="A part of the id, in any case.")] = None,
-    label: Annotated[Text | None, Query(max_length=100, description="The label they have now.")] = None,
+    search: Annotated[Text | None, Query(max_length=200, description="A part of the id; ignores case.")] = None,
+    label: Annotated[Text | None, Query(max_length=100, description="The current label.")] = None,
 ) -> Page[ItemOut]:
-    """In the order in which they came."""
+    """In the order in which they were added."""
     chosen = Filter(status, search, label)
     with projects_.store.read() as connection:
         project = projects_.get_in(connection, project_id)
@@ -258,7 +261,7 @@ def list_project_items(
 
 @router.get("/item", summary="One item", responses=problems(403, 404))
 def show_item(project_id: ProjectId, _caller: Viewer, projects_: TheProjects, item: ItemQuery) -> ItemDetail:
-    """With the predictions it came with."""
+    """With its predictions."""
     with projects_.store.read() as connection:
         project = projects_.get_in(connection, project_id)
         row = find(connection, project, item)
@@ -268,7 +271,7 @@ def show_item(project_id: ProjectId, _caller: Viewer, projects_: TheProjects, it
 
 @router.get("/item/trail", summary="An item's audit trail", responses=problems(403, 404))
 def show_trail(project_id: ProjectId, _caller: Viewer, projects_: TheProjects, item: ItemQuery) -> TrailOut:
-    """Every event with its decision, the parameters it was made under, and the same decision computed again now."""
+    """Every event with its decision, the parameters in force, and the same decision computed again now."""
     with projects_.store.read() as connection:
         return TrailOut(**trail(projects_, connection, projects_.get_in(connection, project_id), item))
 
@@ -277,15 +280,15 @@ def show_trail(project_id: ProjectId, _caller: Viewer, projects_: TheProjects, i
 def close_item(
     project_id: ProjectId, caller: Owner, projects_: TheProjects, now: Now, body: WhichIn, key: Key = None
 ) -> DecidedOut:
-    """What is decided now stays, and later votes are kept as late; none are asked for unless the audit draws it."""
+    """The current answer becomes final; later votes are stored as late. No more are asked for, except for the audit."""
     me, how = caller.account_id, caller.signed_in_by
-    asked = Act(project_id, body.id, me, "close", request=key, served=False, signed_in_by=how)
-    return decided(projects_, asked, act(projects_, asked, now=now))
+    close = Act(project_id, body.id, me, "close", request=key, served=False, signed_in_by=how)
+    return decided(projects_, close, act(projects_, close, now=now))
 
 
 @router.post("/item/clear", summary="Clear an item that was set aside", responses=problems(403, 404))
 def clear_item(project_id: ProjectId, caller: Owner, projects_: TheProjects, now: Now, body: WhichIn) -> ClearedOut:
-    """Voters are asked about it again: its image was repaired, or found to be in order. May be repeated."""
+    """Voters are asked about it again: its image was repaired, or was not broken. May be repeated."""
     clear_image(projects_, project_id, body.id, by=caller.account_id, now=now)
     return ClearedOut(id=body.id)
 
@@ -294,29 +297,29 @@ def clear_item(project_id: ProjectId, caller: Owner, projects_: TheProjects, now
     "/pool", summary="Change the pool of open items", response_model=PoolOut, responses=problems(403, 404, 409)
 )
 async def change_project_pool(once: Write, project_id: ProjectId, caller: Owner, body: PoolIn) -> Response:
-    """Of items that are open or in the audit. An item keeps at least those who have acted on it, and never gets more
-    than it was opened with: such items are counted in `kept`.
+    """For items that are open or in the audit sample. A pool cannot become smaller than the number of people who have
+    acted on the item, or larger than when the item was opened: such items are counted in `kept`.
 
     Stored in parts: sent again, it continues with what is left.
     """
 
     def work(projects_: Projects) -> PoolChanged:
-        made = {"by": caller.account_id, "signed_in_by": caller.signed_in_by}
-        return change_pool(projects_, project_id, body.pool_size, **made, now=once.now, names=body.items)
+        author = {"by": caller.account_id, "signed_in_by": caller.signed_in_by}
+        return change_pool(projects_, project_id, body.pool_size, **author, now=once.now, names=body.items)
 
     return await once.in_parts(caller, work)
 
 
 @router.post("/close-open", summary="Close all open items", response_model=ClosedOut, responses=problems(403, 404, 409))
 async def close_open_items(once: Write, project_id: ProjectId, caller: Owner) -> Response:
-    """Each is answered with the votes there are. Some may be drawn for the audit, and ask on for that.
+    """Each is answered from the votes it has. Items drawn for the audit keep asking for votes.
 
     Stored in parts: sent again, it continues with what is left.
     """
 
     def work(projects_: Projects) -> ClosedOut:
-        made = {"by": caller.account_id, "signed_in_by": caller.signed_in_by}
-        return ClosedOut(closed=close_open(projects_, project_id, **made, now=once.now))
+        author = {"by": caller.account_id, "signed_in_by": caller.signed_in_by}
+        return ClosedOut(closed=close_open(projects_, project_id, **author, now=once.now))
 
     return await once.in_parts(caller, work)
 
@@ -325,8 +328,8 @@ async def close_open_items(once: Write, project_id: ProjectId, caller: Owner) ->
     "/item/withdraw", summary="Withdraw an item", response_model=WithdrawnOut, responses=problems(403, 404, 409)
 )
 def withdraw_item(once: Write, project_id: ProjectId, caller: Owner, body: WhichIn) -> Response:
-    """Nobody is asked about it any more, and no number counts it. Its events stay. The audit keeps counting an item of
-    which chance had decided before whether it is audited; drawn and not voted to the end, it counts as wrong."""
+    """No more votes are asked for, and no number counts the item. Its events stay. If the audit draw had been made, the
+    audit still counts it: drawn and not finished, it counts as wrong."""
 
     def work(on: Work) -> WithdrawnOut:
         withdraw(on.projects, project_id, body.id, by=caller.account_id, now=on.now)
@@ -337,7 +340,7 @@ def withdraw_item(once: Write, project_id: ProjectId, caller: Owner, body: Which
 
 @router.post("/item/restore", summary="Restore an item", response_model=WithdrawnOut, responses=problems(403, 404, 409))
 def restore_item(once: Write, project_id: ProjectId, caller: Owner, body: WhichIn) -> Response:
-    """A withdrawn item counts again, as its events have it."""
+    """A withdrawn item counts again, in the state given by its events."""
 
     def work(on: Work) -> WithdrawnOut:
         restore(on.projects, project_id, body.id, by=caller.account_id, now=on.now)
@@ -350,8 +353,8 @@ def restore_item(once: Write, project_id: ProjectId, caller: Owner, body: WhichI
     "/item/gold", summary="Set an item's known answer", response_model=GoldOut, responses=problems(403, 404, 409)
 )
 def set_item_gold(once: Write, project_id: ProjectId, caller: Owner, body: GoldIn) -> Response:
-    """A gold item is given out among others and measures voters; it is never decided, audited or learned from. Only an
-    item that nobody has acted on can become one, or stop being one. A wrong answer can be corrected at any time."""
+    """A gold item is given out among others to test voters; it is never decided, audited or learned from. Only an item
+    that nobody has acted on can become one, or stop being one. A known answer can be corrected at any time."""
 
     def work(on: Work) -> GoldOut:
         set_gold(on.projects, project_id, body.id, body.gold, by=caller.account_id, now=on.now)
@@ -364,7 +367,7 @@ def set_item_gold(once: Write, project_id: ProjectId, caller: Owner, body: GoldI
 def list_owner_actions(
     project_id: ProjectId, _caller: Viewer, projects_: TheProjects, wanted: Wanted
 ) -> Page[ActionOut]:
-    """Who made and changed the project, changed pools, closed, withdrew, restored and cleared items, and when;
+    """Who created and changed the project, changed pools, closed, withdrew, restored and cleared items, and when; the
     oldest first."""
     with projects_.store.read() as connection:
         projects_.get_in(connection, project_id)
@@ -373,14 +376,14 @@ def list_owner_actions(
 
 
 def status_of(row: Row[Any]) -> Literal["open", "closed", "withdrawn", "gold"]:
-    """What an item is: withdrawn, gold, or open or closed."""
+    """An item's status."""
     if row.withdrawn is not None:
         return "withdrawn"
     return "gold" if row.gold is not None else "open" if row.is_open else "closed"
 
 
 def as_shown(project: Project, row: Row[Any]) -> dict[str, Any]:
-    """A row of the table `items` as its model holds it."""
+    """The fields of `ItemOut` from a row of table `items`."""
     votes = dict(zip(project.settings.classes, json.loads(row.votes), strict=True))
     same = ("number", "label", "confidence", "reason", "num_votes", "num_abstained", "num_late", "pool_size")
     more = ("priority", "audit", "created", "closed", "set_aside", "gold", "verdict", "verdict_by")
@@ -393,7 +396,7 @@ def as_shown(project: Project, row: Row[Any]) -> dict[str, Any]:
 
 
 def new_item(project: Project, item: ItemIn, index: int, *, allow_private: bool = False) -> NewItem:
-    """An item to add, as the client described it, `index` being its place in the request. Pages use it, too.
+    """An item to add from the client's description; `index` is its place in the request. Also used by pages.
 
     `allow_private`: its image may come from this machine or its network.
     """
@@ -409,27 +412,27 @@ def new_item(project: Project, item: ItemIn, index: int, *, allow_private: bool 
 
 
 def _prediction(project: Project, item: ItemIn, index: int) -> object:
-    """What the models said, in their order, as a session takes it."""
+    """The predictions in the order of the models, as a session takes them."""
     models = project.settings.models
     if item.predictions is None:
         return item.prediction if len(models) == 1 or item.prediction is None else [item.prediction]
-    said = item.predictions
-    if isinstance(said, dict):
-        for name in said:
+    given = item.predictions
+    if isinstance(given, dict):
+        for name in given:
             if name not in models:
                 raise broken(f"items[{index}].predictions", name, f"names of {', '.join(models)}", "correct it.")
-        said = [said.get(name) for name in models]
-    return said[0] if len(models) == 1 and len(said) == 1 else said
+        given = [given.get(name) for name in models]
+    return given[0] if len(models) == 1 and len(given) == 1 else given
 
 
 def _check_uploads(store: Store, project_id: str, batch: list[NewItem]) -> None:
-    """Every upload that is shown is there, in this very project."""
-    wanted = {upload: item.name for item in batch if (upload := upload_of(item.show.as_json())) is not None}
-    if not wanted:
+    """Raise unless every upload that the items show exists in this project."""
+    used_by = {upload: item.name for item in batch if (upload := upload_of(item.show.as_json())) is not None}
+    if not used_by:
         return
     query = select(uploads.c.id).where(uploads.c.project_id == project_id, among(uploads.c.id, "ids"))
     with store.read() as connection:
-        there = set(connection.execute(query, {"ids": list(wanted)}).scalars())
-    for missing in set(wanted) - there:
-        rule = f"an upload of this project (item {shown(wanted[missing])})"
+        existing = set(connection.execute(query, {"ids": list(used_by)}).scalars())
+    for missing in set(used_by) - existing:
+        rule = f"an upload of this project (item {shown(used_by[missing])})"
         raise broken("image", f"upload:{missing}", rule, "upload the image first.")

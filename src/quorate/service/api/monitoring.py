@@ -1,7 +1,7 @@
 """Health, readiness and Prometheus metrics: requests by route and status, votes, items and webhooks waiting.
 
-Each worker counts its own requests; where PROMETHEUS_MULTIPROC_DIR names a folder, in files there, and any worker
-adds them all up. Items and deliveries are read from the database.
+Each worker counts its own requests. If PROMETHEUS_MULTIPROC_DIR names a folder, the counts are files there, and any
+worker reports the sum. Items and deliveries are read from the database.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
 class Metrics:
-    """The numbers of one app, in a registry of its own."""
+    """The metrics of one app, in their own registry."""
 
     def __init__(self, store: Store) -> None:
         self.registry = CollectorRegistry()
@@ -48,7 +48,7 @@ class Metrics:
             "quorate_acts", "Votes, abstentions, skips, undos stored", ("kind",), registry=self.registry
         )
         self._stored = _Stored(store)
-        self._counted: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}  # as many as there are routes
+        self._counted: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}  # bounded by the number of routes
 
     def note(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count and time one request."""
@@ -60,40 +60,40 @@ class Metrics:
         both[1].observe(seconds)
 
     def text(self) -> bytes:
-        """Everything, in the format Prometheus reads: of all workers, if they share a folder."""
-        told, folder = CollectorRegistry(), os.environ.get(SHARED)
-        told.register(self._stored)
+        """All metrics in Prometheus' text format; of all workers, if they share a folder."""
+        registry, folder = CollectorRegistry(), os.environ.get(SHARED)
+        registry.register(self._stored)
         if folder is None:
-            return generate_latest(self.registry) + generate_latest(told)
-        MultiProcessCollector(told, folder)  # type: ignore[no-untyped-call]
-        return generate_latest(told)
+            return generate_latest(self.registry) + generate_latest(registry)
+        MultiProcessCollector(registry, folder)  # type: ignore[no-untyped-call]
+        return generate_latest(registry)
 
 
 class _Stored(Collector):
-    """Numbers that are read from the database."""
+    """Metrics read from the database."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
 
     def describe(self) -> Iterator[Metric]:
-        """Nothing is read until somebody asks."""
+        """Empty, so that registering does not read the database."""
         return iter(())
 
     def collect(self) -> Iterator[Metric]:
-        """Items by state; deliveries that wait, and for how long the oldest does."""
+        """Items by state; pending deliveries, and the age of the oldest."""
         with self.store.read() as connection:
             state = case((~not_withdrawn, "withdrawn"), (is_gold, "gold"), (items.c.is_open, "open"), else_="closed")
             states = connection.execute(select(state.label("state"), func.count()).group_by("state"))
-            found = dict.fromkeys(("open", "closed", "withdrawn", "gold"), 0) | {name: int(n) for name, n in states}
+            counts = dict.fromkeys(("open", "closed", "withdrawn", "gold"), 0) | {name: int(n) for name, n in states}
             waiting = select(func.count(), func.min(deliveries.c.created)).where(pending)
             backlog, oldest = connection.execute(waiting).one()
         by_state = GaugeMetricFamily("quorate_items", "Items by state", labels=["state"])
-        for state, number in found.items():
+        for state, number in counts.items():
             by_state.add_metric([state], number)
         yield by_state
-        yield GaugeMetricFamily("quorate_webhook_backlog", "Deliveries that wait", value=backlog)
+        yield GaugeMetricFamily("quorate_webhook_backlog", "Pending deliveries", value=backlog)
         age = 0.0 if oldest is None else max(0.0, time.time() - oldest)
-        yield GaugeMetricFamily("quorate_webhook_oldest_seconds", "Age of the oldest that waits", value=age)
+        yield GaugeMetricFamily("quorate_webhook_oldest_seconds", "Age of the oldest pending delivery", value=age)
 
 
 class MetricsMiddleware:
@@ -103,7 +103,7 @@ class MetricsMiddleware:
         self.app, self.metrics = app, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on; note its status and time."""
+        """Pass the request on; record its status and duration."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -131,13 +131,13 @@ FORWARDED = ("x-forwarded-for", "x-real-ip", "forwarded", "via")
 
 
 class AliveOut(Out):
-    """The process answers."""
+    """The process is running."""
 
     status: Literal["ok"]
 
 
 class ReadyOut(Out):
-    """The database answers and has the tables this program works with."""
+    """The database is reachable and has this program's tables."""
 
     status: Literal["ready"]
     revision: str
@@ -145,13 +145,13 @@ class ReadyOut(Out):
 
 @router.get("/healthz", summary="Is the process alive?")
 async def alive() -> AliveOut:
-    """Says nothing of the database. Needs no worker thread, so it is answered while all of them are busy."""
+    """Does not check the database. Needs no worker thread, so it works while all of them are busy."""
     return AliveOut(status="ok")
 
 
 @router.get("/readyz", summary="Can it take requests?", responses=problems())
 async def ready(request: Request, store: TheStore) -> ReadyOut:
-    """503 while the database cannot be reached or has other tables than this program's."""
+    """503 while the database is not reachable or at another revision than this program."""
 
     def revision() -> str | None:
         with store.read() as connection:
@@ -177,13 +177,13 @@ async def metrics(
     if not (_has_token(authorization, token) or (token is None and _is_local(request))):
         rule = "a request from a loopback address, or Authorization: Bearer <metrics token>"
         fix = "set a metrics token in the configuration and send it."
-        raise NotAllowed("metrics are read from this machine", fix, field="Authorization", rule=rule)
+        raise NotAllowed("metrics are served to this machine only", fix, field="Authorization", rule=rule)
     text = await to_thread.run_sync(request.app.state.metrics.text, limiter=_own_thread(request))
     return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
 def _own_thread(request: Request) -> CapacityLimiter:
-    """A thread for these checks alone: they do not wait for those that serve voters and owners."""
+    """A thread reserved for these checks, so that they do not wait for other requests."""
     return kept(request, "health_thread", lambda: CapacityLimiter(1))
 
 
@@ -193,10 +193,10 @@ def _has_token(authorization: str | None, token: str | None) -> bool:
 
 
 def _is_local(request: Request) -> bool:
-    """From a loopback address to one, and not sent on by a proxy on this machine.
+    """Whether client and Host are loopback addresses, without a proxy in between.
 
-    The header Host must name this machine, too: a page elsewhere whose name was made to lead here (DNS rebinding), or
-    a proxy that adds no header, sends another.
+    Host is checked against DNS rebinding (a page on another host whose name resolves to this machine), and against
+    proxies that add no header.
     """
     if request.client is None or any(name in request.headers for name in FORWARDED):
         return False

@@ -1,4 +1,4 @@
-"""People of a project: members and invitations, for its owners; and the caller's own API keys and sign-in."""
+"""Endpoints for people: members and invitations of a project, for its owners; the caller's own API keys and sign-in."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class MemberOut(Out):
 
 
 class MemberLinkMade(Out):
-    """A link that signs a member in to this project. It is shown once: null in a repeated answer."""
+    """A link that signs a member in to this project. It is shown once: null in a repeated response."""
 
     link: str | None
     expires: Time
@@ -60,14 +60,14 @@ class MemberIn(In):
 class InvitationIn(In):
     """A link by which people join."""
 
-    name: Annotated[Name, Field(description="To tell it from others; who joins says their own.")]
+    name: Annotated[Name, Field(description="A name for the invitation, not for the people who join.")]
     role: Literal["voter", "reader"] = "voter"
     lasts: Annotated[float, Field(ge=1, le=invitations.LONGEST, description="Seconds.")] = invitations.LASTS
     most_uses: Annotated[int, Field(ge=1, le=100_000)] | None = None
 
 
 class InvitationOut(Out):
-    """What is known of an invitation."""
+    """An invitation, without its link."""
 
     id: str
     role: Literal["voter", "reader"]
@@ -80,7 +80,7 @@ class InvitationOut(Out):
 
 
 class InvitationMade(InvitationOut):
-    """A new invitation. Its link is shown once: null in a repeated answer."""
+    """A new invitation. Its link is shown once: null in a repeated response."""
 
     link: str | None
 
@@ -93,7 +93,7 @@ class KeyIn(In):
 
 
 class KeyOut(Out):
-    """What is known of a key."""
+    """An API key, without its secret."""
 
     id: str
     name: str
@@ -105,13 +105,13 @@ class KeyOut(Out):
 
 
 class KeyMade(KeyOut):
-    """A new key. `secret` is shown once: null in a repeated answer."""
+    """A new key. `secret` is shown once: null in a repeated response."""
 
     secret: str | None
 
 
 class MeOut(Out):
-    """Who is calling."""
+    """The caller."""
 
     account_id: str
     name: str
@@ -119,13 +119,13 @@ class MeOut(Out):
     via: Literal["cookie", "key"]
     key_project: Annotated[
         str | None,
-        Field(validation_alias="only_project", description="The only project that the key, or the sign-in, opens."),
+        Field(validation_alias="only_project", description="The only project of the key or sign-in; null: all."),
     ]
 
 
-@router.get("/me", summary="Who is calling", responses=problems())
+@router.get("/me", summary="The caller", responses=problems())
 def show_me(caller: Caller) -> MeOut:
-    """The account that the key or the cookie stands for."""
+    """The account of the key or cookie."""
     return MeOut.model_validate(caller)
 
 
@@ -143,9 +143,9 @@ def list_members(project_id: ProjectId, _caller: Owner, store: TheStore, wanted:
     responses=problems(403, 404, 409),
 )
 def put_member(once: Write, project_id: ProjectId, caller: Owner, body: MemberIn) -> Response:
-    """The project's only owner stays one."""
-    made = {"role": body.role, "by": caller.account_id}
-    return once(caller, lambda on: accounts.add_member(on.store, project_id, body.account_id, **made, now=on.now))
+    """The project's last owner cannot be demoted."""
+    change = {"role": body.role, "by": caller.account_id}
+    return once(caller, lambda on: accounts.add_member(on.store, project_id, body.account_id, **change, now=on.now))
 
 
 @router.delete(
@@ -155,7 +155,7 @@ def put_member(once: Write, project_id: ProjectId, caller: Owner, body: MemberIn
     responses=problems(403, 404, 409),
 )
 def remove_member(once: Write, project_id: ProjectId, account_id: Id, caller: Owner) -> Response:
-    """Votes given stay; the account sees nothing of the project any more."""
+    """The account no longer sees the project; its votes stay."""
     me = caller.account_id
     return once(caller, lambda on: accounts.remove_member(on.store, project_id, account_id, by=me, now=on.now))
 
@@ -168,9 +168,9 @@ def remove_member(once: Write, project_id: ProjectId, account_id: Id, caller: Ow
     responses=problems(403, 404, 409),
 )
 def create_member_link(once: Write, project_id: ProjectId, account_id: Id, caller: Owner) -> Response:
-    """For a voter or reader who lost the browser they joined with: it works once, for a day, and ends older ones.
+    """For a voter or reader who lost the browser they joined with. It works once, within a day; older ones expire.
 
-    Whoever opens it is that account in this project, and in no other.
+    Whoever opens it can use that account, in this project only.
     """
 
     def work(on: Work) -> dict[str, object]:
@@ -182,21 +182,21 @@ def create_member_link(once: Write, project_id: ProjectId, account_id: Id, calle
 
 
 class PeopleOut(Out):
-    """What the votes say of the people, as of `time`, from the latest `num_votes` votes."""
+    """Figures of each person as of `time`, from the latest `num_votes` votes."""
 
     time: Annotated[float | None, Field(description="Seconds since 1970; null: nothing is computed yet.")] = None
     num_votes: int = 0
     is_partial: Annotated[
-        bool, Field(description="There are more votes, earlier ones or of people with few, which were not looked at.")
+        bool, Field(description="Some votes were not used: earlier ones, or those of people with few votes.")
     ] = False
     people: list[PersonFigures] = Field(default_factory=list)
     calibration: GoldCalibration | None = None
 
 
 class OwnGoldOut(Out):
-    """The caller's own answers to gold items, those of today and yesterday (UTC) left out.
+    """The caller's own answers to gold items, without those of today and yesterday (UTC).
 
-    Null unless the owner shows them, and until there are 20.
+    Null unless the owner allows it and there are at least 20.
     """
 
     answers: int | None = None
@@ -205,17 +205,17 @@ class OwnGoldOut(Out):
     high: float | None = None
 
 
-@router.get("/projects/{project_id}/people", summary="What the votes say of each person", responses=problems(403, 404))
+@router.get("/projects/{project_id}/people", summary="Figures of each person", responses=problems(403, 404))
 def list_people(project_id: ProjectId, _caller: Owner, store: TheStore) -> PeopleOut:
-    """For owners alone. Computed in the background when votes have come; see `time`. Read it with care: people differ
-    in the items they were given, and who is right against the crowd looks wrong."""
+    """For owners only. Computed in the background after new votes; see `time`. Interpret with care: people were given
+    different items, and somebody who is right against the majority looks wrong."""
     with store.read() as connection:
         return PeopleOut.model_validate(latest_people(connection, project_id) or {})
 
 
-@router.get("/projects/{project_id}/my-gold", summary="One's own share on gold items", responses=problems(403, 404))
+@router.get("/projects/{project_id}/my-gold", summary="Own accuracy on gold items", responses=problems(403, 404))
 def show_own_gold(project_id: ProjectId, caller: Voter, projects_: TheProjects, now: Now) -> OwnGoldOut:
-    """Nothing about anybody else, and nothing at all unless the owner allows it (`show_own_gold`)."""
+    """Empty unless the owner allows it (`show_own_gold`)."""
     with projects_.store.read() as connection:
         found = gold_record(connection, projects_.get_in(connection, project_id), caller.account_id, now=now)
     return OwnGoldOut() if found is None else OwnGoldOut.model_validate(found)
@@ -223,7 +223,7 @@ def show_own_gold(project_id: ProjectId, caller: Voter, projects_: TheProjects, 
 
 @router.get("/projects/{project_id}/invitations", summary="List invitations", responses=problems(403, 404))
 def list_invitations(project_id: ProjectId, _caller: Owner, store: TheStore, wanted: Wanted) -> Page[InvitationOut]:
-    """Ended ones too."""
+    """Including ended ones."""
     found = invitations.list_invitations(store, project_id, after=wanted.name, limit=wanted.most)
     return wanted.page(found, lambda each: each.id)
 
@@ -236,7 +236,7 @@ def list_invitations(project_id: ProjectId, _caller: Owner, store: TheStore, wan
     responses=problems(403, 404, 409),
 )
 def create_invitation(once: Write, project_id: ProjectId, caller: Owner, body: InvitationIn) -> Response:
-    """Whoever opens the link joins, until it expires, is revoked or was used `most_uses` times."""
+    """Anybody with the link can join, until it expires, is revoked or was used `most_uses` times."""
 
     def work(on: Work) -> dict[str, object]:
         base, me = base_url_of(once.request), caller.account_id
@@ -258,9 +258,9 @@ def revoke_invitation(once: Write, project_id: ProjectId, invitation_id: Id, cal
     return once(caller, lambda on: end(on.store, project_id, invitation_id, by=me, now=on.now))
 
 
-@router.get("/keys", summary="List one's API keys", responses=problems(403))
+@router.get("/keys", summary="List the caller's API keys", responses=problems(403))
 def list_keys(caller: Unrestricted, store: TheStore, wanted: Wanted) -> Page[KeyOut]:
-    """Never the keys themselves."""
+    """Without their secrets."""
     found = credentials.list_keys(store, caller.account_id, after=wanted.name, limit=wanted.most)
     return wanted.page(found, lambda each: each.id)
 
@@ -269,7 +269,7 @@ def list_keys(caller: Unrestricted, store: TheStore, wanted: Wanted) -> Page[Key
     "/keys", summary="Make an API key", status_code=201, response_model=KeyMade, responses=problems(403, 404, 409)
 )
 def create_key(once: Write, caller: Unrestricted, body: KeyIn) -> Response:
-    """It acts as the caller, in all the caller's projects or in one. Shown once; only its digest is kept."""
+    """It acts as the caller, in all the caller's projects or in one. Shown once; only its digest is stored."""
 
     def work(on: Work) -> dict[str, object]:
         me = caller.account_id
@@ -288,7 +288,7 @@ def revoke_key(once: Write, key_id: Id, caller: Unrestricted) -> Response:
 
 @router.post("/sign-out", summary="Sign out", **NOTHING, responses=problems(403))
 def sign_out(request: Request, caller: Caller, store: TheStore, now: Now) -> Response:
-    """Ends the caller's sign-in; a key stays valid. May be repeated: it then answers 401, as nobody is signed in."""
+    """Ends the caller's sign-in; API keys stay valid. May be repeated: the response is then 401."""
     answer = Response(status_code=204)
     session_id = cookies.session_id_of(request)
     if caller.via == "cookie" and session_id is not None:

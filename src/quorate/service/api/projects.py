@@ -1,4 +1,4 @@
-"""Projects: created, listed, shown and changed, with the models of their requests and responses."""
+"""Endpoints for projects: create, list, show, change; and the models of their requests and responses."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ Classes = Annotated[list[Annotated[Text, Field(max_length=100)]], Field(min_leng
 DisplayNames = Annotated[
     dict[Annotated[Text, Field(max_length=100)], Annotated[Text, Field(min_length=1, max_length=100)]],
     Field(
-        description="What pages show for a class, by class: all of them at once. A class left out is shown as it is. "
-        "Votes, events, exports and this API keep the class.",
+        description="Names that pages show, by class; replaces all earlier ones. Other classes are shown unchanged. "
+        "Votes, events, exports and this API use the class.",
         max_length=200,
         examples=[{"cat": "Cat or kitten"}],
     ),
@@ -46,19 +46,19 @@ Name = Annotated[Text, Field(min_length=1, max_length=200, examples=["Chest X-ra
 
 
 class SettingsChange(In):
-    """Settings by name; those left out stay as they are. At most one of threshold, budget, target_error."""
+    """Settings by name; those left out stay unchanged. At most one of threshold, budget, target_error."""
 
-    pool_size: Annotated[int, Field(ge=1, le=10**9, description="The pool whose plurality is the truth.")] | None = None
+    pool_size: Annotated[int, Field(ge=1, le=10**9, description="Experts in the pool.")] | None = None
     method: Annotated[Text, Field(max_length=200, examples=["finexp:threshold=0.95"])] | None = None
-    threshold: Annotated[float, Field(ge=0, le=1, description="Close at this confidence.")] | None = None
+    threshold: Annotated[float, Field(ge=0, le=1, description="Items close at this confidence.")] | None = None
     budget: Annotated[float, Field(gt=0, le=10**9, description="Votes per item, on average.")] | None = None
     target_error: Annotated[float, Field(gt=0, lt=1, description="Share of answers that may be wrong.")] | None = None
-    price: Annotated[float, Field(ge=0, le=10**9, description="Of one vote; for the money shown.")] | None = None
+    price: Annotated[float, Field(ge=0, le=10**9, description="Price of one vote; for display only.")] | None = None
     currency: Annotated[Text, Field(max_length=8)] | None = None
     instructions: Annotated[Text, Field(max_length=10_000, description="Shown to voters.")] | None = None
-    min_votes: Annotated[Whole, Field(description="Fewest votes of an item that is added from now on.")] | None = None
-    max_votes: Annotated[int, Field(ge=1, le=10**9, description="Most votes of such an item; null: all.")] | None = None
-    audit_rate: Annotated[float, Field(ge=0, le=1, description="Share of closed items voted to the end.")] | None = None
+    min_votes: Annotated[Whole, Field(description="Minimum votes of items added from now on.")] | None = None
+    max_votes: Annotated[int, Field(ge=1, le=10**9, description="Maximum votes of these; null: all.")] | None = None
+    audit_rate: Annotated[float, Field(ge=0, le=1, description="Share of closed items to audit.")] | None = None
     lease_seconds: Seconds | None = None
     undo_seconds: Seconds | None = None
     refit_every: Whole | None = None
@@ -70,8 +70,8 @@ class SettingsChange(In):
         Annotated[
             dict[Annotated[Text, Field(min_length=1, max_length=60)], Annotated[float, Field(ge=0, le=10**9)]],
             Field(
-                description="Prices of one vote, by account id or `ext:<name>`: all of them at once. "
-                "Everybody else has the project's price.",
+                description="Prices of one vote, by account id or `ext:<name>`; replaces all earlier ones. "
+                "The project's price applies to everybody else.",
                 max_length=1000,
                 examples=[{"ext:ada": 0.5}],
             ),
@@ -79,35 +79,35 @@ class SettingsChange(In):
         | None
     ) = None
     routing: Annotated[Rule, Field(description="Whom items are given to first.")] | None = None
-    show_own_gold: Annotated[bool, Field(description="Show each voter their own share on gold.")] | None = None
+    show_own_gold: Annotated[bool, Field(description="Show each voter their own accuracy on gold.")] | None = None
     adjudicate_below: (
-        Annotated[float, Field(ge=0, le=1, description="Below this confidence closed items wait for a senior.")] | None
+        Annotated[float, Field(ge=0, le=1, description="Closed items below this confidence wait for a senior.")] | None
     ) = None
-    classes: Annotated[Classes | None, Field(description="Those it has; they cannot change.")] = None
-    models: Annotated[Models | None, Field(description="Those it has; they cannot change.")] = None
-    window: Annotated[Whole | None, Field(description="As it is; it cannot change.")] = None
-    seed: Annotated[Whole | None, Field(description="As it is; it cannot change.")] = None
+    classes: Annotated[Classes | None, Field(description="Cannot change; only the current value is accepted.")] = None
+    models: Annotated[Models | None, Field(description="Cannot change; only the current value is accepted.")] = None
+    window: Annotated[Whole | None, Field(description="Cannot change; only the current value is accepted.")] = None
+    seed: Annotated[Whole | None, Field(description="Cannot change; only the current value is accepted.")] = None
 
     def given(self) -> dict[str, Any]:
-        """What was sent; null where a setting is taken back (threshold, budget, max_votes, ...)."""
+        """The settings sent; null unsets one (threshold, budget, max_votes, ...)."""
         return self.model_dump(exclude_unset=True)
 
 
 class SettingsIn(SettingsChange):
-    """Settings of a new project: `classes` and `pool_size`, and what differs from the rest's usual values."""
+    """Settings of a new project: `classes`, `pool_size`, and those that differ from the defaults."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"classes": ["cat", "dog"], "pool_size": 5, "threshold": 0.95}]}
     )
 
     classes: Classes
-    pool_size: Annotated[int, Field(ge=1, le=10**9, description="The pool whose plurality is the truth.")]
+    pool_size: Annotated[int, Field(ge=1, le=10**9, description="Experts in the pool.")]
     models: Models | None = None
     window: Whole | None = None
     seed: Whole | None = None
 
     def given(self) -> dict[str, Any]:
-        """What was sent, without nulls: they mean the usual value."""
+        """The settings sent, without nulls: they mean the default."""
         return self.model_dump(exclude_none=True)
 
 
@@ -118,12 +118,12 @@ class ProjectIn(In):
     settings: SettingsIn
     num_people: Annotated[
         int | None,
-        Field(ge=1, le=10**9, description="How many people will vote. Not kept: `notes` warn if the pool is larger."),
+        Field(ge=1, le=10**9, description="How many people will vote. Not stored: `notes` warn if the pool is larger."),
     ] = None
 
 
 class ProjectChange(In):
-    """Another name, state or settings; what is left out stays."""
+    """A new name, state or settings; what is left out stays unchanged."""
 
     name: Name | None = None
     state: State | None = None
@@ -135,7 +135,7 @@ class SettingsOut(create_model("_Settings", __base__=Out, **FIELDS)):  # type: i
 
 
 class NoteOut(Out):
-    """A choice that is allowed and may not be meant: what it is, what would be usual, and what to do."""
+    """A warning about a setting that is allowed but probably a mistake."""
 
     field: str
     value: int
@@ -144,7 +144,7 @@ class NoteOut(Out):
 
 
 class ProjectRow(Out):
-    """A project in the list of the caller's."""
+    """A project in the caller's list."""
 
     id: str
     name: str
@@ -154,15 +154,15 @@ class ProjectRow(Out):
 
 
 class ProjectOut(ProjectRow):
-    """One project. `settings` and `counts` are for owners and readers; voters see what they choose from."""
+    """One project. `settings` and `counts` are null for voters."""
 
     classes: list[str]
-    display_names: Annotated[dict[str, str], Field(description="What to show for a class, where it is another name.")]
+    display_names: Annotated[dict[str, str], Field(description="Names to show for classes, if different.")]
     instructions: str
     acted: Annotated[int, Field(description="Items the caller has acted on.")]
     settings: SettingsOut | None = None
     counts: Counts | None = None
-    notes: list[NoteOut] = Field(default_factory=list, description="Warnings, when the project is made.")
+    notes: list[NoteOut] = Field(default_factory=list, description="Warnings when the project is created.")
 
 
 router = APIRouter(prefix="/api/v1/projects", tags=["projects"], route_class=StrictRoute)
@@ -170,47 +170,49 @@ router = APIRouter(prefix="/api/v1/projects", tags=["projects"], route_class=Str
 
 @router.post("", summary="Make a project", status_code=201, response_model=ProjectOut, responses=problems(403, 409))
 def create_project(once: Write, caller: Creator, body: ProjectIn) -> Response:
-    """The caller is its owner."""
+    """The caller becomes its owner."""
     settings, me = ProjectSettings.from_json(body.settings.given()), caller.account_id
 
     def work(on: Work) -> ProjectOut:
-        made = on.projects.create(body.name, settings, by=me, now=on.now)
-        add_member(on.store, made.id, me, role="owner", by=me, now=on.now)
-        return told(on.projects, made, caller, "owner").model_copy(update={"notes": notes(body, settings)})
+        project = on.projects.create(body.name, settings, by=me, now=on.now)
+        add_member(on.store, project.id, me, role="owner", by=me, now=on.now)
+        response = project_out(on.projects, project, caller, "owner")
+        return response.model_copy(update={"notes": notes(body, settings)})
 
     return once(caller, work)
 
 
 @router.get("", summary="The caller's projects", responses=problems())
 def list_projects(caller: Caller, store: TheStore, projects_: TheProjects, wanted: Wanted) -> Page[ProjectRow]:
-    """Those the caller is a member of; with a key for one project, or a sign-in to one, that one."""
+    """The projects that the caller is a member of; with a key for one project, or a sign-in to one, that one."""
     only = caller.only_project
-    mine = memberships_of(store, caller.account_id, only=only, after=wanted.name, limit=wanted.most)
-    rows = [as_row(projects_.get(each.project_id), each.role) for each in mine]
+    found = memberships_of(store, caller.account_id, only=only, after=wanted.name, limit=wanted.most)
+    rows = [as_row(projects_.get(each.project_id), each.role) for each in found]
     return wanted.page(rows, lambda row: str(row["id"]))
 
 
 @router.get("/{project_id}", summary="One project", responses=problems(404))
 def show_project(project_id: ProjectId, caller: Anyone, projects_: TheProjects) -> ProjectOut:
-    """Owners and readers see settings and counts; voters what they choose from."""
-    return told(projects_, projects_.get(project_id), caller, caller.role)
+    """Owners and readers see settings and counts; voters do not."""
+    return project_out(projects_, projects_.get(project_id), caller, caller.role)
 
 
 @router.patch("/{project_id}", summary="Change a project", response_model=ProjectOut, responses=problems(403, 404, 409))
 def change_project(once: Write, project_id: ProjectId, caller: Owner, body: ProjectChange) -> Response:
-    """Classes, models, method, window and seed stay: past decisions rely on them. Its parameters may change."""
+    """Classes, models, method, window and seed cannot change, because past decisions rely on them; the method's
+    parameters can."""
 
     def work(on: Work) -> ProjectOut:
         changes = body.settings.given() if body.settings is not None else {}
-        made = {"name": body.name, "state": body.state, "by": caller.account_id}
-        changed = on.projects.change(project_id, **made, now=on.now, **changes)
-        return told(on.projects, changed, caller, "owner")
+        rest = {"name": body.name, "state": body.state, "by": caller.account_id}
+        changed = on.projects.change(project_id, **rest, now=on.now, **changes)
+        return project_out(on.projects, changed, caller, "owner")
 
     return once(caller, work)
 
 
 def notes(body: ProjectIn, settings: ProjectSettings) -> list[NoteOut]:
-    """What the maker of a project should look at again."""
+    """Warnings about the settings of a new project."""
     people, pool = body.num_people, settings.pool_size
     if people is None or people >= pool:
         return []
@@ -219,12 +221,12 @@ def notes(body: ProjectIn, settings: ProjectSettings) -> list[NoteOut]:
 
 
 def as_row(project: Project, role: Role) -> dict[str, Any]:
-    """What every member is told of a project."""
+    """The fields of a project that every member sees."""
     return {name: getattr(project, name) for name in ("id", "name", "state", "created")} | {"role": role}
 
 
-def told(projects_: Projects, project: Project, who: Principal, role: Role) -> ProjectOut:
-    """What somebody of this role is told of the project."""
+def project_out(projects_: Projects, project: Project, who: Principal, role: Role) -> ProjectOut:
+    """The project as this role sees it."""
     sees_all, settings = role in ("owner", "reader"), project.settings
     with projects_.store.read() as connection:
         acted = acts_of(connection, project.id, who.account_id)

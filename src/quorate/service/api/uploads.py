@@ -1,4 +1,4 @@
-"""Images to vote on: checked when they come in, bounded per project, served inert, to members of the project only."""
+"""Images to vote on: checked on upload, limited per project, served to members of the project, never executed."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ LARGEST_FILE = 5_000_000
 LONGEST_SIDE = 20_000
 MOST_PIXELS = 100_000_000
 PNG, GIF, JPEG = b"\x89PNG\r\n\x1a\n", (b"GIF87a", b"GIF89a"), b"\xff\xd8\xff"
-MOST_SEGMENTS = 10_000  # of a JPEG before the one that holds its size; cameras write some dozens
+MOST_SEGMENTS = 10_000  # of a JPEG before the one with its size; cameras write some dozens
 NO_PADDING = re.compile(rb"\xff++[^\xff]", re.DOTALL)
-FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}  # JPEG markers that hold the size
+FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}  # JPEG markers of segments with the size
 
 
 class NotAnImage(InvalidInput):
-    """The file is not one of the kinds of images that are taken."""
+    """The file is not a supported image."""
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """What the file says it is."""
+    """Type and size of an image, from its header."""
 
     media_type: str
     width: int
@@ -50,7 +50,7 @@ class Image:
 
 
 def checked(content: bytes) -> Image:
-    """The image, if it is one that is taken.
+    """Type and size of the image, if it is supported.
 
     >>> checked(b"GIF89a" + struct.pack("<HH", 3, 2) + bytes(10))
     Image(media_type='image/gif', width=3, height=2)
@@ -63,7 +63,7 @@ def checked(content: bytes) -> Image:
     except (struct.error, IndexError):
         image = None
     if image is None:
-        rule = "a PNG, JPEG, GIF or WebP image that is whole"
+        rule = "a complete PNG, JPEG, GIF or WebP image"
         raise broken("file", None, rule, "convert it to one of these.", error=NotAnImage)
     sides = (image.width, image.height)
     if not all(0 < side <= LONGEST_SIDE for side in sides) or image.width * image.height > MOST_PIXELS:
@@ -86,7 +86,7 @@ def _image(content: bytes) -> Image | None:
 
 
 def _jpeg(content: bytes) -> Image | None:
-    """Go from segment to segment up to the one that says the size."""
+    """Read the segments up to the one with the size."""
     place = 2
     for _ in range(MOST_SEGMENTS):
         padding = NO_PADDING.match(content, place)
@@ -116,7 +116,7 @@ def _webp(content: bytes) -> Image | None:
     return None
 
 
-COUNTED_AGAIN = 60.0  # seconds after which others' uploads are seen
+COUNTED_AGAIN = 60.0  # seconds after which the size is read again: other workers store images, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class _Held:
 
 
 class UploadQuota:
-    """What each project holds, and how much it may."""
+    """Limits the total size of each project's images."""
 
     def __init__(self, most_megabytes: int) -> None:
         self.most = MEGABYTE * most_megabytes
@@ -134,7 +134,7 @@ class UploadQuota:
         self._lock = threading.Lock()
 
     def take(self, connection: Connection, project_id: str, size: int, *, now: float) -> None:
-        """Take room for one more image; a problem where there is none."""
+        """Reserve space for one more image; TooLarge if there is not enough."""
         with self._lock:
             held = self._held.get(project_id)
             if held is None or not 0 <= now - held.counted < COUNTED_AGAIN or held.size + size > self.most:
@@ -145,16 +145,16 @@ class UploadQuota:
 
 
 def _counted(connection: Connection, project_id: str) -> int:
-    size = func.octet_length if connection.dialect.name == "postgresql" else func.length  # neither reads the content
+    size = func.octet_length if connection.dialect.name == "postgresql" else func.length  # neither loads the content
     query = select(func.coalesce(func.sum(size(uploads.c.content)), 0)).where(uploads.c.project_id == project_id)
     return int(connection.execute(query).scalar_one())
 
 
 def _full(held: int, size: int, most: int) -> TooLarge:
     had, more, all_ = (f"{number / MEGABYTE:.1f} MB" for number in (held, size, most))
-    wrong = f"the project's images have {had}, this one {more} more, and at most {all_} fit"
+    wrong = f"the project's images take {had}, this one {more} more, and the limit is {all_}"
     fix = "send smaller images, name images by https address, or let the operator raise QUORATE_UPLOAD_MEGABYTES."
-    rule = f"the images of a project have at most {most} bytes together"
+    rule = f"at most {most} bytes for all images of a project"
     return TooLarge(wrong, fix, field="file", value=size, rule=rule)
 
 
@@ -170,17 +170,17 @@ BODY: dict[str, Any] = {
 
 
 class UploadOut(Out):
-    """A stored image: name it in an item as `image`."""
+    """A stored image: use `image` in an item."""
 
     image: Annotated[str, Field(examples=["upload:u_0123456789abcdef01234567"])]
-    url: Annotated[str, Field(description="Where members see it.")]
+    url: Annotated[str, Field(description="Where members can open it.")]
     media_type: str
     width: int
     height: int
 
 
 async def sent_file(request: Request) -> bytes:
-    """The file in the request's body, or in the field `file` of its form; a dependency, after who is calling."""
+    """The file, from the body or the form field `file`; a dependency, to be put after that on the caller."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "multipart/form-data":
         return await request.body()
@@ -206,7 +206,7 @@ def create_upload(
 ) -> Response:
     """PNG, JPEG, GIF or WebP of up to 5 MB, as the body or as `file` of a form. The same image is stored once.
 
-    The images of a project have a limit together, 2 GB unless the operator set another."""
+    All images of a project together are limited, to 2 GB unless the operator set another limit."""
     image, request = checked(content), once.request
     room = kept(request, "upload_quota", lambda: UploadQuota(config_of(request.scope).upload_megabytes))
 
@@ -218,7 +218,7 @@ def create_upload(
 
 
 def stored(store: Store, project_id: str, content: bytes, image: Image, *, room: UploadQuota, now: float) -> str:
-    """Keep a checked image, if there is room; its id, which is the old one if it is there already."""
+    """Store a checked image, if there is space; returns its id. An image that is stored already keeps its id."""
     digest = sha256(content).hexdigest()
     row = {
         "id": f"u_{secrets.token_hex(12)}", "project_id": project_id, "media_type": image.media_type,
@@ -241,7 +241,7 @@ def stored(store: Store, project_id: str, content: bytes, image: Image, *, room:
     responses={200: {"description": "The image", "content": {kind: {} for kind in KINDS}}, **problems(404)},
 )
 def show_upload(project_id: ProjectId, upload_id: Id, _caller: Anyone, store: TheStore) -> Response:
-    """As what it was checked to be and nothing else; never run, whatever it holds."""
+    """Served with the media type that was checked, and never executed."""
     query = select(uploads.c.media_type, uploads.c.content)
     with store.read() as connection:
         here = query.where(uploads.c.project_id == project_id, uploads.c.id == upload_id)

@@ -1,8 +1,8 @@
-"""Voting: the next items for a voter, votes, abstentions, skip, undo, leave. Voters see nothing of the others.
+"""Endpoints for voting: next items, votes, abstentions, skip, undo, leave. Voters see nothing of other voters.
 
-An owner's key may send the votes of people who vote elsewhere (`voter`), and gets the decision back. Votes that arrive
-at the same time are stored in one transaction (`domain/ballots.py`). The models of requests and answers come first:
-none of them may say more about an item than what is shown and the caller's own votes.
+An owner's key may send the votes of people who vote elsewhere (`voter`), and gets the decision back. Concurrent votes
+are stored in one transaction (`domain/ballots.py`). The models of responses must not contain more about an item than
+its content and the caller's own votes.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from quorate.service.problems import NotAllowed
 
 MOST_NEXT = 20
 
-Count = Annotated[int, Field(ge=1, le=MOST_NEXT, description="How many items at most.")]
-NextCount = Annotated[int, Field(ge=0, le=MOST_NEXT, description="How many next items to answer with; 0: none.")]
+Count = Annotated[int, Field(ge=1, le=MOST_NEXT, description="Maximum number of items.")]
+NextCount = Annotated[int, Field(ge=0, le=MOST_NEXT, description="How many next items to return; 0: none.")]
 Outside = Annotated[
     OutsideVoter | None,
     Field(
-        description="Whose vote it is, if not the caller's: only with an owner's key. Kept as `ext:<name>`, a person "
-        "apart from every member, also from one of that name: members vote on the page or with a key of their own."
+        description="The voter, if not the caller: only with an owner's key. Stored as `ext:<name>`, who is never a "
+        "member, even one of the same name: members vote on the page or with their own key."
     ),
 ]
 
 
 class NextIn(In):
-    """How many items are wanted."""
+    """How many items to return."""
 
     count: Count = 1
 
@@ -60,7 +60,7 @@ class VoteIn(In):
     item: ItemId
     label: Annotated[Text, Field(max_length=100, description="The class voted for.")] | None = None
     abstain: Annotated[Literal[True] | None, Field(description="True: the voter cannot tell.")] = None
-    skip: Annotated[Literal[True] | None, Field(description="True: not this one; others will be asked.")] = None
+    skip: Annotated[Literal[True] | None, Field(description="True: leave this item to others.")] = None
     voter: Outside = None
     next: NextCount = 0
 
@@ -77,7 +77,7 @@ class VoteIn(In):
 
 
 class UndoIn(In):
-    """Whose act on which item is taken back."""
+    """The act to undo."""
 
     item: ItemId
     voter: Outside = None
@@ -85,23 +85,23 @@ class UndoIn(In):
 
 
 class ReportIn(In):
-    """Whose image could not be loaded."""
+    """An item whose image could not be loaded."""
 
     item: ItemId
 
 
 class ReportedOut(Out):
-    """What became of a report."""
+    """The result of a report."""
 
     item: str
     set_aside: Annotated[
         bool,
-        Field(description="False: too many reports of this voter are open, so others are still asked; skip the item."),
+        Field(description="False: this voter has too many open reports, so others are still asked; skip the item."),
     ]
 
 
 class ShowOut(Out):
-    """What the voter looks at; the browser loads `image`, the server never does."""
+    """An item's content; the browser loads `image`, the server never does."""
 
     text: str | None = None
     image: str | None = None
@@ -109,7 +109,7 @@ class ShowOut(Out):
 
 
 class LeasedOut(Out):
-    """An item that is the caller's until `expires`."""
+    """An item reserved for the caller until `expires`."""
 
     item: str
     show: ShowOut
@@ -117,44 +117,44 @@ class LeasedOut(Out):
 
 
 class NextOut(Out):
-    """The next items and what to choose from; no items: there is nothing to do now."""
+    """The next items and the classes; no items: there is nothing to do now."""
 
     classes: list[str]
     items: list[LeasedOut]
 
 
 class RecordedOut(Out):
-    """The caller's own act as it is stored."""
+    """The caller's own act, as stored."""
 
     item: str
     kind: Literal["vote", "abstain", "skip", "retract", "close"]
     label: str | None
     time: Time
-    undo_until: Annotated[float | None, Field(description="Until when it can be taken back, seconds since 1970.")]
-    repeated: Annotated[bool, Field(description="True: this very request was stored before.")]
+    undo_until: Annotated[float | None, Field(description="Until when it can be undone, seconds since 1970.")]
+    repeated: Annotated[bool, Field(description="True: this request was stored before.")]
 
 
 class DecidedOut(Out):
-    """What is decided of an item; owners see it, voters never do."""
+    """The decision on an item, for owners only."""
 
-    ask: Annotated[bool, Field(description="Whether more votes are asked for.")]
+    ask: Annotated[bool, Field(description="Whether to ask for more votes.")]
     label: str
     confidence: float
     num_votes: int
     reason: str
-    late: Annotated[bool, Field(description="True: a vote or abstention that came after the item was closed.")] = False
+    late: Annotated[bool, Field(description="True: a vote or abstention after the item was closed.")] = False
 
 
 class VotedOut(Out):
-    """What was stored, and what comes next."""
+    """What was stored, and the next items."""
 
     recorded: RecordedOut
     decision: Annotated[DecidedOut | None, Field(description="Only to owners, for `voter`.")] = None
-    next: Annotated[list[LeasedOut] | None, Field(description="The next items, if asked for and to be had now.")] = None
+    next: Annotated[list[LeasedOut] | None, Field(description="The next items, if requested and available.")] = None
 
 
 class LeftOut(Out):
-    """How many items went back in line."""
+    """How many items were given back."""
 
     given_back: int
 
@@ -166,10 +166,10 @@ router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["voting"], rout
 async def next_for_voter(
     http: HttpRequest, project_id: ProjectId, caller: Voter, now: Now, body: NextIn | None = None
 ) -> NextOut:
-    """Up to `count` items, kept for the caller until `expires`; those the caller holds already come first.
+    """Up to `count` items, reserved for the caller until `expires`; those the caller holds already come first.
 
-    May be repeated: the answer is the same. Says nothing of predictions, other votes or how sure the service is: that
-    would sway the voter.
+    May be repeated: the response is the same. It never contains predictions, other votes or the confidence, which
+    would influence the voter.
     """
     count = 1 if body is None else body.count
     call = Call(project_id, caller.account_id, None, count, now)
@@ -182,21 +182,21 @@ async def next_for_voter(
 async def vote(
     http: HttpRequest, project_id: ProjectId, caller: Voter, body: VoteIn, now: Now, key: Key = None
 ) -> VotedOut:
-    """Acknowledged once it is stored for good. Sent again with the same Idempotency-Key, it counts once.
+    """Acknowledged after it is stored durably. Sent again with the same Idempotency-Key, it counts once.
 
-    With `next`, the answer holds the caller's next items, so that one round trip is enough.
+    With `next`, the response contains the caller's next items, which saves a round trip.
     """
-    asked = _request(project_id, caller, body.item, body.kind, body.label, body.voter, key)
-    return await _answer(http, caller, asked, body.next, now)
+    act = _request(project_id, caller, body.item, body.kind, body.label, body.voter, key)
+    return await _answer(http, caller, act, body.next, now)
 
 
-@router.post("/undo", summary="Take back one's vote, for a short time", responses=problems(403, 404, 409))
+@router.post("/undo", summary="Undo a recent vote", responses=problems(403, 404, 409))
 async def undo(
     http: HttpRequest, project_id: ProjectId, caller: Voter, body: UndoIn, now: Now, key: Key = None
 ) -> VotedOut:
-    """The item is the caller's again, to vote on anew."""
-    asked = _request(project_id, caller, body.item, "retract", None, body.voter, key)
-    return await _answer(http, caller, asked, body.next, now)
+    """The item is reserved for the caller again, to vote once more."""
+    act = _request(project_id, caller, body.item, "retract", None, body.voter, key)
+    return await _answer(http, caller, act, body.next, now)
 
 
 @router.post("/report-image", summary="Report an image that cannot be loaded", responses=problems(403, 404))
@@ -209,9 +209,9 @@ def report(
     return ReportedOut(item=body.item, set_aside=report_image(projects_, project_id, body.item, voter, now=now))
 
 
-@router.post("/leave", summary="Give back the items one holds", responses=problems(403, 404))
+@router.post("/leave", summary="Give back reserved items", responses=problems(403, 404))
 def leave(project_id: ProjectId, caller: Voter, projects_: TheProjects) -> LeftOut:
-    """What the caller holds goes to others at once, not when it expires. May be repeated: nothing is held then."""
+    """The caller's reserved items are offered to others at once, before they expire. May be repeated."""
     return LeftOut(given_back=give_back(projects_, project_id, caller.account_id))
 
 
@@ -221,20 +221,19 @@ def vote_batcher_of(request: HttpRequest) -> MicroBatcher[Call, CallAnswer]:
 
 
 def _leased(project_id: str, answer: CallAnswer) -> list[LeasedOut] | None:
-    """The voter's next items as an answer holds them."""
+    """The voter's next items, for the response."""
     if answer.items is None:
         return None
     shows = [ShowOut(**for_browser(project_id, each.show)) for each in answer.items]
-    told = zip(answer.items, shows, strict=True)
-    return [LeasedOut(item=each.item, show=show, expires=each.expires) for each, show in told]
+    pairs = zip(answer.items, shows, strict=True)
+    return [LeasedOut(item=each.item, show=show, expires=each.expires) for each, show in pairs]
 
 
 def _request(
     project_id: str, caller: Member, item: str, kind: Kind, label: str | None, outside: str | None, key: str | None
 ) -> Request:
     if outside is None:
-        who = caller
-        return Request(project_id, item, who.account_id, kind, label, key, signed_in_by=who.signed_in_by)
+        return Request(project_id, item, caller.account_id, kind, label, key, signed_in_by=caller.signed_in_by)
     if caller.role != "owner":
         wrong, fix = "only an owner may send the votes of others", "leave voter out to vote yourself."
         raise NotAllowed(wrong, fix, field="voter", value=outside, rule="only with an owner's key")
@@ -242,26 +241,26 @@ def _request(
     return Request(project_id, item, f"ext:{outside}", kind, label, key, served=False, signed_in_by=sender)
 
 
-async def _answer(http: HttpRequest, caller: Member, asked: Request, count: int, now: float) -> VotedOut:
-    if asked.served:  # an owner's program may send as many votes of others as it can
+async def _answer(http: HttpRequest, caller: Member, act: Request, count: int, now: float) -> VotedOut:
+    if act.served:  # votes of others, sent by an owner's program, are not limited
         limit_votes(http, caller.account_id)
-    call = Call(asked.project_id, caller.account_id, asked, count, now)
-    answer = await vote_batcher_of(http).submit(call, queue=asked.project_id)
+    call = Call(act.project_id, caller.account_id, act, count, now)
+    answer = await vote_batcher_of(http).submit(call, queue=act.project_id)
     recorded = answer.recorded
     assert recorded is not None
     if not recorded.repeated:
         http.app.state.metrics.acts.labels(recorded.kind).inc()
-    decision = None if asked.served else await run_in_threadpool(decided, projects_of(http), asked, recorded)
-    told = RecordedOut.model_validate(recorded)
-    return VotedOut(recorded=told, decision=decision, next=_leased(asked.project_id, answer))
+    decision = None if act.served else await run_in_threadpool(decided, projects_of(http), act, recorded)
+    response = RecordedOut.model_validate(recorded)
+    return VotedOut(recorded=response, decision=decision, next=_leased(act.project_id, answer))
 
 
-def decided(projects_: Projects, asked: Request, recorded: RecordedVote) -> DecidedOut:
-    """What is decided of the item now, for an owner."""
+def decided(projects_: Projects, act: Request, recorded: RecordedVote) -> DecidedOut:
+    """The current decision on the item, for an owner."""
     if recorded.decision is not None:
         return DecidedOut.model_validate(recorded.decision).model_copy(update={"late": recorded.late})
     with projects_.store.read() as connection:
-        row = find(connection, projects_.get_in(connection, asked.project_id), asked.item)
+        row = find(connection, projects_.get_in(connection, act.project_id), act.item)
     return DecidedOut(
         ask=row.is_open, label=row.label, confidence=row.confidence, num_votes=row.decided_votes, reason=row.reason,
         late=recorded.late,

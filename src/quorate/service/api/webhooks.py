@@ -1,4 +1,4 @@
-"""Webhooks: who is told when an item is completed or something happens to the project, and what became of it."""
+"""Endpoints for webhooks, which report completed items and events of the project, and for their deliveries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Kind = Annotated[str, Field(json_schema_extra={"enum": list(KINDS)})]  # `hooks`
 
 
 class WebhookIn(In):
-    """Where to send what."""
+    """A new webhook: its address and the kinds of events to send."""
 
     url: Annotated[Text, Field(min_length=1, max_length=2000, examples=["https://example.org/quorate"])]
     kinds: Annotated[list[Kind], Field(min_length=1, max_length=20)] = Field(default=["item.completed"])
@@ -37,13 +37,13 @@ class WebhookOut(Out):
 
 
 class WebhookMade(WebhookOut):
-    """A new webhook. `secret` verifies its signatures; shown this once, null where the answer is a repeated one."""
+    """A new webhook. `secret` verifies its signatures; it is shown once: null in a repeated response."""
 
     secret: str | None
 
 
 class DeliveryOut(Out):
-    """One thing that was told, or waits to be; the same id on every attempt."""
+    """A delivery, sent or pending; it has the same id on every attempt."""
 
     id: str
     kind: str
@@ -52,11 +52,11 @@ class DeliveryOut(Out):
     attempts: int
     delivered: When
     failed: Annotated[float | None, Field(description="When it was given up, seconds since 1970.")]
-    problem: Annotated[str | None, Field(description="What went wrong at the last attempt.")]
+    problem: Annotated[str | None, Field(description="The error of the last attempt.")]
 
 
 class PingOut(Out):
-    """The delivery that tries a webhook."""
+    """The delivery of a test."""
 
     delivery_id: str
 
@@ -66,7 +66,7 @@ class PingOut(Out):
 )
 def create_webhook(once: Write, project_id: ProjectId, caller: Owner, body: WebhookIn) -> Response:
     """Each delivery is a POST of JSON, signed by the Standard Webhooks specification: webhook-id, webhook-timestamp
-    and webhook-signature. Anything but 2xx is tried again, for three days."""
+    and webhook-signature. It is retried for three days until the response is 2xx."""
     allow = bool(once.request.app.state.config.allow_private_addresses)
 
     def work(on: Work) -> dict[str, object]:
@@ -87,20 +87,20 @@ def list_webhooks(project_id: ProjectId, _caller: Owner, store: TheStore, wanted
 
 @router.delete("/{webhook_id}", summary="Remove a webhook", **NOTHING, responses=problems(403, 404, 409))
 def remove_webhook(once: Write, project_id: ProjectId, webhook_id: Id, caller: Owner) -> Response:
-    """What waits for it is given up."""
+    """Its pending deliveries are given up."""
     me = caller.account_id
     return once(caller, lambda on: webhooks.remove_webhook(on.store, project_id, webhook_id, by=me, now=on.now))
 
 
 @router.post(
     "/{webhook_id}/ping",
-    summary="Try a webhook",
+    summary="Test a webhook",
     status_code=202,
     response_model=PingOut,
     responses=problems(403, 404, 409),
 )
 def ping_webhook(once: Write, project_id: ProjectId, webhook_id: Id, caller: Owner) -> Response:
-    """Sends a delivery of type `ping` soon; see the deliveries for what became of it."""
+    """Sends a delivery of type `ping` soon; the list of deliveries shows the result."""
     return once(caller, lambda on: {"delivery_id": webhooks.ping(on.store, project_id, webhook_id, now=on.now)})
 
 
@@ -108,14 +108,14 @@ def ping_webhook(once: Write, project_id: ProjectId, webhook_id: Id, caller: Own
 def list_deliveries(
     project_id: ProjectId, webhook_id: Id, _caller: Owner, store: TheStore, wanted: Wanted
 ) -> Page[DeliveryOut]:
-    """The newest first; those of the last month, and those that wait."""
+    """The newest first: those of the last month, and pending ones."""
     before = None if wanted.cursor is None else _place(wanted.name)
     found = webhooks.list_deliveries(store, project_id, webhook_id, before=before, limit=wanted.most)
     return wanted.page(found, lambda each: f"{each.created!r} {each.id}")
 
 
 def _place(text: str) -> tuple[float, str]:
-    """Time and id of a delivery, out of a cursor."""
+    """Time and id of a delivery from a cursor."""
     time, _, delivery_id = text.partition(" ")
     try:
         return float(time), delivery_id

@@ -1,1 +1,1 @@
-"""Projects, items, votes and leases on top of the session core: what happens, without HTTP."""
+"""Projects, items, votes and leases on top of the session core, without HTTP."""

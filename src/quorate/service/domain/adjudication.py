@@ -1,8 +1,8 @@
-"""Adjudication: closed items that stay in doubt wait for a senior, whose verdict is kept beside the pool's answer.
+"""Adjudication: closed items in doubt wait for a senior, whose verdict is stored beside the pool's answer.
 
-An item waits if its whole pool ties, or if it closed with less confidence than the project's `adjudicate_below`; not
-while it is in the audit, as votes still come. A verdict is an event ("verdict") that the session core never sees: the
-pool's answer, its confidence and the audit stay as they are. Called by the API and the pages.
+An item waits if its whole pool ties, or if it closed with less confidence than the project's `adjudicate_below`, but
+not while it is in the audit and still gets votes. A verdict is an event ("verdict") that the session core never sees:
+the pool's answer, its confidence and the audit stay unchanged. Called by the API and the pages.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from quorate.session.inputs import class_number
 from quorate.session.journal import Event
 from quorate.validate import broken
 
-MOST_NOTE = 2000  # letters
+MOST_NOTE = 2000  # characters
 IN_DOUBT = (~items.c.is_open, counted, or_(items.c.audit.is_(None), items.c.audit != "drawn"))
 TIED = and_(items.c.audit_loss > 0.0, items.c.audit_loss < 1.0)  # 1 - 1/t where the answer is one of t that tie
 
 
 @dataclass(frozen=True, slots=True)
 class Doubtful:
-    """An item that waits, as a senior sees it: content, votes by class, their own vote; no names, no prediction.
+    """An item that waits, as a senior sees it: content, votes by class, their own vote; no names and no prediction.
 
-    `tied`: its whole pool ties. `closed_event`: its place in the line.
+    `tied`: the whole pool ties. `closed_event`: its position in the queue.
     """
 
     item: str
@@ -67,7 +67,7 @@ def is_waiting(connection: Connection, project: Project, item_id: int) -> bool:
 
 
 def waiting(connection: Connection, project: Project, senior: str, *, after: int = 0, limit: int = 1) -> list[Doubtful]:
-    """Up to `limit` items that wait, those that closed first first, from the one after the event `after`."""
+    """Up to `limit` items that wait, in order of closing, starting after the event `after`."""
     query = select(items).where(waits(project), items.c.closed_event > after).order_by(items.c.closed_event)
     rows = connection.execute(query.limit(limit)).all()
     mine = _own_votes(connection, senior, [row.id for row in rows])
@@ -97,7 +97,7 @@ def give_verdict(
     note: str = "",
     now: float,
 ) -> int:
-    """Keep a senior's verdict on an item that waits, or another one where there is one; the number of the event."""
+    """Store a senior's verdict on an item that waits, or replace its verdict; returns the number of the event."""
     with projects_.store.write() as connection:
         query = select(items).where(items.c.project_id == project_id, items.c.name == name)
         row = connection.execute(query.with_for_update()).one_or_none()

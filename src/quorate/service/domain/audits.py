@@ -1,7 +1,7 @@
-"""What the audited items prove: how many answers can be wrong, at any time, and how well calibrated the belief is.
+"""What the audit sample proves: how many answers can be wrong, at any time, and how well calibrated the confidence is.
 
-Items are drawn for the audit when they close (`item_projection`), then voted on until their verdict is settled
-(`queue`); this reads the outcome with `quorate.audit`. Called by the steward for the dashboard, and by the API.
+Items are drawn for the audit when they close (`item_projection`), then voted on until the pool's verdict is settled
+(`queue`); this module reads the outcome with `quorate.audit`. Called by the steward, for the dashboard and the API.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ PART = 5000  # rows read at once
 
 @dataclass(frozen=True, slots=True)
 class ProjectAudit:
-    """`believed_error`: what the posterior says of all closed items. `measured_low`, `measured_high`: the estimate from
-    the audit sample, unbiased once all drawn items are voted to the end; those that are not yet, the contested ones,
-    count as right in one and as wrong in the other. Null while no drawn item is voted to the end.
+    """`believed_error`: the expected error of all closed items by their posteriors. `measured_low`, `measured_high`:
+    the estimate from the audit sample, unbiased once all drawn items are complete; incomplete ones, which are the
+    contested ones, count as right in the first and as wrong in the second. Null while no drawn item is complete.
 
-    `most_wrong`: with probability 1 - alpha, at every time at once, no larger share is wrong. `is_informative`: False
-    while that says nothing yet. `audited_believed`, `audited_low`, `audited_high`: the same on the drawn items alone.
+    `most_wrong`: with probability 1 - alpha, at all times simultaneously, no larger share is wrong. `is_informative`:
+    False while that bound is trivial. `audited_believed`, `audited_low`, `audited_high`: the same on the drawn items.
     """
 
     alpha: float
@@ -51,21 +51,21 @@ class ProjectAudit:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What a part of the closed items adds up to. `audit` has those that are settled or took part in the draw."""
+    """Sums over some of the closed items. `audit` covers those that are settled or took part in the draw."""
 
-    audit: RunningAudit  # what is not voted to the end counts as wrong, also where it was withdrawn
+    audit: RunningAudit  # incomplete items count as wrong, also withdrawn ones
     num_closed: int = 0
     doubt: float = 0.0
     drawn_doubt: float = 0.0
     drawn_loss: float = 0.0
-    pending_weight: float = 0.0  # sum of 1 / rate: what the estimate would be lower by if all these were right
+    pending_weight: float = 0.0  # sum of 1 / rate of incomplete items: how much lower the estimate would be if right
 
     def __add__(self, other: _Seen) -> _Seen:
         return _Seen(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
 
 
 def audit_report(connection: Connection, project: Project, *, alpha: float = 0.05) -> ProjectAudit:
-    """Read every closed item's draw and outcome; O(closed items), for the background, in constant memory."""
+    """Read every closed item's draw and outcome: O(closed items) time, constant memory; runs in the background."""
     seen = _closed_items(connection, project)
     audit, num_closed = seen.audit, seen.num_closed
     num_drawn, pending = audit.num_audited, audit.num_incomplete
@@ -97,24 +97,24 @@ def audit_report(connection: Connection, project: Project, *, alpha: float = 0.0
 
 
 def _closed_items(connection: Connection, project: Project) -> _Seen:
-    """All closed items, read and added up in parts; withdrawn ones, too, if they took part in the draw."""
+    """Sums over all closed items, read in parts; includes withdrawn ones that took part in the draw."""
     here = (items.c.project_id == project.id, ~items.c.is_open, counts_in_audit)
     lowest = connection.execute(select(func.min(items.c.audit_rate)).where(*here, items.c.audit_rate > 0)).scalar_one()
     min_rate = min(lowest or 1.0, project.settings.audit_rate or 1.0)
     columns = (items.c.confidence, items.c.audit_rate, items.c.audit, items.c.audit_loss, items.c.is_settled)
-    found = _Seen(RunningAudit(min_rate))
+    seen = _Seen(RunningAudit(min_rate))
     for rows in connection.execute(select(*columns).where(*here).execution_options(yield_per=PART)).partitions():
-        told = [(r[0], r[1] or 0.0, r[2] is not None, np.nan if r[3] is None else r[3], r[4]) for r in rows]
-        found += _part(np.array(told, dtype=float), min_rate)
-    return found
+        table = [(r[0], r[1] or 0.0, r[2] is not None, np.nan if r[3] is None else r[3], r[4]) for r in rows]
+        seen += _part(np.array(table, dtype=float), min_rate)
+    return seen
 
 
 def _part(table: FloatArray, min_rate: float) -> _Seen:
-    """Confidence, rate of the draw, drawn, loss and settled of some items, (items, 5)."""
+    """Sums over some items; `table` (items, 5): confidence, rate of the draw, drawn, loss, settled."""
     u, q, drawn, loss, settled = 1.0 - table[:, 0], table[:, 1], table[:, 2] > 0, table[:, 3], table[:, 4] > 0
-    counted, told = settled | (q > 0), np.where(settled, np.nan_to_num(loss), loss)
+    counted, losses = settled | (q > 0), np.where(settled, np.nan_to_num(loss), loss)
     return _Seen(
-        audit_of(u[counted], q[counted], drawn[counted], told[counted], settled=settled[counted], min_rate=min_rate),
+        audit_of(u[counted], q[counted], drawn[counted], losses[counted], settled=settled[counted], min_rate=min_rate),
         num_closed=len(u),
         doubt=float(u.sum()),
         drawn_doubt=float(u[drawn].sum()),
@@ -124,7 +124,7 @@ def _part(table: FloatArray, min_rate: float) -> _Seen:
 
 
 def _up(share: float) -> str:
-    """In per cent, rounded up to a tenth: a bound that is not zero is never said to be.
+    """In per cent, rounded up to a tenth, so that a positive bound is never shown as zero.
 
     >>> _up(0.0), _up(0.0001), _up(0.05)
     ('0.0', '0.1', '5.0')
@@ -133,19 +133,19 @@ def _up(share: float) -> str:
 
 
 def _share(estimate: float) -> float:
-    """An estimated share, within what a share can be."""
+    """An estimated share, clipped to 0 to 1."""
     return min(max(estimate, 0.0), 1.0)
 
 
 def _all_known(known: dict[str, Any], share: float) -> ProjectAudit:
-    """Nothing is left to chance: of every closed item it is known what the whole pool says."""
+    """The report when the whole pool's verdict is known for every closed item."""
     num_items, ended = known["num_closed"], known["num_closed"] - known["num_settled"]
     how = [f"votes settled {known['num_settled']:,}"] if known["num_settled"] else []
-    how += [f"{ended:,} {'was' if ended == 1 else 'were'} voted to the end"] if ended else []
+    how += [f"the whole pool was asked about {ended:,}"] if ended else []
     if share > 0:
-        said = f"{_up(share)} % of the {counted(num_items, 'answers')} are wrong for certain, a tie counting in part"
+        result = f"{_up(share)} % of the {counted(num_items, 'answers')} are wrong for certain, a tie counting in part"
     else:
-        said = (
+        result = (
             "The one answer so far cannot be wrong"
             if num_items == 1
             else f"None of the {num_items:,} answers can be wrong"
@@ -153,7 +153,7 @@ def _all_known(known: dict[str, Any], share: float) -> ProjectAudit:
     measured = share if known["num_complete"] else None  # of all closed items, and no longer an estimate
     return ProjectAudit(
         measured_low=measured, measured_high=measured, most_wrong=share, is_informative=True,
-        sentence=f"{said}: {', and '.join(how)}.", **known,
+        sentence=f"{result}: {', and '.join(how)}.", **known,
     )  # fmt: skip
 
 
@@ -165,13 +165,13 @@ def _nothing_yet(known: dict[str, Any]) -> ProjectAudit:
 
 
 def _too_few(share: float, _alpha: float, _num_items: int, complete: int, drawn: int) -> str:
-    voted = f"of {counted(drawn, 'drawn items')} {complete:,} {'is' if complete == 1 else 'are'} voted to the end"
+    voted = f"{complete:,} of {counted(drawn, 'drawn items')} {'is' if complete == 1 else 'are'} complete"
     few = "Too few audit results yet" if complete else "No audit results yet"
-    return f"{few}: {voted}. All that is certain is that no more than {_up(share)} % of the closed items can be wrong."
+    return f"{few}: {voted}. At most {_up(share)} % of the closed items can be wrong."
 
 
 def _sentence(share: float, alpha: float, num_items: int, complete: int, drawn: int) -> str:
-    pending = f", {drawn - complete} not voted to the end and counted as wrong" if drawn > complete else ""
+    pending = f"; {drawn - complete} more are incomplete and count as wrong" if drawn > complete else ""
     return (
         f"With {100 * (1 - alpha):g} % confidence at most {_up(share)} % of the "
         f"{counted(num_items, 'closed items')} are wrong, measured on "

@@ -1,10 +1,10 @@
-"""What voters do with items: vote, abstain, skip, undo. Acknowledged only once the transaction is committed.
+"""What voters do with items: vote, abstain, skip, undo. Acknowledged only after the transaction is committed.
 
-The items' rows are locked (`votes`), each item's events are folded by the session core, the core's next event is
-stored, and the row is updated. `act` is one vote in a transaction of its own. `answer_all` stores those that arrive at
-the same time in one: the disk is waited for once, and every statement serves them all. Calls about the same item or the
-same voter go into the next transaction. If a transaction fails while the database is there, each call is tried alone,
-so that one bad request does not fail the batch. Called by `api/votes.py` through `microbatch`.
+The items' rows are locked (`votes`), the session core folds each item's events, its next event is stored, and the row
+is updated. `act` stores one vote in its own transaction. `answer_all` stores concurrent votes in one transaction, with
+one commit and one statement per table for all. Calls about the same item or voter go into the next transaction. If a
+transaction fails while the database is available, each call is tried alone, so that one bad request does not fail the
+batch. Called by `api/votes.py` through `microbatch`.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ from quorate.session.single import is_decided
 from quorate.types import Decision
 from quorate.validate import broken
 
-REQUESTS = "request"  # in the name of the constraint that two acts with one key, at the very same time, run into
+REQUESTS = "request"  # part of the name of the constraint that two concurrent acts with one key violate
 
 
 def act(projects_: Projects, request: Request, *, now: float) -> RecordedVote:
-    """Store one act of a voter; sent twice with the same request id it is stored once."""
+    """Store one act of a voter; with the same request id it is stored once."""
     try:
         with projects_.store.write() as connection:
             (answer,) = act_all(projects_, connection, [request], now=now)
@@ -65,9 +65,9 @@ def act(projects_: Projects, request: Request, *, now: float) -> RecordedVote:
 def act_all(
     projects_: Projects, connection: Connection, requests: Sequence[Request], *, now: float
 ) -> list[RecordedVote | QuorateError]:
-    """Acts on one project within the caller's transaction: for each what is stored, or why nothing is.
+    """Store acts on one project within the caller's transaction; returns for each what was stored, or the error.
 
-    Each is on another item and of another voter: what one changes the others do not look at.
+    No item and no voter may occur twice, so that the acts do not depend on each other.
     """
     outcomes: list[VoteWrite | RecordedVote | QuorateError] = []
     for request, context in zip(
@@ -86,7 +86,7 @@ def act_all(
 def _planned(
     projects_: Projects, connection: Connection, context: VoteContext, request: Request, now: float
 ) -> VoteWrite | RecordedVote:
-    """What the act will write; nothing is written yet. An act that was stored before is answered as before."""
+    """What the act will write, without writing it; for an act that was stored before, the stored answer."""
     if context.repeats is not None:
         return _repeated(connection, context, request)
     _check(context, request, now)
@@ -98,19 +98,19 @@ def _planned(
 
 
 def _repeated(connection: Connection, context: VoteContext, request: Request) -> RecordedVote:
-    """What was answered before, to this very request."""
+    """The answer that was given to this request before."""
     past = connection.execute(select(events).where(events.c.id == context.repeats)).one()
     body = json.loads(past.body)
     kind: Kind = "retract" if body.get("undone") else body.get("act", past.kind)
     if (past.item_id, kind, body.get("label")) != (context.row.id, request.kind, request.label):
         raise reused(request.request)
     until = _undo_until(context.project, kind, body["time"])
-    told = (body.get("label"), body["time"], past.id, until)
-    return RecordedVote(context.row.name, kind, *told, repeated=True, late=body.get("late", False), decision=None)
+    stored = (body.get("label"), body["time"], past.id, until)
+    return RecordedVote(context.row.name, kind, *stored, repeated=True, late=body.get("late", False), decision=None)
 
 
 def _check(context: VoteContext, request: Request, now: float) -> None:
-    """May this voter do this now?"""
+    """Raise unless this voter may do this now."""
     if request.kind == "close":
         if context.row.withdrawn is not None:
             raise broken("item", request.item, "an item that is not withdrawn", "restore it first.")
@@ -135,10 +135,10 @@ def _check_undo(context: VoteContext, request: Request, now: float) -> None:
         raise broken("item", request.item, rule, "ask the owner of the project.", error=TooLate)
 
 
-def _skip(context: VoteContext, request: Request, now: float, **told: bool) -> VoteWrite:
-    """The voter will not see this item again, or, `undone`, may; the item still needs as many votes as before."""
+def _skip(context: VoteContext, request: Request, now: float, **details: bool) -> VoteWrite:
+    """The voter does not get this item again, unless the skip is `undone`. The item needs as many votes as before."""
     row = context.row
-    event: Event = {"seq": row.seq + 1, "time": now, "type": "skip", "item": row.name, "voter": request.voter} | told
+    event: Event = {"seq": row.seq + 1, "time": now, "type": "skip", "item": row.name, "voter": request.voter} | details
     change = 1 if request.kind == "skip" else -1
     values = {
         "seq": event["seq"],
@@ -153,7 +153,7 @@ def _decide(
 ) -> VoteWrite:
     project, row = context.project, context.row
     session, decision, event = _next_event(projects_, connection, context, request, now)
-    if decision is None:  # the session knows nothing of skips
+    if decision is None:  # the undo of a skip, which the session never saw
         return _skip(context, request, now, undone=True)
     before, decided = dict(row._mapping), is_decided(event)
     out = _out_after(context, request)
@@ -169,7 +169,7 @@ def _decide(
 def _next_event(
     projects_: Projects, connection: Connection, context: VoteContext, request: Request, now: float
 ) -> tuple[Session, Decision | None, Event]:
-    """The session core takes the call: what it decides, and the next event, which it writes."""
+    """Apply the act to the session core; returns the session, its decision and the event that it wrote."""
     row = context.row
     session, outbox = projects_.item_session(connection, context.project, row, context.events, seq=row.seq)
     decision = _apply(session, row.name, request, now)
@@ -192,10 +192,10 @@ def _apply(session: Session, name: str, request: Request, now: float) -> Decisio
 
 
 def _out_after(context: VoteContext, request: Request) -> int:
-    """To how many voters the item is out once the act is done."""
+    """How many voters hold the item after the act."""
     if request.kind == "close":
         return context.others_out + bool(context.holds)
-    if request.kind == "retract":  # the item is the voter's again
+    if request.kind == "retract":  # the voter holds the item again
         return context.others_out + request.served
     return context.others_out
 
@@ -209,9 +209,9 @@ def _recorded(write: VoteWrite, numbers: Mapping[int, int]) -> RecordedVote:
     event, kind = write.event, write.request.kind
     until = _undo_until(write.context.project, kind, event["time"])
     number = numbers[write.context.row.id]
-    told = (event.get("label"), event["time"], number, until)
+    stored = (event.get("label"), event["time"], number, until)
     late = event.get("late", False)
-    return RecordedVote(write.context.row.name, kind, *told, repeated=False, late=late, decision=write.decision)
+    return RecordedVote(write.context.row.name, kind, *stored, repeated=False, late=late, decision=write.decision)
 
 
 def _undo_until(project: Project, kind: Kind, time: float) -> float | None:
@@ -224,7 +224,7 @@ WORTH_COUNTING = 1.0  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A voter who acts, or would like `count` next items, or both. `now`: when they called."""
+    """A voter's act, a request for `count` next items, or both. `now`: when the call arrived."""
 
     project_id: str
     voter: str
@@ -235,14 +235,14 @@ class Call:
 
     @property
     def later(self) -> float:
-        """The time by now: a lease begins when it is granted, not when a call that had to wait came in."""
+        """The current time: a lease starts when it is granted, not when the call arrived."""
         waited = time.monotonic() - self.since
         return self.now + (waited if waited >= WORTH_COUNTING else 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class CallAnswer:
-    """What became of a call. `items` is None if none were asked for, or none can be had now."""
+    """The result of a call. `items` is None if none were requested, or finding them failed."""
 
     recorded: RecordedVote | None = None
     project: Project | None = None
@@ -250,7 +250,7 @@ class CallAnswer:
 
 
 def answer_all(projects_: Projects, calls: Sequence[Call]) -> list[CallAnswer | Exception | Later]:
-    """For each call of a project its answer, or what went wrong; LATER for those that another transaction is for."""
+    """For each call of a project its answer or error; LATER for those that need another transaction."""
     numbers = first_round(calls)
     answers: list[CallAnswer | Exception | Later] = [LATER] * len(calls)
     for number, answer in zip(numbers, _answer_part(projects_, [calls[n] for n in numbers]), strict=True):
@@ -259,7 +259,7 @@ def answer_all(projects_: Projects, calls: Sequence[Call]) -> list[CallAnswer | 
 
 
 def first_round(calls: Sequence[Call]) -> list[int]:
-    """The calls that can share the first transaction, by number: no item, no voter twice, in the order they came.
+    """The numbers of the calls that can share the first transaction: in order, without an item or voter twice.
 
     >>> two = [Call("p", voter, Request("p", "scan-1", voter, "vote", "cat"), 0, now=0.0) for voter in ("a", "b")]
     >>> first_round([*two, Call("p", "c", None, 1, now=0.0)])
@@ -271,12 +271,12 @@ def first_round(calls: Sequence[Call]) -> list[int]:
         names = _names(call)
         if not taken & names:
             found.append(number)
-        taken |= names  # who comes after one that waits, waits too
+        taken |= names  # calls after one that waits must wait, too
     return found
 
 
 def _names(call: Call) -> set[tuple[str, str]]:
-    """What no other call of a transaction may be about."""
+    """The voters and items of a call, which no other call of the transaction may share."""
     names = {("voter", call.voter)} if call.count else set()
     if call.act is not None:
         names |= {("voter", call.act.voter), ("item", call.act.item)}
@@ -287,12 +287,12 @@ def _answer_part(projects_: Projects, calls: Sequence[Call]) -> Sequence[CallAns
     try:
         return _in_one(projects_, calls)
     except StoreBusy as problem:
-        if projects_.store.is_sqlite:  # all of it was busy, and would be for each: nobody waits for the others' turns
+        if projects_.store.is_sqlite:  # the whole database is locked, so trying each call would only wait again
             return [problem] * len(calls)
         log.info("%d calls are tried one by one: %s", len(calls), problem)
     except StoreUnavailable as problem:
         return [problem] * len(calls)
-    except Exception as problem:  # whatever it was, it is found again, and told to the one it concerns
+    except Exception as problem:  # it occurs again below, for the call that caused it
         log.warning("%d calls are tried one by one", len(calls), exc_info=problem)
     return [_alone(projects_, call) for call in calls]
 
@@ -305,8 +305,8 @@ def _in_one(projects_: Projects, calls: Sequence[Call]) -> list[CallAnswer | Exc
         acting = [number for number, call in enumerate(calls) if call.act is not None]
         if acting:
             requests = [act for number in acting if (act := calls[number].act) is not None]
-            for number, told in zip(acting, act_all(projects_, connection, requests, now=now), strict=True):
-                answers[number] = told if isinstance(told, QuorateError) else CallAnswer(told)
+            for number, outcome in zip(acting, act_all(projects_, connection, requests, now=now), strict=True):
+                answers[number] = outcome if isinstance(outcome, QuorateError) else CallAnswer(outcome)
         asking = [
             (number, answer)
             for number, answer in enumerate(answers)
@@ -314,7 +314,7 @@ def _in_one(projects_: Projects, calls: Sequence[Call]) -> list[CallAnswer | Exc
         ]
         if asking:
             wants = [Want(calls[number].voter, calls[number].count) for number, _ in asking]
-            now = max(call.later for call in calls)  # the acts may have waited for their items
+            now = max(call.later for call in calls)  # the acts may have waited for locks
             project, found = serve(projects_, connection, calls[0].project_id, wants, now=now)
             for (number, answer), items in zip(asking, found, strict=True):
                 answers[number] = replace(answer, project=project, items=items)
@@ -322,13 +322,13 @@ def _in_one(projects_: Projects, calls: Sequence[Call]) -> list[CallAnswer | Exc
 
 
 def _alone(projects_: Projects, call: Call) -> CallAnswer | Exception:
-    """A call in transactions of its own: a vote that is stored stays so, whatever becomes of the next item."""
+    """A call in its own transactions: a stored vote stays stored even if finding the next items fails."""
     try:
         recorded = None if call.act is None else act(projects_, call.act, now=call.now)
         answer = CallAnswer(recorded)
         if call.count:
             answer = _with_next(projects_, call, answer)
-    except Exception as problem:  # it is the caller's answer
+    except Exception as problem:  # returned to the caller
         return problem
     return answer
 

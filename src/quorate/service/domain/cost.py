@@ -1,4 +1,4 @@
-"""What a decision costs, by method, classes and pool: too slow a pool is refused, looking ahead is bounded."""
+"""The time a decision takes, by method, classes and pool: refuses pools that are too slow, limits the look-ahead."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from quorate.methods import Method
 from quorate.posterior.finite import SMALL_POOL
 from quorate.validate import MOST_VOTES, broken
 
-DECISION_SECONDS = 0.05  # one decision: what is believed of one item, after one vote
-AHEAD_SECONDS = 0.05  # all decisions that are looked at ahead of one vote together
-INTERPRETED = 600.0  # times as long, until kernels are compiled
-BATCH_SECONDS = 60.0  # all decisions of one batch of items together
+DECISION_SECONDS = 0.05  # limit for one decision
+AHEAD_SECONDS = 0.05  # limit for all look-ahead decisions of one vote together
+INTERPRETED = 600.0  # slowdown until kernels are compiled
+BATCH_SECONDS = 60.0  # limit for all decisions of one batch of items together
 
 # Seconds of one belief, measured on one core of 2.1 to 3 GHz (benchmarks/decision_cost.py). Finite pools: levels that
 # three or more classes can tie at cost K N^3 up to SMALL_POOL and K N^2 beyond; while K is small few of them matter,
@@ -29,7 +29,7 @@ BY_STATE = 5e-8  # of the look-ahead of the blended rule
 
 
 def belief_seconds(posterior: str, num_classes: int, pool_size: int) -> float:
-    """How long one belief takes at most.
+    """Upper estimate of the time of one belief.
 
     >>> belief_seconds("finite", 10, 50) < 1e-4 < 0.1 < belief_seconds("finite", 10, 5000) < 1
     True
@@ -48,7 +48,7 @@ def belief_seconds(posterior: str, num_classes: int, pool_size: int) -> float:
 
 
 def decision_seconds(method: Method, num_classes: int, pool_size: int) -> float:
-    """How long one decision takes at most: a belief, or two where asking and predicting differ, and looking ahead."""
+    """Upper estimate of the time of one decision: one belief, two if asking and predicting differ, and look-ahead."""
     beliefs = {method.asking, method.predicting}
     seconds = sum(belief_seconds(belief.posterior, num_classes, pool_size) for belief in beliefs)
     if isinstance(method.policy, BlendedValue):
@@ -62,30 +62,30 @@ def _states_ahead(num_classes: int, pool_size: int) -> int:
 
 
 def decisions_ahead(method: Method, num_classes: int, pool_size: int, *, most: int) -> int:
-    """How many decisions may be looked at ahead of one vote: up to `most`, as long as they fit AHEAD_SECONDS."""
+    """How many look-ahead decisions are affordable for one vote: up to `most`, within AHEAD_SECONDS."""
     slower = 1.0 if status() == "compiled" else INTERPRETED
     return min(most, int(AHEAD_SECONDS / (slower * decision_seconds(method, num_classes, pool_size))))
 
 
 def opening_seconds(method: Method, num_classes: int, pool_size: int, *, ahead: int) -> float:
-    """How long an item takes at most when it comes in: one decision, and up to `ahead` that are looked at ahead."""
+    """Upper estimate of the time to open an item: one decision and up to `ahead` look-ahead decisions."""
     looks = 1 + decisions_ahead(method, num_classes, pool_size, most=ahead)
     return looks * decision_seconds(method, num_classes, pool_size)
 
 
 def check_batch(method: Method, num_classes: int, pool_sizes: Iterable[int], *, ahead: int) -> None:
-    """Raise unless all items of a batch, with pools of these sizes, come in within BATCH_SECONDS."""
+    """Raise unless all items of a batch, with pools of these sizes, can be opened within BATCH_SECONDS."""
     spent = 0.0
     sizes = list(pool_sizes)
     for number, pool_size in enumerate(sizes):
         spent += opening_seconds(method, num_classes, pool_size, ahead=ahead)
         if spent > BATCH_SECONDS:
-            rule = f"a batch that is decided within {BATCH_SECONDS:g} s: here the first {number} items"
+            rule = f"a batch that can be decided within {BATCH_SECONDS:g} s, here {number} items"
             raise broken("items", f"{len(sizes)} entries", rule, f"send at most {number} at once.")
 
 
 def largest_pool(method: Method, num_classes: int) -> int:
-    """The largest pool that one decision is fast enough for.
+    """The largest pool for which a decision is fast enough.
 
     >>> from quorate import method
     >>> largest_pool(method("quorate"), 2) > largest_pool(method("quorate"), 10) > 500

@@ -1,4 +1,4 @@
-"""Append-only records: events of items and projects, and what owners did; the price of a vote at any time."""
+"""Append-only records: events of items and projects, and actions of owners; the price of a vote at any time."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from quorate.service.store.bulk import encode, in_batches, insert_rows
 from quorate.service.store.schema import events, items, owner_actions
 from quorate.session.journal import Event
 
-ITEM_KINDS = ("open", "vote", "abstain", "retract", "close")  # what the session core folds
-BESIDE = ("skip", "gold", "verdict")  # what it never sees
+ITEM_KINDS = ("open", "vote", "abstain", "retract", "close")  # events that the session core folds
+BESIDE = ("skip", "gold", "verdict")  # events that it never sees
 
 is_folded = and_(*(events.c.kind != kind for kind in BESIDE))
 APPEND = insert(events).returning(events.c.id)
@@ -22,8 +22,8 @@ OF_ITEM = select(events.c.body).where(events.c.item_id == bindparam("item"), is_
 OF_ITEM = OF_ITEM.order_by(events.c.seq)
 
 
-def append_item_events(connection: Connection, made: Sequence[Mapping[str, Any]]) -> dict[int, int]:
-    """Keep the next `event` of some items, each with its `project_id`, `item_id`, `voter`, `request` and
+def append_item_events(connection: Connection, entries: Sequence[Mapping[str, Any]]) -> dict[int, int]:
+    """Store the next `event` of some items, each with its `project_id`, `item_id`, `voter`, `request` and
     `signed_in_by`.
 
     Returns the number of each item's event in the table; every item occurs once.
@@ -40,15 +40,15 @@ def append_item_events(connection: Connection, made: Sequence[Mapping[str, Any]]
             "body": encode(each["event"]),
             "signed_in_by": each["signed_in_by"],
         }
-        for each in made
+        for each in entries
     ]
-    return {row.item_id: row.id for row in insert_rows(connection, events, rows, told=("id", "item_id"))}
+    return {row.item_id: row.id for row in insert_rows(connection, events, rows, returning=("id", "item_id"))}
 
 
 def append_project_event(
     connection: Connection, project_id: str, kind: str, body: dict[str, Any], *, now: float
 ) -> int:
-    """Keep one event of the whole project."""
+    """Store one event of the whole project; returns its number."""
     row = {"project_id": project_id, "kind": kind, "time": now, "body": encode({"type": kind, "time": now} | body)}
     return int(connection.execute(APPEND, row).scalar_one())
 
@@ -59,14 +59,14 @@ def item_events(connection: Connection, item_id: int) -> list[Event]:
 
 
 def project_events(connection: Connection, project_id: str) -> Iterator[Any]:
-    """All rows of a project's events by number, in bounded memory."""
+    """All rows of a project's events in order, in bounded memory."""
     for rows in in_batches(connection, select(events).where(events.c.project_id == project_id), events.c.id):
         yield from rows
 
 
 @dataclass(frozen=True, slots=True)
 class OwnerAction:
-    """One thing an owner did. `who`: the account, empty where it is not known. `item`: None if it is of the project."""
+    """One action of an owner. `who`: the account, empty if unknown. `item`: None if it concerns the project."""
 
     id: int
     time: float
@@ -86,7 +86,7 @@ def record(
     now: float,
     item_id: int | None = None,
 ) -> int:
-    """Keep one action; returns its number. `by`: the account; None: not known."""
+    """Store one action of an owner; returns its number. `by`: the account; None: unknown."""
     row = {"project_id": project_id, "item_id": item_id, "kind": kind, "who": by or "", "time": now}
     statement = insert(owner_actions).values(row | {"body": json.dumps(dict(body))})
     return int(connection.execute(statement.returning(owner_actions.c.id)).scalar_one())
@@ -95,7 +95,7 @@ def record(
 def list_actions(
     connection: Connection, project_id: str, *, item_id: int | None = None, after: int = 0, limit: int = 100
 ) -> list[OwnerAction]:
-    """Up to `limit` actions, oldest first, of the project or of one item, from the one after number `after`."""
+    """Up to `limit` actions, oldest first, of the project or of one item, starting after number `after`."""
     query = select(owner_actions, items.c.name.label("item")).outerjoin(items, items.c.id == owner_actions.c.item_id)
     query = query.where(owner_actions.c.project_id == project_id, owner_actions.c.id > after)
     if item_id is not None:
@@ -106,9 +106,9 @@ def list_actions(
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """The prices of a vote over time: each is in force from its time on, the first one also before.
+    """The prices of a vote over time: each applies from its time on, the first one also before.
 
-    `own`: from each time on, the prices of people who have one of their own; everybody else has the project's.
+    `own`: from each time on, the prices of people with an individual price; the project's price applies to others.
 
     >>> Prices([(0.0, 0.1), (10.0, 0.5)]).at(9.0), Prices([(0.0, 0.1), (10.0, 0.5)]).at(10.0)
     (0.1, 0.5)
@@ -121,48 +121,48 @@ class Prices:
 
     @property
     def people(self) -> list[str]:
-        """Who ever had a price of their own."""
+        """Everybody who ever had an individual price."""
         return sorted({person for _, prices in self.own for person in prices})
 
     @property
     def are_all_zero(self) -> bool:
-        """Whether votes never cost anything here."""
+        """Whether votes were always free."""
         return not any(price for _, price in self.history) and not any(any(each.values()) for _, each in self.own)
 
     @property
     def only(self) -> float | None:
-        """The price, if there was never another one, for anybody."""
-        found = {price for _, price in self.history}
-        return found.pop() if len(found) == 1 and not self.people else None
+        """The price, if there was only ever one, for everybody; None otherwise."""
+        distinct = {price for _, price in self.history}
+        return distinct.pop() if len(distinct) == 1 and not self.people else None
 
     def at(self, time: float, person: str | None = None) -> float:
-        """The price in force at this time, for this person."""
-        mine = [prices.get(person) for since, prices in self.own if since <= time] if person is not None else []
-        if mine and mine[-1] is not None:
-            return mine[-1]
+        """The price at this time, for this person."""
+        own = [prices.get(person) for since, prices in self.own if since <= time] if person is not None else []
+        if own and own[-1] is not None:
+            return own[-1]
         past = [price for since, price in self.history if since <= time]
         return past[-1] if past else self.history[0][1]
 
     def of(self, time: ColumnElement[Any], person: str | None = None) -> ColumnElement[Any]:
-        """The same in SQL, of a column of times."""
+        """`at` in SQL, for a column of times."""
         later = [(time >= since, literal(price, Double)) for since, price in reversed(self.history[1:])]
         first = literal(self.history[0][1], Double)
         usual = case(*later, else_=first) if later else first
         if person is None or not self.own:
             return usual
-        mine = [(since, prices.get(person)) for since, prices in reversed(self.own)]
+        own = [(since, prices.get(person)) for since, prices in reversed(self.own)]
         return case(
-            *((time >= since, usual if price is None else literal(price, Double)) for since, price in mine),
+            *((time >= since, usual if price is None else literal(price, Double)) for since, price in own),
             else_=usual,
         )
 
 
 def prices(connection: Connection, project_id: str, *, now: float) -> Prices:
-    """The project's prices so far; `now` is the price to take where no history was kept."""
+    """The project's prices so far; `now` is the price to use if no history is stored."""
     query = select(owner_actions.c.time, owner_actions.c.body).order_by(owner_actions.c.id)
     query = query.where(owner_actions.c.project_id == project_id, owner_actions.c.kind.in_(("create", "change")))
-    told = [(row.time, json.loads(row.body)) for row in connection.execute(query)]
+    changes = [(row.time, json.loads(row.body)) for row in connection.execute(query)]
     return Prices(
-        [(time, float(body["price"])) for time, body in told if "price" in body] or [(0.0, now)],
-        [(time, body["person_prices"]) for time, body in told if "person_prices" in body],
+        [(time, float(body["price"])) for time, body in changes if "price" in body] or [(0.0, now)],
+        [(time, body["person_prices"]) for time, body in changes if "person_prices" in body],
     )

@@ -1,9 +1,9 @@
-"""Gold items: items with a known answer, which measure voters and count for nothing else.
+"""Gold items: items with a known answer, used only to test voters.
 
-Voters cannot tell them from others: they are given out in the place of the next item, by chance, and are voted on,
-skipped and undone alike. What is answered is kept as events that the session core never sees ("gold"), so no gold item
-closes, is audited, is learned from or costs a budget anything. What gold items show: how far the pool's confidence can
-be trusted, and each voter's own share of known answers. Called by the domain, the API and the pages.
+Voters cannot recognise them: they are given out at random instead of the next item, and can be voted on, skipped and
+undone like others. Answers are stored as events that the session core never sees ("gold"), so no gold item closes, is
+audited, is learned from or uses up a budget. Gold items measure how far the pool's confidence can be trusted, and each
+voter's accuracy. Called by the domain, the API and the pages.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from quorate.session.single import item_session
 from quorate.validate import broken
 from quorate.workflows.calibrate.measure import wilson
 
-REASON = "gold"  # of a gold item's row: nothing is decided of it
-MOST_REPLAYED = 200  # gold items decided again, to see how often the pool would be right
+REASON = "gold"  # stop reason in a gold item's row: it is never decided
+MOST_REPLAYED = 200  # gold items that `gold_calibration` decides
 DAY = 86400.0
-FEWEST_SHOWN = 20  # answers of a voter before their own share is shown
+FEWEST_SHOWN = 20  # answers of a voter before their accuracy is shown
 
 
 def is_new() -> ColumnElement[bool]:
-    """The voter has neither acted on the item nor holds it."""
+    """The condition that the voter has neither acted on the item nor holds it."""
     voted = exists().where(ballots.c.item_id == items.c.id, ballots.c.voter == bindparam("voter"))
     holds = exists().where(leases.c.item_id == items.c.id, leases.c.voter == bindparam("voter"), leases.c.is_out)
-    return and_(~voted, ~holds)  # as ~or_(...) PostgreSQL would read all ballots of the voter
+    return and_(~voted, ~holds)  # with ~or_(...) PostgreSQL would read all ballots of the voter
 
 
 GOLD = select(items.c.id, items.c.name, items.c.show, bindparam("priority").label("priority"))
@@ -54,9 +54,9 @@ GOLD = GOLD.with_for_update(of=items, skip_locked=True)  # those with the fewest
 def with_gold(
     connection: Connection, project: Project, voter: str, rows: Sequence[Row[Any]], now: float
 ) -> list[Row[Any]]:
-    """The items a voter is about to be given, some of them replaced by gold items: each with the chance `gold_share`.
+    """The items a voter is about to be given, each replaced by a gold item with probability `gold_share`.
 
-    An item that is replaced stays in line. Who has nothing to do, or has met every gold item, is given none.
+    A replaced item stays in the queue. Without items to give, or new gold items for this voter, none is replaced.
     """
     share = project.settings.gold_share
     if share == 0.0 or not rows:
@@ -71,14 +71,14 @@ def with_gold(
 
 
 def gold_values(label: str) -> dict[str, Any]:
-    """What the row of an item becomes whose answer is known: never open, never in line, nothing to decide."""
+    """The values of a gold item's row: never open, never in the queue, nothing to decide."""
     decided = {"label": label, "confidence": 1.0, "reason": REASON, "decided_votes": 0, "to_close": 0}
     out = {"is_open": False, "is_wanted": False, "slots": 0, "closed": None, "closed_event": None}
     return decided | out | NO_AUDIT | {"gold": label}
 
 
 def answered(context: VoteContext, request: Request, now: float) -> VoteWrite:
-    """What an act on a gold item writes: an event beside those of the session, and how many have acted."""
+    """What an act on a gold item writes: an event that the session never sees, and the number of ballots."""
     row, undone = context.row, request.kind == "retract"  # also of a skip
     if request.kind == "close":
         raise broken("item", row.name, "an item that is to be decided, not a gold item", "there is nothing to close.")
@@ -95,9 +95,9 @@ def answered(context: VoteContext, request: Request, now: float) -> VoteWrite:
 
 
 def set_gold(projects_: Projects, project_id: str, name: str, label: str | None, *, by: str, now: float) -> None:
-    """Make an item gold with this answer, correct the answer, or (None) make it an item to decide again.
+    """Make an item gold with this answer, correct the answer, or (None) make it an ordinary item again.
 
-    An item that voters have acted on stays what it is: votes of the pool never become answers to gold, nor the reverse.
+    An item that voters have acted on cannot change: votes of the pool never become answers to gold, nor the reverse.
     """
     with projects_.store.write() as connection:
         project = projects_.get_in(connection, project_id)
@@ -120,12 +120,12 @@ def set_gold(projects_: Projects, project_id: str, name: str, label: str | None,
 
 
 def _out(row: Row[Any]) -> int:
-    """To how many voters the item is out."""
+    """How many voters hold the item."""
     return int(row.is_wanted) - int(row.slots)
 
 
 def _check_fresh(row: Row[Any]) -> None:
-    """Raise unless nobody has acted on the item and nothing was decided of it."""
+    """Raise if anybody has acted on the item or it was closed."""
     if row.num_ballots or row.num_abstained or row.closed_event is not None:
         raise _not_fresh(row)
 
@@ -137,7 +137,7 @@ def _not_fresh(row: Row[Any]) -> InvalidInput:
 
 
 def _decided_again(projects_: Projects, connection: Connection, project: Project, row: Row[Any]) -> dict[str, Any]:
-    """The row of an item to decide, as its first event has it."""
+    """The values of an ordinary item's row after its first event."""
     session, _ = projects_.item_session(connection, project, row, item_events(connection, row.id))
     decision = session.decision(row.name)
     before = {**row._mapping, "audit": None}
@@ -149,14 +149,14 @@ def _decided_again(projects_: Projects, connection: Connection, project: Project
 
 
 def gold_answers(connection: Connection, item_id: int) -> dict[str, int]:
-    """How many voters named each class for this item."""
+    """How many voters chose each class for this item."""
     query = select(ballots.c.label, func.count()).where(ballots.c.item_id == item_id, ballots.c.kind == "vote")
     return {label: int(number) for label, number in connection.execute(query.group_by(ballots.c.label))}
 
 
 @dataclass(frozen=True, slots=True)
 class GoldCalibration:
-    """On gold items that a whole pool answered, decided as if not gold: how sure the pool was, how often right."""
+    """On gold items that a whole pool answered, decided as if not gold: the pool's confidence and accuracy."""
 
     num_items: int
     mean_confidence: float
@@ -168,10 +168,10 @@ class GoldCalibration:
 def gold_calibration(
     projects_: Projects, connection: Connection, project: Project, cast: Sequence[Row[Any]]
 ) -> GoldCalibration | None:
-    """Decide gold items as if they were to be decided, each by its answers in the order they came: sure, and right?
+    """Decide gold items as if they were not gold, by their answers in order; compare confidence with accuracy.
 
-    Those with as many answers as their pool, the latest `MOST_REPLAYED`; None if there are none. With fewer, only the
-    clear ones would close, and the pool would look better than it is.
+    Uses the latest `MOST_REPLAYED` items with as many answers as their pool; None if there are none. With fewer
+    answers only the clear items would close, and the pool would look better than it is.
     """
     answers: dict[int, list[Row[Any]]] = {}
     for row in cast:
@@ -201,7 +201,7 @@ def gold_calibration(
 def _replayed(
     session: Session, row: Row[Any], opening: dict[str, Any], answers: Sequence[Row[Any]]
 ) -> tuple[str, float] | None:
-    """Answer and confidence once the item would close; None if the answers there are do not suffice."""
+    """Label and confidence when the item would close; None if it has too few answers to close."""
     said = opening["prediction"]
     decision = session.open(row.name, said[0] if len(said) == 1 else said, opening["pool_size"], time=0.0)
     for answer in answers:
@@ -213,9 +213,9 @@ def _replayed(
 
 @dataclass(frozen=True, slots=True)
 class GoldRecord:
-    """One voter's answers to gold items, those of today and yesterday (UTC) left out.
+    """One voter's answers to gold items, without those of today and yesterday (UTC).
 
-    It changes at midnight alone, and is there from `FEWEST_SHOWN` answers on: or it would tell which item was gold.
+    It changes at midnight only and needs `FEWEST_SHOWN` answers; otherwise it would reveal which item was gold.
     """
 
     answers: int
@@ -225,7 +225,7 @@ class GoldRecord:
 
 
 def gold_record(connection: Connection, project: Project, voter: str, *, now: float) -> GoldRecord | None:
-    """The voter's own share on gold; None if the owner does not show it to voters, or there are too few answers."""
+    """The voter's accuracy on gold; None if the owner does not show it to voters, or there are too few answers."""
     if not project.settings.show_own_gold:
         return None
     query = select(ballots.c.label, items.c.gold).join(items, items.c.id == ballots.c.item_id)

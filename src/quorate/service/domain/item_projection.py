@@ -1,6 +1,6 @@
-"""An item after an event -> the values of its row: what the queue, the dashboard and the exports read.
+"""Computes an item's row after an event: the values that the queue, the dashboard and the exports read.
 
-Everything here follows from the item's events and the project's settings; the events stay the truth. Called by `items`
+The row is derived from the item's events, which are the source of truth, and the project's settings. Called by `items`
 when an item opens and by `ballots` at every act.
 """
 
@@ -23,9 +23,9 @@ from quorate.session.items import ItemState
 from quorate.types import Decision, IntArray
 
 NO_AUDIT: dict[str, Any] = {"audit_rate": None, "audit": None, "audit_loss": None, "is_settled": False}
-ABSENT = "absent:"  # how the names begin of experts that an owner took out of an item's pool; nobody else's do
-OUT_OF_LINE = ("withdrawn", "set_aside")  # columns: since when nobody is asked, by what an owner or a voter did
-FARTHEST = 5  # votes to close that are looked at; beyond them an item is simply far from closing
+ABSENT = "absent:"  # prefix of the placeholder voters that an owner took out of an item's pool
+OUT_OF_LINE = ("withdrawn", "set_aside")  # columns with the time since when nobody is asked
+FARTHEST = 5  # the largest value of `to_close`
 
 
 def after_event(
@@ -38,10 +38,10 @@ def after_event(
     row: Mapping[str, Any] | None,
     decided: bool = True,
 ) -> dict[str, Any]:
-    """The row's values that an event can change, but for who closed it and when.
+    """The row's values that an event can change, except those on closing.
 
-    `decision` is the session's of the item. `row`: the row as it was, None if the item opens. `decided`: False where
-    the event left a closed item's answer as it stands (`is_decided`).
+    `decision`: the session's decision on the item. `row`: the row before, None if the item opens. `decided`: False if
+    the event left a closed item's answer unchanged (`is_decided`).
     """
     item = session.item(name)
     absent = [voter for voter in item.ballots if voter.startswith(ABSENT)]
@@ -68,7 +68,7 @@ def after_event(
 
 
 def is_wanted(row: Mapping[str, Any]) -> bool:
-    """Is anybody asked about the item: open or in the audit, and neither withdrawn nor set aside?
+    """Whether the item asks for votes: open or in the audit, and neither withdrawn nor set aside.
 
     >>> is_wanted({"is_open": True, "audit": None, "withdrawn": None, "set_aside": 12.5})
     False
@@ -77,20 +77,20 @@ def is_wanted(row: Mapping[str, Any]) -> bool:
 
 
 def asking(row: Mapping[str, Any], leases_out: int) -> dict[str, Any]:
-    """The values by which the queue knows whether to serve the item."""
+    """The values that tell the queue whether to serve the item."""
     wanted = is_wanted(row)
     return {"is_wanted": wanted, "slots": int(wanted) - leases_out}
 
 
 def audit_draw(values: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The audit draw made as the item was decided, as the event logs it; None if there was none."""
+    """The audit draw made when the item closed, as stored in the event; None if there was none."""
     if values["is_open"] or values["audit_rate"] is None:
         return None
     return {"rate": values["audit_rate"], "drawn": values["audit"] is not None}
 
 
 def audit_rate(project: Project, confidence: float) -> float:
-    """The probability with which an unsettled item that closes at this confidence is voted to the end."""
+    """The probability that an unsettled item that closes at this confidence is drawn for the audit."""
     settings = project.settings
     if settings.target_error is None:
         return settings.audit_rate
@@ -98,14 +98,14 @@ def audit_rate(project: Project, confidence: float) -> float:
 
 
 def loss_of(votes: IntArray, label: int) -> float:
-    """What the pool's verdict, once it cannot change, says of the answer: 0, 1, or 1 - 1/t in a tie of t."""
+    """The loss of the answer against the pool's settled verdict: 0, 1, or 1 - 1/t in a tie of t."""
     return 1.0 - float(plurality_shares(np.asarray(votes))[label])
 
 
 def to_close(session: Session, item: ItemState) -> int:
-    """The fewest further votes after which the item would close if all went to the class that leads; at most 5.
+    """The fewest further votes after which the item would close if all went to the leading class; at most FARTHEST.
 
-    Fewer are looked at where decisions are slow (`cost.AHEAD_SECONDS`): then an item counts as far from closing.
+    If decisions are slow (`cost.AHEAD_SECONDS`), fewer are tried, and the result may be FARTHEST for that reason.
     """
     lead = int(item.standing.label) if item.standing is not None else 0
     after = replace(item, votes=item.votes.copy())
@@ -118,7 +118,7 @@ def to_close(session: Session, item: ItemState) -> int:
 
 
 def votes_to_settle(votes: IntArray, pool_left: int, *, most: int) -> int:
-    """The fewest further votes after which the verdict could be settled, up to `most`: so many can be asked at once."""
+    """The fewest further votes that could settle the verdict, up to `most`: this many can be asked at once."""
     counts = np.array(votes)
     lead = int(counts.argmax())
     left = max(pool_left - int(counts.sum()), 0)
@@ -130,7 +130,7 @@ def votes_to_settle(votes: IntArray, pool_left: int, *, most: int) -> int:
 
 
 def _closed(project: Project, name: str, item: ItemState, decision: Decision) -> dict[str, Any]:
-    """The audit columns of an item that closes: the loss if it is known already, else whether it is drawn."""
+    """The audit columns of an item that closes: the loss if it is known already, else the draw."""
     rate = audit_rate(project, decision.confidence)
     if item.pool_left == 0 or is_settled(item.votes, item.pool_left):
         loss = loss_of(item.votes, project.session.classes.index(decision.label))
@@ -142,7 +142,7 @@ def _closed(project: Project, name: str, item: ItemState, decision: Decision) ->
 
 
 def _late(project: Project, item: ItemState, decision: Decision, before: Mapping[str, Any]) -> dict[str, Any]:
-    """What a vote after the end changes: an audited item's panel may be complete now, or no longer be."""
+    """What a vote after closing changes: an audited item may be complete now, or, after an undo, no longer."""
     if before["audit"] is None:
         return {"audit": None}
     if not is_settled(item.votes, item.pool_left):

@@ -1,8 +1,8 @@
-"""Items come in: checked, decided upon, stored with their first event, all of a batch or none.
+"""Adds items: checked, decided, stored with their first event, all of a batch or none.
 
-An item that is there already is left as it is, so that a batch can be sent again after a broken connection. An image
-is an upload of the project (`upload:<id>`) or an address that the voter's browser loads; the server fetches neither
-images nor links. Called by the API, the import page and the demo.
+Existing items stay unchanged, so that a batch can be sent again after a broken connection. An image is an upload of
+the project (`upload:<id>`) or an address that the voter's browser loads; the server fetches neither images nor links.
+Called by the API, the import page and the demo.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from quorate.service.addresses import host_of, may_be_public, refuse_private
 from quorate.service.domain.cost import check_batch, check_pool
 from quorate.service.domain.gold import gold_values
 from quorate.service.domain.item_projection import FARTHEST, after_event, audit_draw
-from quorate.service.domain.projects import Project, Projects, archived
+from quorate.service.domain.projects import Project, Projects, not_archived
 from quorate.service.domain.webhooks import announce, closed
 from quorate.service.store.bulk import among, change_rows, encode
 from quorate.service.store.schema import events, items, projects
@@ -34,8 +34,8 @@ UPLOAD = re.compile(r"upload:([a-z0-9_]{1,40})")
 def checked_image(image: str, *, where: str, allow_private: bool = False) -> str:
     """An image's address: `upload:<id>`, or https outside this machine and its network.
 
-    Browsers load it without asking, so it must not lead a voter's browser to what only that browser can reach.
-    `allow_private`: it may, also by http; the setting that webhooks have.
+    Browsers load it automatically, so it must not make a voter's browser send requests to its own network.
+    `allow_private` permits that, also over http; the same setting applies to webhooks.
 
     >>> checked_image("https://example.org/cat.png", where="image")
     'https://example.org/cat.png'
@@ -48,7 +48,7 @@ def checked_image(image: str, *, where: str, allow_private: bool = False) -> str
 
 
 def checked_address(address: str, *, where: str) -> str:
-    """An address a browser may be sent to: https, or http of this machine or its network; never a script."""
+    """An address that a browser may open: https, or http on this machine or its network; never a script."""
     if not _may_be_opened(address):
         fix = "pass e.g. 'https://example.org/cat.png'."
         raise broken(where, address[:80], "an https address (or upload:<id> for an image)", fix)
@@ -61,13 +61,13 @@ def _may_be_opened(address: str) -> bool:
 
 
 def upload_of(show: Mapping[str, str]) -> str | None:
-    """The id of the upload that is shown, if one is."""
+    """The id of the upload in an item's content; None without one."""
     found = UPLOAD.fullmatch(show.get("image", ""))
     return found[1] if found else None
 
 
 def for_browser(project_id: str, show: Mapping[str, str]) -> dict[str, str]:
-    """What is shown, with the address of an upload instead of its id.
+    """An item's content, with the address of an upload instead of its id.
 
     >>> for_browser("p_1", {"text": "Which?", "image": "upload:u_7"})
     {'text': 'Which?', 'image': '/media/p_1/u_7'}
@@ -84,23 +84,23 @@ MOST_PRIORITY = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class ItemContent:
-    """What a voter is shown: text, an image (an upload's id or an address the browser loads), a link; any of them."""
+    """What voters see: text, an image (an upload's id or an address that the browser loads), a link; all optional."""
 
     text: str | None = None
     image: str | None = None
     link: str | None = None
 
     def as_json(self) -> dict[str, str]:
-        """What there is."""
+        """The fields that are set."""
         fields = {"text": self.text, "image": self.image, "link": self.link}
         return {name: value for name, value in fields.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class NewItem:
-    """One item as it comes in: its id, one prediction per classifier (None: none), what to show.
+    """One item to add: its id, one prediction per classifier (None: none), its content.
 
-    `gold`: its known answer; None: an item to decide.
+    `gold`: the known answer of a gold item; None: an ordinary item.
     """
 
     name: str
@@ -113,7 +113,7 @@ class NewItem:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What became of one item of a batch."""
+    """The result for one item of a batch."""
 
     name: str
     status: Literal["open", "closed", "exists", "gold"]
@@ -125,9 +125,9 @@ OpenedItem = tuple[dict[str, Any], Event]
 
 @dataclass(frozen=True, slots=True)
 class DecidedBatch:
-    """Items that are checked and decided upon, but not stored. `fresh` are those that were new, numbered from `first`.
+    """Items that are checked and decided, but not stored. `fresh` are the new ones, numbered from `first`.
 
-    The numbers are this batch's, stored or not; `project` is what they were decided under.
+    The numbers stay reserved for this batch; `project` is the state of the project under which they were decided.
     """
 
     names: list[str]
@@ -138,24 +138,24 @@ class DecidedBatch:
 
 
 def add_items(projects_: Projects, project_id: str, batch: Sequence[NewItem], *, now: float) -> list[Added]:
-    """Open every new item of the batch. Answers for all of them once they are stored; an invalid one refuses all."""
+    """Open and store every new item of the batch; an invalid one refuses the whole batch."""
     return store_items(projects_, decide_items(projects_, project_id, batch, now=now), now=now)
 
 
 def decide_items(projects_: Projects, project_id: str, batch: Sequence[NewItem], *, now: float) -> DecidedBatch:
-    """Check and decide upon a batch. It can take long, and nothing is locked meanwhile: not for a transaction."""
+    """Check and decide a batch. This can take long and holds no lock; do not call it within a transaction."""
     if len(batch) > MOST_ITEMS:
         raise broken("items", f"{len(batch)} entries", f"at most {MOST_ITEMS} in one batch", "send several.")
     names = [checked_name(item.name, where=f"items[{index}].id") for index, item in enumerate(batch)]
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise broken("items", twice, "an id of its own for every item; this one is there twice", "remove one.")
+        raise broken("items", twice, "a different id for every item; this one occurs twice", "remove one.")
     project, version, fresh, first = _begin(projects_, project_id, batch)
     return DecidedBatch(names, project, fresh, first, _opened_all(project, version, fresh, first, now))
 
 
 def _check_cost(project: Project, version: ParamsVersion, fresh: Sequence[NewItem]) -> None:
-    """Raise for a batch that would keep one of the few threads for batches busy for minutes."""
+    """Raise for a batch that would keep a batch thread busy for minutes."""
     num_classes, usual = len(project.settings.classes), project.settings.pool_size
     sizes = [usual if item.pool_size is None else members(item.pool_size) for item in fresh]
     for item, size in zip(fresh, sizes, strict=True):
@@ -164,7 +164,7 @@ def _check_cost(project: Project, version: ParamsVersion, fresh: Sequence[NewIte
 
 
 def store_items(projects_: Projects, batch: DecidedBatch, *, now: float) -> list[Added]:
-    """Keep the items that are still new, in one transaction."""
+    """Store the items that are still new, in one transaction."""
     status = _store(projects_, batch, now) if batch.opened else {}
     return [Added(name, status.get(name, "exists")) for name in batch.names]
 
@@ -172,36 +172,31 @@ def store_items(projects_: Projects, batch: DecidedBatch, *, now: float) -> list
 def _begin(
     projects_: Projects, project_id: str, batch: Sequence[NewItem]
 ) -> tuple[Project, ParamsVersion, list[NewItem], int]:
-    """What is new in the batch, the numbers it gets, and what it is decided under; nothing is locked afterwards."""
+    """The new items of the batch, their reserved numbers, and the project and parameters to decide under; no lock is
+    held afterwards."""
     with projects_.store.write() as connection:
-        project = _unless_archived(projects_.get_in(connection, project_id))
+        project = not_archived(projects_.get_in(connection, project_id))
         known = names_there(connection, project_id, [item.name for item in batch])
         fresh = [item for item in batch if item.name not in known]
         first = _take_numbers(connection, project_id, len(fresh)) if fresh else 0
         return project, projects_.version_now(connection, project), fresh, first
 
 
-def _unless_archived(project: Project) -> Project:
-    if project.state == "archived":
-        raise archived(project)
-    return project
-
-
 NewStatus = Literal["open", "closed", "gold"]
 
 
 def _store(projects_: Projects, batch: DecidedBatch, now: float) -> dict[str, NewStatus]:
-    """Other settings than those it was decided under: once more, here. What was learned meanwhile is for later acts:
-    each decision names the parameters it was made under."""
+    """Store the batch. If the project's settings changed in the meantime, decide again here; newly learned parameters
+    apply to later acts only, as each decision names the parameters it was made under."""
     with projects_.store.write() as connection:
         project = projects_.locked(connection, batch.project.id)  # one batch of a project at a time
         opened = batch.opened
         if project.version != batch.project.version:
-            version = projects_.version_now(connection, _unless_archived(project))
+            version = projects_.version_now(connection, not_archived(project))
             opened = _opened_all(project, version, batch.fresh, batch.first, now)
         known = names_there(connection, project.id, [row["name"] for row, _ in opened])
-        kept = [pair for pair in opened if pair[0]["name"] not in known]
-        return _insert(connection, project, kept, now) if kept else {}
+        new = [pair for pair in opened if pair[0]["name"] not in known]
+        return _insert(connection, project, new, now) if new else {}
 
 
 def _insert(connection: Connection, project: Project, opened: Sequence[OpenedItem], now: float) -> dict[str, NewStatus]:
@@ -216,8 +211,8 @@ def _insert(connection: Connection, project: Project, opened: Sequence[OpenedIte
         for item_id, (_, event) in zip(ids, opened, strict=True)
     ]  # fmt: skip
     numbers = connection.execute(insert(events).returning(events.c.id, sort_by_parameter_order=True), written)
-    told = zip(ids, numbers.scalars().all(), rows, strict=True)
-    at_once = [{"id": item_id, "closed_event": number} for item_id, number, row in told if _status(row) == "closed"]
+    stored = zip(ids, numbers.scalars().all(), rows, strict=True)
+    at_once = [{"id": item_id, "closed_event": number} for item_id, number, row in stored if _status(row) == "closed"]
     change_rows(connection, items, at_once)
     announce(connection, project.id, [closed(row) for row in rows if _status(row) == "closed"], now=now)
     return {row["name"]: _status(row) for row in rows}
@@ -259,13 +254,13 @@ def _opened(project: Project, version: ParamsVersion, item: NewItem, number: int
 
 
 def names_there(connection: Connection, project_id: str, names: Sequence[str]) -> set[str]:
-    """Those of the names that items of the project have already."""
+    """The names that exist already as items of the project."""
     query = select(items.c.name).where(items.c.project_id == project_id, among(items.c.name, "names"))
     return set(connection.execute(query, {"names": names}).scalars())
 
 
 def _take_numbers(connection: Connection, project_id: str, count: int) -> int:
-    """The first of `count` numbers that are this batch's from now on."""
+    """Reserve `count` numbers; returns the first."""
     counter = projects.c.next_number
     statement = update(projects).where(projects.c.id == project_id).values(next_number=counter + count)
     return int(connection.execute(statement.returning(counter)).scalar_one()) - count
@@ -274,5 +269,5 @@ def _take_numbers(connection: Connection, project_id: str, count: int) -> int:
 def checked_name(name: object, *, where: str) -> str:
     """An item's id: 1 to 200 printable characters, no space at either end."""
     if not isinstance(name, str) or not 0 < len(name) <= MOST_NAME or not name.isprintable() or name != name.strip():
-        raise broken(where, name, f"1 to {MOST_NAME} printable characters without spaces around", "rename it.")
+        raise broken(where, name, f"1 to {MOST_NAME} printable characters without surrounding spaces", "rename it.")
     return name

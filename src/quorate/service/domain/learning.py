@@ -1,4 +1,4 @@
-"""Fits parameters and steers budgets and target errors as items close, off the request path."""
+"""Fits parameters, and controls budgets and target errors, as items close. Called by the steward."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from quorate.types import PriorParams
 
 
 def learn(projects_: Projects, project_id: str, *, now: float, at_once: bool = False) -> int | None:
-    """Fit if enough items closed since the last time (or `at_once`); the number of the event, None if not."""
+    """Fit if enough items closed since the last fit (or `at_once`); returns the number of the event, or None."""
     with projects_.store.read() as connection:
         project = projects_.get_in(connection, project_id)
         learner = project.session.method.learner
@@ -36,14 +36,14 @@ def learn(projects_: Projects, project_id: str, *, now: float, at_once: bool = F
 
 
 def is_due(connection: Connection, project: Project) -> bool:
-    """Have `refit_every` items closed since the last fit?"""
+    """Whether `refit_every` items have closed since the last fit."""
     since = select(items.c.id).where(items.c.project_id == project.id, items.c.closed_event > project.learn_event)
     every = project.settings.refit_every
     return len(connection.execute(since.limit(every)).all()) >= every
 
 
 def window_of(connection: Connection, project: Project) -> Window:
-    """The last items with votes, in the order of their first vote: what the session core would learn from."""
+    """The latest items with votes, in the order of their first vote: what the session core would learn from."""
     newest = select(items.c.id, items.c.name, items.c.votes, events.c.body)
     newest = newest.join(events, (events.c.item_id == items.c.id) & (events.c.seq == 1))
     newest = newest.where(items.c.project_id == project.id, items.c.first_vote_event.is_not(None), counted)
@@ -58,7 +58,7 @@ def window_of(connection: Connection, project: Project) -> Window:
 
 
 def _store(projects_: Projects, project: Project, params: PriorParams, num_items: int, now: float) -> int | None:
-    """Keep what was fitted, unless another worker fitted meanwhile."""
+    """Store the fitted parameters, unless another worker stored some in the meantime."""
     with projects_.store.write() as connection:
         if projects_.locked(connection, project.id).learn_event != project.learn_event:
             return None
@@ -71,7 +71,7 @@ def _store(projects_: Projects, project: Project, params: PriorParams, num_items
 Goal = BudgetControl | TargetErrorControl
 
 BATCH = 2000
-WORTH_A_TUNE = 0.01  # relative change of the parameter that is worth an event
+WORTH_A_TUNE = 0.01  # smallest relative change of the parameter that is stored as an event
 COUNTED = {
     BudgetControl: ("log_depth", "spent", "num_items"),
     TargetErrorControl: (
@@ -82,7 +82,7 @@ COUNTED = {
 
 
 def steer(projects_: Projects, project_id: str, *, now: float) -> int | None:
-    """Account for what closed since the last time; the number of the "tune" event, None if the parameter stays."""
+    """Account for newly closed items; returns the number of the "tune" event, None if the parameter stays."""
     if goal_control(projects_.get(project_id).settings) is None:
         return None
     with projects_.store.write() as connection:
@@ -104,7 +104,7 @@ def steer(projects_: Projects, project_id: str, *, now: float) -> int | None:
 
 
 def stored_control(connection: Connection, project: Project) -> Goal | None:
-    """The controller as it stands; a new one if there was none or the owner set another goal; None without a goal."""
+    """The stored controller; a new one if there is none or the owner set another goal; None without a goal."""
     fresh = goal_control(project.settings)
     if fresh is None:
         return None
@@ -117,16 +117,16 @@ def stored_control(connection: Connection, project: Project) -> Goal | None:
 
 
 def _unaccounted(connection: Connection, project: Project) -> list[Row[Any]]:
-    """Closed items the controller has not seen, in order: those the audit counts."""
+    """Closed items that the controller has not seen and the audit counts, in order of closing."""
     which = (items.c.project_id == project.id, ~items.c.is_open, ~items.c.is_accounted, counts_in_audit)
     first = select(items.c.id).where(*which).order_by(items.c.closed_event).limit(BATCH)
-    # locked by id, as everywhere, and nobody is waited for: what a voter has in hand is accounted for the next time
+    # locked in order of ids, as everywhere; items locked by a voter are left for the next time
     lock = select(items).where(items.c.id.in_(first), *which).order_by(items.c.id).with_for_update(skip_locked=True)
     return sorted(connection.execute(lock).all(), key=lambda row: int(row.closed_event))
 
 
 def _closed(control: Goal, item: Row[Any]) -> Goal:
-    """The controller after one more item; what its audit will say is `_audited`'s."""
+    """The controller after one more item, without the result of its audit (`_audited`)."""
     known = item.audit_loss if item.is_settled else None
     return control.closed(
         num_votes=item.num_votes, confidence=item.confidence, settled=item.is_settled, audited_error=known
@@ -134,20 +134,20 @@ def _closed(control: Goal, item: Row[Any]) -> Goal:
 
 
 def _audited(connection: Connection, project: Project, control: Goal) -> Goal:
-    """With what came after the items closed: late votes and votes of audits in the cost, verdicts in the estimate.
+    """The controller with what came after closing: late votes and audit votes in the cost, verdicts in the estimate.
 
-    What is accounted for stays so if it is withdrawn later; a drawn item not voted to the end by then counts as wrong.
+    Items stay accounted for if they are withdrawn later; a drawn item that is incomplete by then counts as wrong.
     """
-    ours = (items.c.project_id == project.id, items.c.is_accounted, ~items.c.is_open)
+    accounted = (items.c.project_id == project.id, items.c.is_accounted, ~items.c.is_open)
     if isinstance(control, BudgetControl):
-        spent = connection.execute(select(func.sum(items.c.num_votes)).where(*ours)).scalar_one()
+        spent = connection.execute(select(func.sum(items.c.num_votes)).where(*accounted)).scalar_one()
         return replace(control, spent=int(spent or 0))
     drawn = items.c.audit == "drawn"
     done = select(items.c.confidence, func.coalesce(items.c.audit_loss, 1.0).label("loss"))
-    done = done.where(*ours, (items.c.audit == "done") | (drawn & ~counted))
+    done = done.where(*accounted, (items.c.audit == "done") | (drawn & ~counted))
     pending = select(func.min(items.c.closed_event)).where(items.c.project_id == project.id, drawn, counted)
     oldest = connection.execute(pending).scalar_one()
-    if oldest is not None:  # those after it that are complete already are the easy ones: alone they would flatter
+    if oldest is not None:  # items after it that are complete already are the easy ones and would bias the estimate
         done = done.where(items.c.closed_event < oldest)
     return control.with_audits((row.confidence, row.loss) for row in connection.execute(done))
 
@@ -155,9 +155,9 @@ def _audited(connection: Connection, project: Project, control: Goal) -> Goal:
 def _store_control(connection: Connection, project: Project, control: Goal) -> None:
     counted = {name: getattr(control, name) for name in COUNTED[type(control)]}
     content = {"kind": type(control).__name__, "goal": control.asked_for, "counted": counted}
-    mine = (stewards.c.project_id == project.id, stewards.c.task == "control")
+    task = (stewards.c.project_id == project.id, stewards.c.task == "control")
     values = {"state": json.dumps(content)}
-    if not connection.execute(update(stewards).where(*mine).values(values)).rowcount:
+    if not connection.execute(update(stewards).where(*task).values(values)).rowcount:
         connection.execute(stewards.insert().values(project_id=project.id, task="control", **values))
 
 

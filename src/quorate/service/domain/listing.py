@@ -1,7 +1,7 @@
-"""Pages of items and of decisions, by keyset: each page costs the same, however far down the list it is.
+"""Pages of items and of decisions, by keyset, so that every page costs the same.
 
-Decisions carry what `quorate run` writes of an item; who wins the pool (`probs`) is computed anew from the item's
-events by the session core. Called by the API's lists and exports, and by the items table of the pages.
+Decisions have the columns of `quorate run`; the session core recomputes the probabilities (`probs`) from the item's
+events. Called by the API's lists and exports, and by the items table of the pages.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BATCH = 500
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which items: by status, by a part of the id, by the label and the reason they have now."""
+    """Which items: by status, a part of the id, current label and current reason."""
 
     status: Status | None = None
     search: str | None = None
@@ -36,7 +36,8 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class DecisionRow:
-    """One closed item, with the columns of a run: votes the answer rests on, the share of them that agree, all paid."""
+    """One closed item, with the columns of `quorate run`; `num_votes` and `agreement` are of the votes used for the
+    answer, `cost` is of all votes."""
 
     item: str
     consensus_label: str
@@ -57,7 +58,7 @@ class DecisionRow:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How far a project is; withdrawn items are counted apart."""
+    """A project's progress; the other counts leave out withdrawn items."""
 
     items: int
     open: int
@@ -70,20 +71,20 @@ class Counts:
 def list_items(
     connection: Connection, project_id: str, chosen: Filter, *, after: int = -1, limit: int = 100
 ) -> Sequence[Row[Any]]:
-    """Up to `limit` items in the order they came, from the one after number `after`."""
+    """Up to `limit` items in the order in which they were added, starting after number `after`."""
     query = select(items).where(*conditions(project_id, chosen), items.c.number > after)
     return connection.execute(query.order_by(items.c.number).limit(limit)).all()
 
 
 def all_items(connection: Connection, project_id: str) -> Iterator[Row[Any]]:
-    """Every item in the order they came, in bounded memory."""
+    """Every item in the order in which they were added, in bounded memory."""
     query = select(items).where(items.c.project_id == project_id)
     for rows in in_batches(connection, query, items.c.number, after=-1, size=BATCH):
         yield from rows
 
 
 def conditions(project_id: str, chosen: Filter) -> Iterator[ColumnElement[bool]]:
-    """What a project's items must meet to be among those chosen; for `where`."""
+    """The conditions of a filter, for `where`."""
     yield items.c.project_id == project_id
     if chosen.status is not None:
         yield items.c.withdrawn.is_not(None) if chosen.status == "withdrawn" else not_withdrawn
@@ -104,23 +105,23 @@ def conditions(project_id: str, chosen: Filter) -> Iterator[ColumnElement[bool]]
 
 
 def counts(connection: Connection, project_id: str) -> Counts:
-    """The project's items and votes, counted now."""
+    """Count the project's items and votes."""
     query = select(items.c.is_open, items.c.audit, func.count(), func.sum(items.c.num_votes))
     query = query.where(items.c.project_id == project_id, counted).group_by(items.c.is_open, items.c.audit)
     rows = connection.execute(query)
-    found = [(bool(is_open), audit, int(number), int(votes)) for is_open, audit, number, votes in rows]
-    opened = sum(number for is_open, _, number, _ in found if is_open)
-    total = sum(number for _, _, number, _ in found)
-    drawn = sum(number for _, audit, number, _ in found if audit == "drawn")
+    groups = [(bool(is_open), audit, int(number), int(votes)) for is_open, audit, number, votes in rows]
+    opened = sum(number for is_open, _, number, _ in groups if is_open)
+    total = sum(number for _, _, number, _ in groups)
+    drawn = sum(number for _, audit, number, _ in groups if audit == "drawn")
     gone = select(func.count()).where(items.c.project_id == project_id, items.c.withdrawn.is_not(None))
     withdrawn = int(connection.execute(gone).scalar_one())
-    return Counts(total, opened, total - opened, drawn, sum(votes for *_, votes in found), withdrawn)
+    return Counts(total, opened, total - opened, drawn, sum(votes for *_, votes in groups), withdrawn)
 
 
 def acts_of(connection: Connection, project_id: str, voter: str) -> int:
     """How many items this voter has acted on."""
-    mine = (ballots.c.project_id == project_id, ballots.c.voter == voter)
-    return int(connection.execute(select(func.count()).select_from(ballots).where(*mine)).scalar_one())
+    theirs = (ballots.c.project_id == project_id, ballots.c.voter == voter)
+    return int(connection.execute(select(func.count()).select_from(ballots).where(*theirs)).scalar_one())
 
 
 def all_decisions(projects_: Projects, connection: Connection, project: Project) -> Iterator[DecisionRow]:
@@ -133,26 +134,26 @@ def all_decisions(projects_: Projects, connection: Connection, project: Project)
 def decided(
     projects_: Projects, connection: Connection, project: Project, rows: Sequence[Row[Any]]
 ) -> list[DecisionRow]:
-    """What was decided of these items."""
+    """The decisions on these items."""
     written, costs = events_of(connection, [row.id for row in rows]), _costs(connection, project, rows)
     return [_decided(projects_, connection, project, row, written[row.id], costs[row.id]) for row in rows]
 
 
 def _costs(connection: Connection, project: Project, rows: Sequence[Row[Any]]) -> dict[int, float]:
-    """What the votes of each item cost, each at its voter's price when it was cast; votes, if nothing ever cost."""
+    """The cost of each item's votes, each at its voter's price when it was cast; their number, if all were free."""
     history = prices(connection, project.id, now=project.settings.price)
     if history.only is not None or history.are_all_zero:
-        found = {row.id: row.num_votes * (history.only or 1.0) for row in rows}
+        costs = {row.id: row.num_votes * (history.only or 1.0) for row in rows}
     else:
-        found = {row.id: 0.0 for row in rows}
+        costs = {row.id: 0.0 for row in rows}
         query = select(ballots.c.item_id, ballots.c.voter, ballots.c.time).where(ballots.c.kind == "vote")
-        for item_id, voter, time in connection.execute(query.where(ballots.c.item_id.in_(found))):
-            found[item_id] += history.at(time, voter)
-    return {item_id: round(cost, 9) for item_id, cost in found.items()}  # 0.3, not 0.30000000000000004
+        for item_id, voter, time in connection.execute(query.where(ballots.c.item_id.in_(costs))):
+            costs[item_id] += history.at(time, voter)
+    return {item_id: round(cost, 9) for item_id, cost in costs.items()}  # 0.3, not 0.30000000000000004
 
 
 def events_of(connection: Connection, item_ids: Sequence[int]) -> dict[int, list[Event]]:
-    """The events of several items, as the session core folds them, by item."""
+    """The events of several items that the session core folds, by item."""
     found: dict[int, list[Event]] = {item_id: [] for item_id in item_ids}
     query = select(events.c.item_id, events.c.body).where(events.c.item_id.in_(item_ids), is_folded)
     for item_id, body in connection.execute(query.order_by(events.c.item_id, events.c.seq)):
@@ -190,10 +191,10 @@ def list_learned(connection: Connection, project_id: str, *, after: int = 0, lim
     """Up to `limit` fits, oldest first: event, time, theta, phi, tau (M, K), num_items."""
     fits = select(events.c.id, events.c.time, events.c.body).where(events.c.project_id == project_id)
     fits = fits.where(events.c.kind == "learn", events.c.id > after).order_by(events.c.id).limit(limit)
-    told = []
+    learned = []
     for row in connection.execute(fits):
         body = json.loads(row.body)
         tau = body["tau"] if isinstance(body["tau"][0], list) else [body["tau"]]
-        told.append({"event": row.id, "time": row.time, "theta": body["theta"], "phi": body["phi"], "tau": tau})
-        told[-1]["num_items"] = body["num_items"]
-    return told
+        learned.append({"event": row.id, "time": row.time, "theta": body["theta"], "phi": body["phi"], "tau": tau})
+        learned[-1]["num_items"] = body["num_items"]
+    return learned

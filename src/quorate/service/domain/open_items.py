@@ -1,4 +1,4 @@
-"""What owners do to open items: change the pool, close all, withdraw, restore; items set aside for a broken image."""
+"""Owners' actions on items: change the pool, close all, withdraw, restore; and items set aside for a broken image."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from quorate.service.domain.ballots import act_all
 from quorate.service.domain.events import append_item_events, item_events, record
 from quorate.service.domain.item_projection import ABSENT, after_event, asking, audit_draw
 from quorate.service.domain.items import names_there
-from quorate.service.domain.projects import Project, Projects, archived
+from quorate.service.domain.projects import Project, Projects, not_archived
 from quorate.service.domain.queue import num_out
 from quorate.service.domain.votes import Request, not_here, not_met, notices_of
 from quorate.service.domain.webhooks import announce
@@ -23,13 +23,13 @@ from quorate.service.store.schema import ballots, image_reports, items, leases, 
 from quorate.session.single import is_decided
 from quorate.validate import broken, members
 
-BATCH = 200  # items of one transaction
-MOST_STEPS = 200  # experts that one change takes out of an item's pool, or brings back: an event and a decision each
+BATCH = 200  # items per transaction
+MOST_STEPS = 200  # experts that one change removes from an item's pool or adds to it: an event and a decision each
 
 
 @dataclass(frozen=True, slots=True)
 class PoolChanged:
-    """`changed` items have the new pool, of which `closed` closed by it; `kept` cannot have it and stay as they are."""
+    """`changed` items have the new pool size, of which `closed` closed because of it; `kept` cannot have it."""
 
     changed: int
     closed: int
@@ -46,10 +46,10 @@ def change_pool(
     now: float,
     names: Sequence[str] | None = None,
 ) -> PoolChanged:
-    """Give items that still ask (`names`: only these) a pool of this size.
+    """Change the pool size of items that still ask for votes (`names`: only these).
 
-    An item keeps at least those who have acted on it. It cannot get more than it was opened with, and a closed item
-    that is in the audit not more than it has. A change of more than `MOST_STEPS` experts is refused.
+    A pool cannot become smaller than the number of people who have acted on the item, or larger than when the item was
+    opened; that of a closed item in the audit cannot grow. A change of more than `MOST_STEPS` experts is refused.
     """
     size, last, outcomes = members(size), 0, []
     here = [items.c.project_id == project_id, items.c.is_wanted, not_withdrawn, items.c.pool_size != size]
@@ -60,7 +60,7 @@ def change_pool(
     _check_steps(projects_, size, select(items).where(*here), given)
     while True:
         with projects_.store.write() as connection:
-            project = _not_archived(projects_.get_in(connection, project_id))
+            project = not_archived(projects_.get_in(connection, project_id))
             query = select(items).where(*here, items.c.id > last).order_by(items.c.id).limit(BATCH).with_for_update()
             rows = connection.execute(query, given).all()
             outcomes += [_resized(projects_, connection, project, row, size, by, signed_in_by, now) for row in rows]
@@ -72,18 +72,18 @@ def change_pool(
 
 
 def close_open(projects_: Projects, project_id: str, *, by: str, signed_in_by: str | None = None, now: float) -> int:
-    """Close every open item with the votes there are; how many."""
+    """Close every open item with the votes it has; returns how many."""
     here = (items.c.project_id == project_id, items.c.is_open, not_withdrawn)
     last = closed = 0
     while True:
         with projects_.store.write() as connection:
-            _not_archived(projects_.get_in(connection, project_id))
+            not_archived(projects_.get_in(connection, project_id))
             query = select(items.c.id, items.c.name).where(*here, items.c.id > last).order_by(items.c.id).limit(BATCH)
             rows = connection.execute(query.with_for_update()).all()
-            asked = [
+            closes = [
                 Request(project_id, row.name, by, "close", served=False, signed_in_by=signed_in_by) for row in rows
             ]
-            done = act_all(projects_, connection, asked, now=now) if asked else []
+            done = act_all(projects_, connection, closes, now=now) if closes else []
             closed += sum(not isinstance(each, QuorateError) for each in done)
             if len(rows) < BATCH:
                 record(connection, project_id, "close-open", {"closed": closed}, by=by, now=now)
@@ -92,15 +92,16 @@ def close_open(projects_: Projects, project_id: str, *, by: str, signed_in_by: s
 
 
 def withdraw(projects_: Projects, project_id: str, name: str, *, by: str, now: float) -> None:
-    """Take the item out: nobody is asked about it, no number counts it. Its events stay. Nothing if it is out.
+    """Withdraw the item: nobody is asked about it, no number counts it. Its events stay. Safe to repeat.
 
-    Only the audit keeps an item that took part in its draw (`counts_in_audit`): owners must not choose the sample.
+    Only the audit still counts an item that took part in its draw (`counts_in_audit`): owners must not choose the
+    sample.
     """
     _set_withdrawn(projects_, project_id, name, now, by=by, now=now)
 
 
 def restore(projects_: Projects, project_id: str, name: str, *, by: str, now: float) -> None:
-    """Bring a withdrawn item back, as its events have it. Nothing if it is not withdrawn."""
+    """Restore a withdrawn item to the state given by its events. Safe to repeat."""
     _set_withdrawn(projects_, project_id, name, None, by=by, now=now)
 
 
@@ -108,7 +109,7 @@ def _set_withdrawn(
     projects_: Projects, project_id: str, name: str, withdrawn: float | None, *, by: str, now: float
 ) -> None:
     with projects_.store.write() as connection:
-        _not_archived(projects_.get_in(connection, project_id))
+        not_archived(projects_.get_in(connection, project_id))
         row = _locked(connection, project_id, name)
         if row is None:
             raise not_here(name)
@@ -129,7 +130,7 @@ def _resized(
     signed_in_by: str | None,
     now: float,
 ) -> bool | None:
-    """Change the pool of a locked item: whether it closed by it; None if it keeps the pool it has."""
+    """Change the pool of a locked item; returns whether it closed because of it, None if its pool cannot change."""
     session, outbox = projects_.item_session(connection, project, row, item_events(connection, row.id), seq=row.seq)
     absent = sum(voter.startswith(ABSENT) for voter in session.ballots(row.name))
     wanted = max(size, row.num_votes + row.num_abstained)
@@ -141,19 +142,19 @@ def _resized(
     down = wanted < row.pool_size
     steps = range(row.pool_size - 1, wanted - 1, -1) if down else range(row.pool_size, wanted)
     for pool in steps:
-        voter = f"{ABSENT}{pool + 1}"  # the one who is no longer, or again, the last of the pool
-        does = session.abstain if down else session.retract
-        decision = does(row.name, voter, time=now)
+        voter = f"{ABSENT}{pool + 1}"  # the placeholder of the expert removed or added
+        step = session.abstain if down else session.retract
+        decision = step(row.name, voter, time=now)
         event = outbox.written[-1]
         decided = is_decided(event)
-        if not decision.ask or pool == steps[-1]:  # how soon an open item can close is computed once, at the end
+        if not decision.ask or pool == steps[-1]:  # `to_close` of an open item is slow: computed once, at the end
             values |= after_event(project, session, row.name, decision, leases_out=out, row=values, decided=decided)
         if decided and not decision.ask:
             draw = audit_draw(values)
             event = event if draw is None else event | {"audit": draw}
-        made = {"project_id": project.id, "item_id": row.id, "event": event, "voter": voter}
-        made |= {"request": None, "signed_in_by": signed_in_by}
-        number = append_item_events(connection, [made])[row.id]
+        entry = {"project_id": project.id, "item_id": row.id, "event": event, "voter": voter}
+        entry |= {"request": None, "signed_in_by": signed_in_by}
+        number = append_item_events(connection, [entry])[row.id]
         values["seq"] = event["seq"]
         if decided:
             at, event_number = (None, None) if decision.ask else (now, number)
@@ -165,7 +166,7 @@ def _resized(
 
 
 def _check_steps(projects_: Projects, size: int, which: Select[Any], given: Mapping[str, Any]) -> None:
-    """Refuse a pool that is too much smaller than one of the items has, before any is changed."""
+    """Refuse a pool that is too far below that of one of the items, before any is changed."""
     acted = items.c.num_votes + items.c.num_abstained
     far = which.where(items.c.pool_size - size > MOST_STEPS, items.c.pool_size - acted > MOST_STEPS).limit(1)
     with projects_.store.read() as connection:
@@ -182,25 +183,19 @@ def _too_far(row: Row[Any], size: int) -> InvalidInput:
 
 def _check_there(projects_: Projects, project_id: str, names: Sequence[str]) -> None:
     with projects_.store.read() as connection:
-        there = names_there(connection, project_id, names)
+        existing = names_there(connection, project_id, names)
     for name in names:
-        if name not in there:
+        if name not in existing:
             raise not_here(name)
 
 
-def _not_archived(project: Project) -> Project:
-    if project.state == "archived":
-        raise archived(project)
-    return project
-
-
-MOST_OF_ONE = 20  # items set aside by the reports of one voter at a time: beyond that their own connection is at fault
+MOST_OF_ONE = 20  # items set aside at a time by one voter's reports: with more, their own connection is likely broken
 
 
 def report_image(projects_: Projects, project_id: str, name: str, voter: str, *, now: float) -> bool:
-    """Set the item aside, whose image this voter could not see; False if too many of this voter's reports are open.
+    """Set aside an item whose image this voter could not see; False if too many of this voter's reports are open.
 
-    The voter must hold the item; who has reported it since it was set aside may do so again, and nothing changes.
+    The voter must hold the item. Reporting it again changes nothing.
     """
     with projects_.store.write() as connection:
         row = _locked(connection, project_id, name)
@@ -216,29 +211,29 @@ def report_image(projects_: Projects, project_id: str, name: str, voter: str, *,
             return False
         given = {"project_id": project_id, "item_id": row.id, "voter": voter, "time": now}
         connection.execute(insert(image_reports).values(given))
-        mine = (leases.c.item_id == row.id, leases.c.voter == voter)
-        connection.execute(update(leases).where(*mine).values(is_out=False))
+        theirs = (leases.c.item_id == row.id, leases.c.voter == voter)
+        connection.execute(update(leases).where(*theirs).values(is_out=False))
         _change(connection, row, set_aside=now if row.set_aside is None else row.set_aside)
         return True
 
 
 def _has_reported(connection: Connection, row: Row[Any], voter: str) -> bool:
-    """Whether the voter is among those whose reports keep the item aside."""
+    """Whether the voter has reported the item since it was set aside."""
     if row.set_aside is None:
         return False
-    mine = (image_reports.c.item_id == row.id, image_reports.c.voter == voter, image_reports.c.time >= row.set_aside)
-    return connection.execute(select(image_reports.c.id).where(*mine).limit(1)).one_or_none() is not None
+    theirs = (image_reports.c.item_id == row.id, image_reports.c.voter == voter, image_reports.c.time >= row.set_aside)
+    return connection.execute(select(image_reports.c.id).where(*theirs).limit(1)).one_or_none() is not None
 
 
 def _holds(connection: Connection, row: Row[Any], voter: str) -> bool:
-    """Whether the item is out to the voter, who has not acted on it."""
+    """Whether the voter holds the item and has not acted on it."""
     acted = exists().where(ballots.c.item_id == row.id, ballots.c.voter == voter)
     lease = select(leases.c.voter).where(leases.c.item_id == row.id, leases.c.voter == voter, leases.c.is_out, ~acted)
     return connection.execute(lease).one_or_none() is not None
 
 
 def clear_image(projects_: Projects, project_id: str, name: str, *, by: str, now: float) -> None:
-    """Ask voters about the item again. Twice is as good as once."""
+    """Ask voters about the item again. Safe to repeat."""
     with projects_.store.write() as connection:
         row = _locked(connection, project_id, name)
         if row is None:
@@ -249,13 +244,13 @@ def clear_image(projects_: Projects, project_id: str, name: str, *, by: str, now
 
 
 def count_set_aside(connection: Connection, project_id: str) -> int:
-    """How many items of the project wait for an owner; not those that are withdrawn."""
+    """How many items of the project are set aside, without withdrawn ones."""
     query = select(func.count()).where(items.c.project_id == project_id, items.c.set_aside.is_not(None), not_withdrawn)
     return int(connection.execute(query).scalar_one())
 
 
 def reports_of(connection: Connection, item_id: int) -> list[tuple[str, float]]:
-    """Who could not see the item's image, and when; the last first."""
+    """Who could not see the item's image, and when; the latest first."""
     query = select(image_reports.c.voter, image_reports.c.time).where(image_reports.c.item_id == item_id)
     return [(row.voter, row.time) for row in connection.execute(query.order_by(image_reports.c.id.desc()).limit(20))]
 
@@ -267,15 +262,15 @@ def _locked(connection: Connection, project_id: str, name: str) -> Row[Any] | No
 
 
 def _open_reports(connection: Connection, project_id: str, voter: str) -> int:
-    """Items that are set aside now, and of which this voter is among those who reported them."""
-    mine = select(image_reports.c.item_id).where(
+    """How many items that are set aside now were reported by this voter."""
+    reported = select(image_reports.c.item_id).where(
         image_reports.c.project_id == project_id, image_reports.c.voter == voter
     )
-    query = select(func.count()).where(items.c.set_aside.is_not(None), items.c.id.in_(mine))
+    query = select(func.count()).where(items.c.set_aside.is_not(None), items.c.id.in_(reported))
     return int(connection.execute(query).scalar_one())
 
 
 def _change(connection: Connection, row: Row[Any], **values: float | None) -> None:
-    """Change a locked item's row, and with it whether anybody is asked about the item."""
+    """Change a locked item's row, and with it whether the item asks for votes."""
     values |= asking({**row._mapping, **values}, num_out(connection, row.id))
     connection.execute(update(items).where(items.c.id == row.id).values(values))

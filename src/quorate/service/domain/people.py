@@ -1,8 +1,8 @@
-"""What the votes say of each person, for owners: right on gold, accuracy by the crowd model, agreement, patterns.
+"""Figures of each voter, for owners: accuracy on gold, accuracy by the crowd model, agreement, patterns.
 
-Computed by the steward in the background from at most `MOST_VOTES` of the latest votes, and kept in the table
-`stewards`; no request waits for it. `latest_people` reads it. No page or endpoint of voters does: access tests prove
-it.
+The steward computes them in the background from at most `MOST_VOTES` of the latest votes and stores them in table
+`stewards`; no request waits for it. `latest_people` reads them. No page or endpoint for voters does; access tests check
+this.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from quorate.types import FloatArray, IntArray
 from quorate.workflows.calibrate.measure import wilson
 
 MOST_VOTES = 20_000  # the latest ones, gold answers included
-MOST_PEOPLE, MOST_CELLS = 500, 4_000_000  # of whom figures are kept; people * classes^2
+MOST_PEOPLE, MOST_CELLS = 500, 4_000_000  # people with figures; people * classes^2
 MOST_INTERPRETED = 1000  # while kernels are not compiled
 ONE_SITTING = 1800.0  # seconds: a longer pause is not time spent on a vote
-KINDS = ("careful", "uniform", "habit", "copier")  # in the order of the crowd model; nobody is called the last here
+KINDS = ("careful", "uniform", "habit", "copier")  # in the order of the crowd model; "copier" does not occur here
 
 
 @dataclass(frozen=True, slots=True)
 class PersonFigures:
-    """One voter. Shares have 95 % intervals; None where there is nothing to say.
+    """One voter. Shares have 95 % intervals; None without data.
 
     `gold_right` of `gold_answers` known answers given   `accuracy` as the crowd model estimates it   `agreement` with
     the plurality of the other voters, on `compared` items   `reliability` agreement drawn towards the mean of all
@@ -69,7 +69,7 @@ class PersonFigures:
 
 @dataclass(frozen=True, slots=True)
 class PeopleFigures:
-    """Everybody, by name, as of `time`; `num_votes` were looked at, `is_partial`: there are more."""
+    """All voters by name, as of `time`, from `num_votes` votes; `is_partial`: there are more votes."""
 
     time: float
     last_event: int
@@ -80,7 +80,7 @@ class PeopleFigures:
 
 
 def people(projects_: Projects, connection: Connection, project: Project, *, now: float) -> PeopleFigures:
-    """Compute everything now: seconds, not milliseconds."""
+    """Compute all figures; takes seconds."""
     last = last_event(connection, project)
     most = MOST_VOTES if status() == "compiled" else MOST_INTERPRETED
     rows = _votes(connection, project, most + 1)
@@ -91,27 +91,27 @@ def people(projects_: Projects, connection: Connection, project: Project, *, now
 
 
 def _of_the_busiest(cast: Sequence[Row[Any]], num_classes: int) -> Sequence[Row[Any]]:
-    """The votes of those with the most votes: as many people as a page and the memory can hold."""
+    """The votes of the people with the most votes: as many people as a page can show and memory can hold."""
     most = max(min(MOST_PEOPLE, MOST_CELLS // num_classes**2), 1)
     busiest = {voter for voter, _ in Counter(row.voter for row in cast).most_common(most)}
     return [row for row in cast if row.voter in busiest]
 
 
 def last_event(connection: Connection, project: Project) -> int:
-    """The number of the project's last event: if it is the same, so are the figures."""
+    """The number of the project's last event; while it stays the same, so do the figures."""
     query = select(events.c.id).where(events.c.project_id == project.id).order_by(events.c.id.desc()).limit(1)
     return int(connection.execute(query).scalar_one_or_none() or 0)
 
 
 def latest_people(connection: Connection, project_id: str) -> dict[str, Any] | None:
-    """What was computed last, as JSON; None if nothing was."""
+    """The latest figures as JSON; None if there are none."""
     query = select(stewards.c.state).where(stewards.c.project_id == project_id, stewards.c.task == "people")
     state = json.loads(connection.execute(query).scalar_one_or_none() or "{}")
     return state or None
 
 
 def _votes(connection: Connection, project: Project, most: int) -> Sequence[Row[Any]]:
-    """The latest votes that stand, gold answers included, the latest first."""
+    """The latest votes that count, gold answers included, the latest first."""
     query = select(ballots.c.item_id, ballots.c.voter, ballots.c.label, ballots.c.time, items.c.gold)
     query = query.join(items, items.c.id == ballots.c.item_id).where(not_withdrawn)
     query = query.where(ballots.c.project_id == project.id, ballots.c.kind == "vote")
@@ -122,7 +122,7 @@ def _votes(connection: Connection, project: Project, most: int) -> Sequence[Row[
 
 def _people(connection: Connection, project: Project, cast: Sequence[Row[Any]]) -> tuple[PersonFigures, ...]:
     told, truth, time = _as_ballots(project, cast)
-    run = run_crowd(told, seed=project.settings.seed)  # without predictions: nobody copies what voters never see
+    run = run_crowd(told, seed=project.settings.seed)  # without predictions: voters never see them
     quality = {each.person: each for each in quality_of(told, run, truth=truth)}
     agreeing = _agreement(told)
     reliable = _reliability(agreeing)
@@ -159,7 +159,7 @@ def _as_ballots(project: Project, cast: Sequence[Row[Any]]) -> tuple[Ballots, In
 
 
 def _agreement(told: Ballots) -> dict[str, tuple[float, int]]:
-    """For each voter the votes that equal the plurality of the others, ties in parts, and how many can be compared."""
+    """For each voter, how many votes equal the plurality of the others (ties in parts), and how many were compared."""
     order, counts = np.argsort(told.person, kind="stable"), told.counts
     ends = np.cumsum(np.bincount(told.person, minlength=len(told.people)))
     found = {}
@@ -170,7 +170,7 @@ def _agreement(told: Ballots) -> dict[str, tuple[float, int]]:
 
 
 def _reliability(agreeing: Mapping[str, tuple[float, int]]) -> dict[str, float]:
-    """By voter: agreement with the others, drawn towards the mean of all while there are few votes."""
+    """By voter: agreement with the others, shrunk towards the mean of all while there are few votes."""
     agreements, compared = zip(*agreeing.values(), strict=True)
     of_all = sum(agreements), float(sum(compared))
     found = reliability(np.array(agreements, float), np.array(compared, float), of_all=of_all, first_guess=0.0)

@@ -1,7 +1,7 @@
-"""Projects: made, found, changed; and the versions of the parameters, learned and the method's, behind their decisions.
+"""Creates, reads and changes projects, and reads the parameter versions (learned, and of the method) of decisions.
 
-A `Project` is a value as of one reading; `Projects` caches what never changes (settings of a version, past parameters),
-so a vote reads one small row. Called by everything in `service.domain`, the API and the pages.
+A `Project` is a value as of one read; `Projects` caches what never changes (settings of a version, past parameters), so
+a vote reads one small row. Called by everything in `service.domain`, the API and the pages.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 State = Literal["active", "paused", "archived"]
 MOST_NAME = 200
-MOST_ERAS = 1000  # past ones held in memory; older ones are read again
+MOST_CACHED = 1000  # entries of each cache; older ones are read again
 OF_ID = select(projects).where(projects.c.id == bindparam("project"))
 
 
 class UnknownProject(UnknownItem):
-    """No project of this id, or none that the caller may know of."""
+    """No project with this id that the caller may see."""
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A project as it was when read. `learn_event`, `tune_event`: the events in force then.
+    """A project as of one read. `learn_event`, `tune_event`: the events whose parameters are in force.
 
-    `coin_key` is secret: who knew it could foretell which items are audited.
+    `coin_key` is secret: with it one could predict which items are audited.
     """
 
     id: str
@@ -65,18 +65,18 @@ class Project:
 
 
 class Projects:
-    """All projects of a store, with a cache that is safe to share between threads and true for several workers."""
+    """All projects of a store, with a cache that is safe with several threads and workers."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
         self._lock = threading.Lock()
-        self._settings: dict[tuple[str, str], tuple[ProjectSettings, Settings]] = {}  # by their text: true for ever
+        self._settings: dict[tuple[str, str], tuple[ProjectSettings, Settings]] = {}  # by their text, so never outdated
         self._versions: dict[tuple[str, int, int, int], ParamsVersion] = {}
         self._knobs: dict[int, dict[str, Any]] = {}
         self.routing = Routing()
 
     def create(self, name: str, settings: ProjectSettings, *, by: str | None = None, now: float) -> Project:
-        """A new project; its first event is the "tune" that says with which parameters of the policy it starts."""
+        """Create a project; its first event is a "tune" with the initial parameters of the policy."""
         with self.store.write() as connection:
             return self.create_in(connection, name, settings, by=by, now=now)
 
@@ -94,7 +94,7 @@ class Projects:
         return self.get_in(connection, project_id)
 
     def get(self, project_id: str) -> Project:
-        """The project as it is now."""
+        """The current state of the project."""
         with self.store.read() as connection:
             return self.get_in(connection, project_id)
 
@@ -106,7 +106,7 @@ class Projects:
         return self.of_row(row)
 
     def locked(self, connection: Connection, project_id: str) -> Project:
-        """`get_in`, with the project's row locked until the transaction ends; votes, which refer to it, go on."""
+        """`get_in`, with the project's row locked until the transaction ends; votes, which refer to it, do not wait."""
         row = connection.execute(OF_ID.with_for_update(key_share=True), {"project": project_id}).one_or_none()
         if row is None:
             raise unknown(project_id)
@@ -143,7 +143,7 @@ class Projects:
         now: float,
         **changes: Any,  # noqa: ANN401
     ) -> Project:
-        """Another name, another state, or other settings; a change of parameters is an event. `by`: the account."""
+        """Change name, state or settings; a change of parameters is an event. `by`: the account."""
         with self.store.write() as connection:
             before = self.locked(connection, project_id)
             settings = before.settings.changed(**changes) if changes else before.settings
@@ -164,7 +164,7 @@ class Projects:
             return after
 
     def tune_in(self, connection: Connection, project_id: str, knobs: dict[str, Any], *, now: float) -> int:
-        """From now on decide by these parameters of the policy (all of them); the number of the event."""
+        """Put these parameters of the policy (all of them) in force; returns the number of the event."""
         number = append_project_event(connection, project_id, "tune", {"knobs": knobs}, now=now)
         in_force = update(projects).where(projects.c.id == project_id).values(tune_event=number)
         connection.execute(in_force)
@@ -173,7 +173,7 @@ class Projects:
     def learn_in(
         self, connection: Connection, project_id: str, params: PriorParams, num_items: int, *, now: float
     ) -> int:
-        """From now on decide under these parameters; the number of the event."""
+        """Put these learned parameters in force; returns the number of the event."""
         bias = None if params.bias is None else params.bias.tolist()
         body = {"theta": params.theta, "phi": params.phi, "tau": params.tau.tolist(), "bias": bias}
         number = append_project_event(connection, project_id, "learn", body | {"num_items": num_items}, now=now)
@@ -196,7 +196,7 @@ class Projects:
         return version
 
     def versions(self, connection: Connection, project: Project) -> ParamsVersionOf:
-        """The parameters in force after two events, by their numbers."""
+        """`params_version` as a function of the two event numbers."""
         return lambda learn, tune: self.params_version(connection, project, learn, tune)
 
     def version_now(self, connection: Connection, project: Project) -> ParamsVersion:
@@ -206,12 +206,12 @@ class Projects:
     def item_session(
         self, connection: Connection, project: Project, row: Row[Any], past: Iterable[Event], *, seq: int | None = None
     ) -> tuple[Session, Outbox]:
-        """The session of one item alone after its `past` events, and where it writes (`session.single`)."""
+        """A session with this item only, after its `past` events, and its outbox (`session.single`)."""
         now, version_of = self.version_now(connection, project), self.versions(connection, project)
         return item_session(project.session, past, number=row.number, now=now, version_of=version_of, seq=seq)
 
     def knobs_in(self, connection: Connection, tune_event: int) -> dict[str, Any]:
-        """The policy's parameters as this event set them."""
+        """The policy's parameters set by this event."""
         knobs = self._knobs.get(tune_event)
         if knobs is None:
             knobs = _body(connection, tune_event)["knobs"]
@@ -219,7 +219,7 @@ class Projects:
         return dict(knobs)
 
     def params(self, connection: Connection, project: Project, learn_event: int) -> PriorParams:
-        """What was learned with this event; 0: what a project starts with."""
+        """The parameters learned with this event; 0: the initial ones."""
         if learn_event == 0:
             return initial(project.session).params
         body = _body(connection, learn_event)
@@ -227,28 +227,35 @@ class Projects:
 
     def _hold(self, cache: dict[Key, Value], key: Key, value: Value) -> None:
         with self._lock:
-            while len(cache) >= MOST_ERAS:
+            while len(cache) >= MOST_CACHED:
                 del cache[next(iter(cache))]
             cache[key] = value
 
 
 def _changes(before: Project, after: Project) -> dict[str, Any]:
-    """What differs, by name, with its new value."""
+    """The new values of what differs, by name."""
     old = before.settings.as_json() | {"name": before.name, "state": before.state}
     new = after.settings.as_json() | {"name": after.name, "state": after.state}
     return {name: value for name, value in new.items() if value != old[name]}
 
 
 def unknown(project_id: str) -> UnknownProject:
-    """The error for a project that is not there, or that the caller may not know of."""
+    """The error for a project that does not exist or that the caller may not see."""
     fix = "see the list of projects."
     return broken("project_id", project_id, "the id of a project of yours", fix, error=UnknownProject)
 
 
 def archived(project: Project) -> InvalidInput:
-    """The error for a project that takes nothing any more."""
-    rule = f"a project that takes items and votes; {project.name!r} does not"
+    """The error for a project that no longer accepts items and votes."""
+    rule = f"a project that accepts items and votes; {project.name!r} does not"
     return broken("state", project.state, rule, "an owner can set its state to active.")
+
+
+def not_archived(project: Project) -> Project:
+    """The project; an error if it is archived."""
+    if project.state == "archived":
+        raise archived(project)
+    return project
 
 
 def _body(connection: Connection, number: int) -> dict[str, Any]:
@@ -257,7 +264,7 @@ def _body(connection: Connection, number: int) -> dict[str, Any]:
 
 
 def checked_name(name: object) -> str:
-    """A project's name: some text, on one line."""
+    """A project's name: printable text on one line."""
     if not isinstance(name, str) or not name.strip() or len(name) > MOST_NAME or not name.isprintable():
         raise broken("name", name, f"1 to {MOST_NAME} printable characters", "choose another.")
     return name.strip()

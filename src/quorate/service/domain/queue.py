@@ -1,8 +1,8 @@
-"""A voter -> the next items for them: by priority, then what can close soonest, never one they have acted on.
+"""The next items for a voter: by priority, then by how soon they can close; never one that the voter has acted on.
 
-An item is out to no more voters than will surely still be asked. A lease holds an item for a voter for a while; one
-that ran out gives its place back, but a vote that comes later is still taken. Items are locked before leases,
-everywhere. Called by the API, through `ballots`, and by the demo.
+A lease reserves an item for a voter for some time. An item has no more leases at a time than votes it will certainly
+still ask for. An expired lease frees its place, but a vote that comes later is still accepted. Items are always locked
+before leases. Called by the API, through `ballots`, and by the demo.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ from quorate.service.domain.routing import LEFT_TO_OTHERS
 from quorate.service.store.bulk import among, each_of, insert_rows
 from quorate.service.store.schema import ballots, is_gold, items, leases, projects
 
-FIRST_LOOK = 16  # candidates read at once; nearly always one of the first is free
-LOOKED_AT = 64  # enough for any voter who has not acted on most of what is open
-DOUBLED_UP = 8  # items already out to others that are looked at when nothing else is left
-MOST_AT_ONCE = 8  # voters one item is out to at a time
-STATES = 60  # outcomes looked at to say how many can be asked at once
+FIRST_LOOK = 16  # candidates of the first query; nearly always one of them is free
+LOOKED_AT = 64  # candidates of the next ones: enough unless the voter has acted on most open items
+DOUBLED_UP = 8  # items already held by others that are tried when nothing else is left
+MOST_AT_ONCE = 8  # voters who hold one item at a time
+STATES = 60  # outcomes tried to compute how many voters can be asked at once
 
 
 def _start() -> Select[Any]:
-    """The project, when the first and the last lease end, the highest priority of items that are out, a gold item."""
+    """The project, the ends of its first and last lease, the highest priority of items without a place, a gold item."""
     out = (leases.c.project_id == projects.c.id, leases.c.is_out)
     busy = (items.c.project_id == projects.c.id, items.c.is_wanted, items.c.slots <= 0)
     parts = {
@@ -62,10 +62,10 @@ def _start() -> Select[Any]:
 
 
 def _looks() -> list[Select[Any]]:
-    """Items with a place left, in order, locked: the first looks are short, the last goes on past what is locked.
+    """Queries for items with a place left, in order, locked: the first read few candidates, the last one all.
 
-    The very first is for who goes first (`routing`): of the most urgent items not those somebody acted on a moment ago,
-    which are left to others.
+    The first one is for voters who go first (`routing`): it leaves out the most urgent items on which somebody acted
+    recently, which are left to others.
     """
     line = items.alias("line")
     in_line = and_(line.c.project_id == bindparam("project"), line.c.is_wanted, line.c.slots > 0)
@@ -86,7 +86,7 @@ def _looks() -> list[Select[Any]]:
 
 
 def _in_line() -> Select[Any]:
-    """Items with a place left, in the order of the line, locked: up to `count` of them."""
+    """Up to `count` items with a place left, in the order of the queue, locked."""
     query = select(items.c.id, items.c.name, items.c.show, items.c.priority)
     query = query.where(items.c.is_wanted, items.c.slots > 0)
     query = query.order_by(items.c.priority.desc(), items.c.to_close, items.c.number).limit(bindparam("count"))
@@ -98,7 +98,7 @@ WAITED, *LOOKS = _looks()
 
 
 def next_items(projects_: Projects, project_id: str, voter: str, *, count: int = 1, now: float) -> list[Leased]:
-    """Up to `count` items for the voter: those they hold already, then the next in line."""
+    """Up to `count` items for the voter: those they hold already, then the next in the queue."""
     with projects_.store.write() as connection:
         return serve(projects_, connection, project_id, [Want(voter, count)], now=now)[1][0]
 
@@ -137,10 +137,10 @@ def _hand_out(
     first: frozenset[str],
     has_gold: bool,
 ) -> Iterator[tuple[str, list[Row[Any]]]]:
-    """New items for each voter in turn: the first in line that they have not met. The line is read once for all.
+    """New items for each voter in turn: the first in the queue that they have not met. The queue is read once for all.
 
-    `busy`: the highest priority among items that are out to all they need, None without any. Who cannot be served from
-    the front of the line, or not before something more urgent, is looked after by `_take`; and who goes `first`.
+    `busy`: the highest priority of items without a place left, None without any. `_take` serves the voters who go
+    `first`, and those for whom the front of the queue has too few items or something more urgent is busy.
     """
     line, met = _front(connection, project, wants) if len(wants) > 1 else ({}, set())
     given: list[tuple[int, str]] = []
@@ -165,7 +165,7 @@ def _hand_out(
 def _front(
     connection: Connection, project: Project, wants: Sequence[Want]
 ) -> tuple[dict[int, Row[Any]], set[tuple[int, str]]]:
-    """As many items as are wanted from the front of the line, by id, locked, and who has met which of them."""
+    """As many items as are wanted from the front of the queue, by id, locked, and which voters have met which."""
     count = sum(want.count for want in wants)
     line = {row.id: row for row in connection.execute(LINE, {"project": project.id, "count": count}).all()}
     return line, met(connection, list(line))
@@ -182,14 +182,14 @@ def _take(
     is_first: bool,
     has_gold: bool,
 ) -> list[Row[Any]]:
-    """The next in line for one voter, however far back; before them what is busy, if it is more urgent."""
+    """The next items for one voter, however far back in the queue; preceded by a busy item if it is more urgent."""
     voter, looks = want.voter, [WAITED, *LOOKS] if is_first else LOOKS
     rows = _free(connection, project, voter, want.count, looks, now)
     if busy is not None and (not rows or busy > rows[0].priority):
         above = rows[0].priority if rows else None
         rows = (_doubled_up(projects_, connection, project, voter, above=above) + rows)[: want.count]
     rows = with_gold(connection, project, voter, rows, now) if has_gold else rows
-    seen = met(connection, [row.id for row in rows])  # by a late vote, say, just before the lock
+    seen = met(connection, [row.id for row in rows])  # e.g. by a late vote just before the lock
     rows = [row for row in rows if (row.id, voter) not in seen]
     grant(connection, project, [(row.id, voter) for row in rows], now)
     return rows
@@ -210,7 +210,7 @@ def _free(
 def _doubled_up(
     projects_: Projects, connection: Connection, project: Project, voter: str, *, above: int | None
 ) -> list[Row[Any]]:
-    """An item that others hold but that will surely be asked about again: urgent ones, or when nothing else is left."""
+    """An item that others hold but that will certainly ask for more votes: an urgent one, or when none else is left."""
     busy = and_(items.c.project_id == project.id, items.c.is_wanted, items.c.slots <= 0, is_new())
     if above is not None:
         busy = and_(busy, items.c.priority > above)
@@ -222,7 +222,7 @@ def _doubled_up(
 
 
 def _room(projects_: Projects, connection: Connection, project: Project, row: Row[Any]) -> bool:
-    """Will the item surely ask more voters than it is out to?"""
+    """Whether the item will certainly ask for more votes than there are leases on it."""
     out = num_out(connection, row.id)
     if out >= MOST_AT_ONCE:
         return False
@@ -234,13 +234,13 @@ def _room(projects_: Projects, connection: Connection, project: Project, row: Ro
     return session.askable_at_once(row.name, out + 1, most_states=states // max(out, 1)) > out
 
 
-CLOCK_SLACK = 300.0  # seconds between two clocks, or that a request may wait, before the clock is taken to be set back
-RENEWED_AFTER = 0.1  # of a lease's time: a voter who asks again and again does not write each time
+CLOCK_SLACK = 300.0  # seconds of clock difference or waiting that are tolerated; more means that a clock was set back
+RENEWED_AFTER = 0.1  # fraction of a lease's time before it is renewed, so that repeated requests seldom write
 
 
 @dataclass(frozen=True, slots=True)
 class Leased:
-    """One item for one voter, until `expires`. No prediction, no votes: they would sway the voter."""
+    """One item for one voter, until `expires`. No prediction and no votes: they would influence the voter."""
 
     item: str
     show: dict[str, str]
@@ -249,7 +249,7 @@ class Leased:
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """A voter who would like `count` items."""
+    """A voter's request for `count` items."""
 
     voter: str
     count: int = 1
@@ -264,7 +264,7 @@ HELD = (
     select(leases.c.voter, items.c.id, items.c.name, items.c.show, leases.c.expires)
     .join(leases, leases.c.item_id == items.c.id)
     .where(leases.c.project_id == bindparam("project"), among(leases.c.voter, "voters"))
-    .where(leases.c.is_out, items.c.is_wanted | is_gold)  # not what was closed meanwhile
+    .where(leases.c.is_out, items.c.is_wanted | is_gold)  # without items that closed in the meantime
     .order_by(leases.c.granted, items.c.id)
 )
 
@@ -274,7 +274,7 @@ def _voters_of(table: Table, *which: ColumnElement[bool]) -> ColumnElement[Any]:
 
 
 def _met() -> dict[str, Executable]:
-    """Who has acted on, or holds, some items, in each database's words: PostgreSQL a row an item, SQLite a row each."""
+    """Who has acted on or holds some items, by database: PostgreSQL one row per item, SQLite one row per pair."""
     given = each_of(ids=items.c.id)
     acted = _voters_of(ballots, ballots.c.item_id == given.c.ids)
     held = _voters_of(leases, leases.c.item_id == given.c.ids, leases.c.is_out)
@@ -289,35 +289,35 @@ MET = _met()
 
 
 def num_out(connection: Connection, item_id: int) -> int:
-    """To how many voters the item is out."""
+    """How many voters hold the item."""
     counted = select(func.count()).select_from(leases).where(leases.c.item_id == item_id, leases.c.is_out)
     return int(connection.execute(counted).scalar_one())
 
 
 def give_back(projects_: Projects, project_id: str, voter: str) -> int:
-    """The voter leaves: what they hold goes back in line at once."""
+    """The voter leaves: the items they hold go back into the queue at once."""
     with projects_.store.write() as connection:
         return _end_leases(connection, leases.c.project_id == project_id, leases.c.voter == voter)
 
 
 def any_over(project: Project, start: Row[Any], now: float) -> bool:
-    """Has a lease run out, or does one end later than any granted now could? Then the clock was set back."""
+    """Whether a lease has expired, or ends later than any granted now could (then the clock was set back)."""
     return bool(start.first_end < now or start.last_end > now + project.settings.lease_seconds + CLOCK_SLACK)
 
 
 def give_back_expired(connection: Connection, project: Project, now: float) -> None:
-    """The places of the leases that `any_over` is about."""
+    """End the leases that `any_over` finds."""
     latest = now + project.settings.lease_seconds + CLOCK_SLACK
     over = or_(leases.c.expires < now, leases.c.expires > latest)
     _end_leases(connection, leases.c.project_id == project.id, over)
 
 
 def _end_leases(connection: Connection, *which: ColumnElement[bool]) -> int:
-    """Give the places of these leases back. Items are locked before leases, as everywhere, so that nobody deadlocks."""
+    """End these leases and free their places. Items are locked before leases, as everywhere, to avoid deadlocks."""
     query = select(leases.c.item_id, leases.c.voter, leases.c.expires).join(items, items.c.id == leases.c.item_id)
     query = query.where(leases.c.is_out, *which).order_by(leases.c.expires).limit(100)
     rows = connection.execute(query.with_for_update(of=items, skip_locked=True)).all()
-    for row in rows:  # as it was read: not one that was renewed just before the lock
+    for row in rows:  # only if unchanged: a lease may have been renewed just before the lock
         same = (leases.c.item_id == row.item_id, leases.c.voter == row.voter, leases.c.expires == row.expires)
         if connection.execute(update(leases).where(*same, leases.c.is_out).values(is_out=False)).rowcount:
             place = update(items).where(items.c.id == row.item_id).values(slots=items.c.slots + 1)
@@ -326,7 +326,7 @@ def _end_leases(connection: Connection, *which: ColumnElement[bool]) -> int:
 
 
 def held_by(connection: Connection, project: Project, wants: Sequence[Want], now: float) -> dict[str, list[Leased]]:
-    """What voters hold, for another while: a page that is loaded again shows the same items."""
+    """The items that voters hold, with renewed leases: a reloaded page shows the same items."""
     rows: dict[str, list[Row[Any]]] = {want.voter: [] for want in wants}
     for row in connection.execute(HELD, {"project": project.id, "voters": list(rows)}).all():
         rows[row.voter].append(cast("Row[Any]", row))
@@ -346,7 +346,7 @@ def _as_leased(row: Row[Any], until: Mapping[tuple[int, str], float | None]) -> 
 def _renewed(
     connection: Connection, rows: Sequence[Row[Any]], *, soon: float, until: float
 ) -> dict[tuple[int, str], float | None]:
-    """Until when these leases last now: later; as before, where the item is locked; None for one just given back."""
+    """Until when these leases last now: renewed, unchanged if the item is locked, or None if just given back."""
     if not rows:
         return {}
     free = set(connection.execute(FREE, {"ids": sorted({row.id for row in rows})}).scalars())
@@ -360,7 +360,7 @@ def _renewed(
 
 
 def met(connection: Connection, ids: Sequence[int]) -> set[tuple[int, str]]:
-    """Which of these items which voters have acted on, or hold. To be asked once the items are locked."""
+    """The pairs of an item and a voter who has acted on it or holds it. Call it after locking the items."""
     if not ids:
         return set()
     rows = connection.execute(MET[connection.dialect.name], {"ids": list(ids)}).all()
@@ -370,7 +370,7 @@ def met(connection: Connection, ids: Sequence[int]) -> set[tuple[int, str]]:
 
 
 def grant(connection: Connection, project: Project, pairs: Sequence[tuple[int, str]], now: float) -> None:
-    """Items to voters, each item to one."""
+    """Lease items to voters, each item to one."""
     if not pairs:
         return
     until = now + project.settings.lease_seconds

@@ -1,8 +1,8 @@
-"""Whom to ask first about an item, among those present: the better half starts items, the others go on with them.
+"""Who is asked first about an item, among those present: the better half starts items, the others continue them.
 
-Whoever asks gets an item, so nobody waits: routing only decides which item it is. Reliability is computed by the
-steward (`people`). Who is present and who goes first is kept in memory: every few seconds one request of each
-worker looks it up, and the others use what it found. Called by `queue`.
+Everybody who asks gets an item, so nobody waits: routing only decides which one. The steward computes reliability
+(`people`). Who is present and who goes first is cached: every few seconds one request of each worker looks it up.
+Called by `queue`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RULES: tuple[Rule, ...] = ("any", "agreement", "best")
 LOOKED_EVERY = 5.0  # seconds
 LEFT_TO_OTHERS = 60.0  # seconds since the last act on an item, after which anybody gets it
 PRESENT_SECONDS = 120.0  # since the last act of somebody who holds no item
-FREE_OF_CHARGE = 1e-9  # a price of 0 in a project with prices: as good as nothing
+FREE_OF_CHARGE = 1e-9  # replaces a price of 0 in a project with prices
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class _Standing:
 
 
 class Routing:
-    """Who goes first in each project, kept for a few seconds; safe to share between threads."""
+    """Who goes first in each project, cached for a few seconds; safe to share between threads."""
 
     def __init__(self) -> None:
         self._standings: dict[tuple[str, int], _Standing] = {}
@@ -62,7 +62,7 @@ class Routing:
 
 
 def first_of(worth: Mapping[str, float]) -> frozenset[str]:
-    """The better half of the people present; nobody where all are alike.
+    """The better half of the people present; nobody if all are equal.
 
     >>> sorted(first_of({"ada": 0.9, "ben": 0.8, "cem": 0.7, "eve": 0.6}))
     ['ada', 'ben']
@@ -76,7 +76,7 @@ def first_of(worth: Mapping[str, float]) -> frozenset[str]:
 
 
 def information(accuracy: float, num_classes: int) -> float:
-    """What one vote tells of the class, in bits: right with this probability, the other classes alike, all as likely.
+    """The information of one vote about the class, in bits, with equally likely classes and uniform errors.
 
         log2 K + a log2 a + (1 - a) log2((1 - a) / (K - 1)),   0 at or below chance
 
@@ -120,7 +120,7 @@ SEEN = SEEN.where(among(ballots.c.voter, "voters"), ballots.c.time > bindparam("
 
 
 def _present(connection: Connection, project: Project, known: Sequence[str], now: float) -> set[str]:
-    """Who holds an item, or has acted a moment ago."""
+    """The voters who hold an item or have acted recently."""
     holding = connection.execute(HOLDING, {"project": project.id, "now": now}).scalars()
     asked = {"project": project.id, "voters": known, "since": now - PRESENT_SECONDS}
     return {*holding, *connection.execute(SEEN, asked).scalars()}

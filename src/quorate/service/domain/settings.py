@@ -1,4 +1,4 @@
-"""What the owner of a project chooses: `ProjectSettings`, checked once, stored as JSON."""
+"""The settings of a project: `ProjectSettings`, checked once, stored as JSON."""
 
 from __future__ import annotations
 
@@ -22,32 +22,31 @@ from quorate.validate import bounded, broken, class_names, fraction, members, vo
 LOWEST_RATE = "the bound on wrong answers relies on the lowest rate since the first draw"
 MOST_CLASSES = 200
 MOST_MODELS = 20
-MOST_LETTERS = 100  # of the name of a class
-LEAST_SHARE = 1e-6  # of target_error, and of an audit_rate above 0: nobody audits a million items to see one error
+MOST_LETTERS = 100  # in the name of a class
+LEAST_SHARE = 1e-6  # smallest target_error, and smallest audit_rate above 0
 LEAST_BUDGET = 0.01  # votes per item
 MOST_PRICE = 1e9
-MOST_GOLD = 0.5  # of the items given out
-MOST_PEOPLE = 1000  # with a price of their own
-MOST_ID = 60  # letters, as a voter has in an event
-LIMITED = ("pool_size", "min_votes", "max_votes", "threshold", "budget", "method")  # what `check_limits` looks at
-RANGED = ("target_error", "audit_rate", "budget", "price")  # what it looks at alone, each for itself
-FIXED = ("classes", "models", "method", "seed", "window")  # what past events rely on
+MOST_GOLD = 0.5  # largest share of the items given out
+MOST_PEOPLE = 1000  # with an individual price
+MOST_ID = 60  # characters of a voter's id in an event
+LIMITED = ("pool_size", "min_votes", "max_votes", "threshold", "budget", "method")  # checked together (`check_limits`)
+RANGED = ("target_error", "audit_rate", "budget", "price")  # checked each by itself (`_check_ranges`)
+FIXED = ("classes", "models", "method", "seed", "window")  # past events rely on these
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectSettings:
-    """One project's choices.
+    """One project's settings.
 
-    `classes` what experts choose from   `pool_size` N: the pool whose plurality is the truth   `models` names of the
-    classifiers, one prediction each per item   `method` by name, knobs as in "finexp:threshold=0.9"   `threshold`,
-    `budget` (votes per item), `target_error`: at most one   `price` of a vote, for the money shown   `min_votes`,
-    `max_votes` per item   `audit_rate` share of closed, unsettled items that are voted to the end   `lease_seconds` a
-    shown item is kept for its voter   `undo_seconds` a vote can be taken back   `window`, `refit_every`: what learning
-    looks at, and how often   `seed` of ties and audit draws   `display_names` what pages show for a class, where it
-    is not the class itself   `gold_share` of the items given out that are gold, where there are any
-    `person_prices` of one vote, by account or `ext:<name>`, where it is not `price`   `adjudicate_below`
-    this confidence closed items wait for a senior's verdict, and ties of a whole pool, too   `show_own_gold`
-    each voter sees their own share on gold   `routing` whom items are given to first (`routing.RULES`)
+    `classes` that experts choose from   `pool_size` N: the pool whose plurality is the truth   `models` names of the
+    classifiers, one prediction each per item   `method` by name, with parameters as in "finexp:threshold=0.9"
+    `threshold`, `budget` (votes per item), `target_error`: at most one   `price` of a vote, for display   `min_votes`,
+    `max_votes` per item   `audit_rate` share of closed, unsettled items drawn for the audit   `lease_seconds` an item
+    is reserved for its voter   `undo_seconds` a vote can be undone   `window` items that learning uses, `refit_every`
+    closed items   `seed` of ties and audit draws   `display_names` that pages show instead of classes   `gold_share`
+    of the items given out that are gold, if there are any   `person_prices` of one vote, by account or `ext:<name>`,
+    if not `price`   `adjudicate_below` this confidence closed items wait for a senior's verdict, as do ties of a whole
+    pool   `show_own_gold`: voters see their own accuracy on gold   `routing`: who gets items first (`routing.RULES`)
 
     >>> ProjectSettings(classes=["cat", "dog"], pool_size=5).session().method.name
     'quorate'
@@ -79,7 +78,7 @@ class ProjectSettings:
     routing: Rule = "any"
 
     def __post_init__(self) -> None:
-        """Check everything; nothing is believed later that was not checked here."""
+        """Check and normalise all settings."""
         put = object.__setattr__
         put(self, "classes", _names(self.classes))
         put(self, "models", _models(self.models))
@@ -108,13 +107,13 @@ class ProjectSettings:
         goal_control(self)  # refuses a method without a parameter to steer
         chosen = self.chosen_method()
         if not isinstance(chosen.policy, (Stateless, QuotaPolicy)):
-            rule = "a method that does not remember past items, which workers cannot share"
+            rule = "a method without a state of past items, which workers cannot share"
             raise broken("method", chosen.name, rule, "choose another, e.g. 'quorate'.")
 
     def _check_goal(self) -> None:
         given = [name for name in ("threshold", "budget", "target_error") if getattr(self, name) is not None]
         if len(given) > 1:
-            rule = f"no other goal beside `{given[0]}`: each says when to stop"
+            rule = f"no other goal together with `{given[0]}`: each decides when to stop"
             raise broken(given[1], getattr(self, given[1]), rule, "pass one of them.")
         if self.budget is not None and bounded(self.budget, where="budget", least=0.0) == 0:
             raise broken("budget", 0, "votes per item above 0", "raise it.")
@@ -122,14 +121,13 @@ class ProjectSettings:
             if fraction(self.target_error, where="target_error") == 0:
                 raise broken("target_error", 0, "a share above 0", "to be certain use method 'until-settled'.")
             if self.audit_rate == 0:
-                rule = "a share above 0 with a `target_error`: audits are what holds it"
+                rule = "a share above 0 with a `target_error`, which is controlled by audits"
                 raise broken("audit_rate", 0, rule, "pass e.g. `audit_rate=0.05`.")
 
     def check_limits(self) -> None:
-        """The least and the most votes of an item make sense with the pool, and the goal with it and with the classes.
+        """Raise unless vote limits and goal fit the pool and the classes, and a decision is fast enough.
 
-        A decision about the pool is fast enough. Checked when they are chosen, not when they are read: projects made by
-        older versions stay readable.
+        Checked when settings are chosen, not when they are read, so that projects of older versions stay readable.
         """
         check_pool(self.chosen_method(), len(self.classes), self.pool_size)
         self._check_ranges()
@@ -137,14 +135,14 @@ class ProjectSettings:
         if threshold is not None and self.target_error is None and threshold <= least:
             meant = f"did you mean {100 * threshold:g}? Raise" if threshold <= 0.01 else "raise"
             num = len(self.classes)
-            rule = f"a share above {least:.3g}, which is one of {num} classes, or every item would close without a vote"
+            rule = f"a share above {least:.3g} (1 / {num} classes), or every item would close without a vote"
             raise broken("threshold", threshold, rule, f"{meant} it.")
         if self.budget is not None and self.budget > self.pool_size:
-            why = "more votes per item than there are experts cannot be spent"
+            why = "an item cannot get more votes than the pool has experts"
             rule = f"at most `pool_size`, which is {self.pool_size}: {why}"
             raise broken("budget", self.budget, rule, "lower it.")
         if self.budget is not None and self.budget < self.min_votes:
-            rule = f"at least `min_votes`, which is {self.min_votes}: every item is asked so often"
+            rule = f"at least `min_votes`, which is {self.min_votes}: every item gets at least that many votes"
             raise broken("budget", self.budget, rule, "raise it, or lower `min_votes`.")
         if self.max_votes is not None and self.max_votes < 1:
             fix = "raise it, or leave it out to ask up to the whole pool."
@@ -154,7 +152,7 @@ class ProjectSettings:
             raise broken("min_votes", self.min_votes, rule, "lower `min_votes` or raise `pool_size`.")
 
     def _check_ranges(self) -> None:
-        """Numbers that mean nothing, and that arithmetic with them turns into others, are refused."""
+        """Refuse numbers that are meaninglessly small or large, or not exact in arithmetic."""
         if self.target_error is not None:
             bounded(self.target_error, where="target_error", least=LEAST_SHARE, most=1.0)
         if self.audit_rate > 0:
@@ -164,25 +162,25 @@ class ProjectSettings:
         bounded(self.price, where="price", least=0.0, most=MOST_PRICE)
 
     def chosen_method(self) -> Method:
-        """The method with its parameters, the threshold among them."""
+        """The method with its parameters, including the threshold."""
         return require_anonymous(parse_method(self.method, threshold=self.threshold))
 
     def shown(self, name: str) -> str:
-        """What pages show for a class."""
+        """The name that pages show for a class."""
         return self.display_names.get(name, name)
 
     @property
     def shown_classes(self) -> tuple[str, ...]:
-        """What pages show for each class, in order."""
+        """The names that pages show for the classes, in order."""
         return tuple(map(self.shown, self.classes))
 
     def by_model(self, rows: Sequence[Sequence[float]]) -> dict[str, dict[str, float]]:
-        """Numbers of each classifier and class, (M, K), by their names."""
+        """Values (M, K) by the names of classifiers and classes."""
         named = zip(self.models, rows, strict=True)
         return {model: dict(zip(self.classes, row, strict=True)) for model, row in named}
 
     def session(self) -> Settings:
-        """As the session core takes them; learning is the service's."""
+        """The settings of the session core, without refits: the service does the learning."""
         return Settings(
             method=self.chosen_method(),
             classes=self.classes,
@@ -196,7 +194,7 @@ class ProjectSettings:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Every choice, by name."""
+        """Every setting, by name."""
         return asdict(self) | {"classes": list(self.classes), "models": list(self.models)}
 
     @classmethod
@@ -205,33 +203,33 @@ class ProjectSettings:
         known = [each.name for each in fields(cls)]
         for name in content:
             if name not in known:
-                rule = f"one of the settings there are: {', '.join(known)}"
+                rule = f"one of the settings: {', '.join(known)}"
                 raise broken(name, content[name], rule, "correct the name.")
         for name in ("classes", "pool_size"):
             if name not in content:
-                raise broken(name, None, "a value, as every project needs one", "give one.")
+                raise broken(name, None, "a value: every project needs one", "pass one.")
         return cls(**content)
 
     def changed(self, **changes: Any) -> Self:  # noqa: ANN401
-        """The settings with other values; what past decisions rely on stays, but for the parameters of the method."""
+        """The settings with changes. What past decisions rely on cannot change, except the policy's parameters."""
         for name, value in changes.items():
             if name in FIXED and not self._same(name, value):
-                rule = f"{shown(getattr(self, name))}, as it cannot change while a project runs"
-                raise broken(name, value, rule, "start a new project for another one.")
+                rule = f"{shown(getattr(self, name))}, which cannot change in a project"
+                raise broken(name, value, rule, "start a new project to change it.")
         after = replace(self, **changes)
-        if any(getattr(after, name) != getattr(self, name) for name in LIMITED):  # else it stays as it was once allowed
+        if any(getattr(after, name) != getattr(self, name) for name in LIMITED):  # unchanged old values stay allowed
             after.check_limits()
         if any(getattr(after, name) != getattr(self, name) for name in RANGED):
             after._check_ranges()
         if knobs_of(after).keys() != knobs_of(self).keys():
-            rule = f"none, as this project asks by {', '.join(knobs_of(self))}, and past decisions rely on it"
-            fix = "change its value, or start a new project to ask by another rule."
+            rule = f"none: this project's rule has {', '.join(knobs_of(self))}, and past decisions rely on it"
+            fix = "change its value, or start a new project with another rule."
             raise broken("threshold", after.threshold, rule, fix)
         if _lasting(after) != _lasting(self):
-            told = ", ".join(f"{name}={value}" for name, value in _lasting(self).items())
-            rule = f"{told or 'a method without further parameters'}, on which past decisions rely"
+            fixed = ", ".join(f"{name}={value}" for name, value in _lasting(self).items())
+            rule = f"{fixed or 'a method without further parameters'}, on which past decisions rely"
             may = ", ".join(knobs_of(self)) or "nothing"
-            fix = f"leave the rest as it is: only {may} can change while a project runs."
+            fix = f"leave the rest unchanged: only {may} can change in a project."
             raise broken("method", after.method, rule, fix)
         if after.audit_rate < self.audit_rate:
             rule = f"at least {self.audit_rate:g}: {LOWEST_RATE}"
@@ -248,12 +246,12 @@ class ProjectSettings:
 
 
 def rule_for_people(num_people: int) -> str:
-    """What the pool should be where so many people vote."""
-    return f"at most {num_people}, as many as will vote: items ask up to the whole pool, and may never close"
+    """The rule for the pool size with this many voters."""
+    return f"at most {num_people}, the number of people who vote: otherwise items may never close"
 
 
 def goal_control(settings: ProjectSettings) -> BudgetControl | TargetErrorControl | None:
-    """The controller that holds the project's budget or target error, as it starts; None without such a goal."""
+    """A new controller of the project's budget or target error; None without such a goal."""
     if settings.budget is not None:
         rule = rule_knob(settings.chosen_method())
         return BudgetControl(settings.budget, pool_size=settings.pool_size, rule=rule)
@@ -263,19 +261,19 @@ def goal_control(settings: ProjectSettings) -> BudgetControl | TargetErrorContro
 
 
 def target_control(settings: ProjectSettings, target: float) -> TargetErrorControl:
-    """The controller of a target error, as `quorate run` starts it."""
+    """A new controller of a target error, as in `quorate run`."""
     rule = rule_knob(settings.chosen_method())
     return TargetErrorControl(target, audit_rate=settings.audit_rate, pool_size=settings.pool_size, rule=rule)
 
 
 def knobs_of(settings: ProjectSettings) -> dict[str, Any]:
-    """The policy's parameters these settings start with."""
+    """The policy's initial parameters with these settings."""
     control = goal_control(settings)
     return policy_knobs(settings.chosen_method()) | ({} if control is None else control.knobs)
 
 
 def _lasting(settings: ProjectSettings) -> dict[str, Any]:
-    """The parameters of the method that no "tune" event changes: what it learns with, from the first decision on."""
+    """The parameters of the method that no "tune" event changes: those of learning."""
     chosen = settings.chosen_method()
     return {name: value for name, value in chosen.knobs.items() if name not in policy_knobs(chosen)}
 
@@ -284,7 +282,7 @@ def _names(classes: object) -> tuple[str, ...]:
     if isinstance(classes, str) or not isinstance(classes, (list, tuple)):
         raise broken("classes", classes, "a list of names", "pass e.g. ['cat', 'dog'].")
     if len(classes) > MOST_CLASSES:
-        raise broken("classes", f"{len(classes)} names", f"at most {MOST_CLASSES}, which fit a page", "merge some.")
+        raise broken("classes", f"{len(classes)} names", f"at most {MOST_CLASSES}", "merge some.")
     names = class_names(classes)
     for name in names:
         _text(name, where="classes", most=MOST_LETTERS)
@@ -292,7 +290,7 @@ def _names(classes: object) -> tuple[str, ...]:
 
 
 def _display_names(given: object, classes: tuple[str, ...]) -> dict[str, str]:
-    """The names that differ from their class, in the order of the classes; no two classes are shown alike."""
+    """The names that differ from their class, in the order of the classes; all shown names must differ."""
     if not isinstance(given, Mapping):
         raise broken("display_names", given, "a text for each class to rename", "pass e.g. {'cat': 'Cat'}.")
     for name, text in given.items():
@@ -304,7 +302,7 @@ def _display_names(given: object, classes: tuple[str, ...]) -> dict[str, str]:
     shown = {name: given[name].strip() if name in given else name for name in classes}
     for name, text in shown.items():
         if list(shown.values()).count(text) > 1 and name in given:
-            raise broken("display_names", text, "a name that no other class is shown with", "choose another.")
+            raise broken("display_names", text, "a name that no other class has", "choose another.")
     return {name: text for name, text in shown.items() if text != name}
 
 

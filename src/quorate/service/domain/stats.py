@@ -1,6 +1,6 @@
-"""The numbers of a project's dashboard, read from its tables; O(items + ballots), so the steward computes them.
+"""The numbers of a project's dashboard. They cost O(items + ballots), so the steward computes them in the background.
 
-`stats` computes, `latest_stats` gives what was computed last. Called by the steward, the API and the dashboard.
+`stats` computes them, `latest_stats` reads the latest. Called by the steward, the API and the dashboard.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from quorate.service.store.schema import (
 from quorate.streams.target_error import TargetErrorControl
 
 HOUR = 3600.0
-LIVE_SECONDS = 8.0  # numbers that are no older are called live
+LIVE_SECONDS = 8.0  # numbers up to this age are shown as live
 HISTORY = 200  # "learn" events shown over time
-MOST_VOTERS = 200  # named one by one, however many there are
+MOST_VOTERS = 200  # listed individually
 
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """One look at a project, at `time` (seconds since 1970). Withdrawn items are left out of all of it.
+    """The numbers of a project at `time` (seconds since 1970), without withdrawn items.
 
     Money: each vote at its voter's price when it was cast; votes saved at the project's price when their item closed.
 
-    Null where there is nothing yet. The API answers with these very fields.
+    Null where there is nothing yet. The API returns these fields.
     """
 
     time: float
@@ -51,10 +51,10 @@ class Stats:
     num_open: int
     num_closed: int
     num_in_audit: int
-    num_exhausted: int  # of those open or in the audit: all who ever voted in the project have acted on it
-    num_people: int  # who can vote: members who are owners or voters, and others whose votes an owner sent
-    num_waiting: int  # closed, and wait for a senior's verdict
-    num_short: int  # of those open or in the audit: their pool, and who skipped them, is more than the people there are
+    num_exhausted: int  # open or in the audit, and everybody who ever voted in the project has acted on it
+    num_people: int  # people who can vote: owners, seniors and voters, and people whose votes an owner sent
+    num_waiting: int  # closed items that wait for a senior's verdict
+    num_short: int  # open or in the audit, and pool size plus skips exceed the number of people
     num_votes: int
     num_abstained: int
     num_late: int
@@ -65,9 +65,9 @@ class Stats:
     share_saved: float | None
     money_spent: float
     money_saved: float
-    num_gold: int  # gold items, which are in none of the other numbers
+    num_gold: int  # gold items; no other number includes them
     gold_answers: int
-    money_gold: float  # what the answers to gold items cost
+    money_gold: float  # cost of the answers to gold items
     believed_error: float | None
     reasons: dict[str, int]
     labels: dict[str, int]
@@ -84,7 +84,7 @@ class Stats:
 
 
 def stats(connection: Connection, project: Project, *, now: float) -> Stats:
-    """Compute them all now."""
+    """Compute all numbers."""
     num_voters = _num_voters(connection, project)
     num_people = _num_people(connection, project)
     counts = _counts(connection, project, num_voters, num_people)
@@ -118,33 +118,32 @@ def stats(connection: Connection, project: Project, *, now: float) -> Stats:
 
 
 def latest_stats(connection: Connection, project: Project, *, now: float) -> dict[str, Any]:
-    """What the steward computed last, as JSON, its `age` in seconds, and its `version`: how many were kept so far.
+    """The latest numbers as JSON, their `age` in seconds, and their `version`: how often they were stored.
 
-    Computed here if it never did, or if an older version of the service did, which knew fewer numbers.
+    Computed here if there are none, or if an older version of the service stored fewer numbers.
     """
     query = select(stewards.c.state).where(stewards.c.project_id == project.id, stewards.c.task == "stats")
     state = json.loads(connection.execute(query).scalar_one_or_none() or "{}")
-    kept = state.get("stats", {})
-    told = (
-        kept if kept.keys() >= {each.name for each in fields(Stats)} else stats(connection, project, now=now).as_json()
-    )
-    age = abs(now - told["time"])  # a time to come: the clock was set back
-    return told | {"age": age, "version": int(state.get("version", 0))}
+    latest = state.get("stats", {})
+    if not latest.keys() >= {each.name for each in fields(Stats)}:
+        latest = stats(connection, project, now=now).as_json()
+    age = abs(now - latest["time"])  # a time in the future: the clock was set back
+    return latest | {"age": age, "version": int(state.get("version", 0))}  # type: ignore[no-any-return]
 
 
 def learning_history(connection: Connection, project: Project, *, most: int = HISTORY) -> list[dict[str, Any]]:
-    """What was learned, oldest first: theta, phi, tau by classifier and class; thinned to `most` points."""
+    """The learned parameters, oldest first: theta, phi, tau by classifier and class; thinned to `most` points."""
     fits = select(events.c.id, events.c.time, events.c.body)
     fits = fits.where(events.c.project_id == project.id, events.c.kind == "learn").order_by(events.c.id.desc())
     rows = list(connection.execute(fits.limit(20 * most)).all())[::-1]
     kept = rows[:: max(1, -(-len(rows) // most))] if rows else []
     if rows and kept[-1].id != rows[-1].id:
         kept.append(rows[-1])
-    told = []
+    learned = []
     for row in kept:
         body = json.loads(row.body)
-        told.append({"event": row.id, "time": row.time} | {k: body[k] for k in ("theta", "phi", "tau", "num_items")})
-    return told
+        learned.append({"event": row.id, "time": row.time} | {k: body[k] for k in ("theta", "phi", "tau", "num_items")})
+    return learned
 
 
 def _counts(connection: Connection, project: Project, num_voters: int, num_people: int) -> dict[str, Any]:
@@ -174,7 +173,7 @@ def _counts(connection: Connection, project: Project, num_voters: int, num_peopl
 
 
 Own = dict[str, tuple[float, float]]
-"""What the votes of people with prices of their own cost: at those, and at the project's."""
+"""The cost of the votes of people with individual prices: at those, and at the project's price."""
 
 
 def _own_money(connection: Connection, project: Project, history: Prices) -> Own:
@@ -188,19 +187,19 @@ def _own_money(connection: Connection, project: Project, history: Prices) -> Own
 
 
 def _gold(connection: Connection, project: Project, history: Prices) -> dict[str, Any]:
-    """Gold items, what was answered to them, and what that cost."""
+    """The number of gold items, of answers to them, and their cost."""
     here = (items.c.project_id == project.id, is_gold, not_withdrawn)
     number = connection.execute(select(func.count()).where(*here)).scalar_one()
     query = select(ballots.c.voter, ballots.c.time).join(items, items.c.id == ballots.c.item_id)
-    told = connection.execute(query.where(*here, ballots.c.kind == "vote")).all()
-    cost = sum(history.at(row.time, row.voter) for row in told)
-    return {"num_gold": int(number), "gold_answers": len(told), "money_gold": round(cost, 9)}
+    answers = connection.execute(query.where(*here, ballots.c.kind == "vote")).all()
+    cost = sum(history.at(row.time, row.voter) for row in answers)
+    return {"num_gold": int(number), "gold_answers": len(answers), "money_gold": round(cost, 9)}
 
 
 def _money(
     connection: Connection, project: Project, history: Prices, num_votes: int, votes_saved: int
 ) -> tuple[float, float]:
-    """What the votes cost, and what was saved on closed items, at the project's prices."""
+    """The cost of the votes, and the money saved on closed items, at the project's prices."""
     if history.only is not None:
         return history.only * num_votes, history.only * votes_saved
     cast_votes = select(func.sum(history.of(ballots.c.time))).join(items, items.c.id == ballots.c.item_id)
@@ -239,7 +238,7 @@ def _num_voters(connection: Connection, project: Project) -> int:
 
 
 def _num_people(connection: Connection, project: Project) -> int:
-    """How many can vote: members who may, and people who vote elsewhere and have done so here."""
+    """How many people can vote: members who may, and outside voters who have voted."""
     may = (memberships.c.project_id == project.id, memberships.c.removed.is_(None), memberships.c.role != "reader")
     members = select(func.count()).select_from(memberships).join(accounts, accounts.c.id == memberships.c.account_id)
     outside = select(func.count(ballots.c.voter.distinct())).where(ballots.c.project_id == project.id)
@@ -248,7 +247,7 @@ def _num_people(connection: Connection, project: Project) -> int:
 
 
 def _voters(connection: Connection, project: Project, history: Prices, own: Own) -> list[dict[str, Any]]:
-    """The busiest voters' votes, abstentions, skips, and how often they named the answer of items that are closed."""
+    """The busiest voters: votes, abstentions, skips, and agreement with the answers of closed items."""
     agreed = and_(ballots.c.kind == "vote", ~items.c.is_open, ballots.c.label == items.c.label)
     judged = and_(ballots.c.kind == "vote", ~items.c.is_open)
     query = select(
@@ -265,7 +264,7 @@ def _voters(connection: Connection, project: Project, history: Prices, own: Own)
     busiest = query.group_by(ballots.c.voter).order_by(desc("votes"), ballots.c.voter).limit(MOST_VOTERS)
     rows = connection.execute(busiest).all()
     names = voter_names(connection, project)
-    told = [
+    voters = [
         {
             "voter": row.voter, "name": names.get(row.voter, row.voter.removeprefix("ext:")), "votes": int(row.votes),
             "abstained": int(row.abstained), "skipped": int(row.skipped), "last": float(row.last),
@@ -274,19 +273,19 @@ def _voters(connection: Connection, project: Project, history: Prices, own: Own)
         }
         for row in rows
     ]  # fmt: skip
-    return sorted(told, key=lambda voter: (-voter["votes"], voter["name"]))
+    return sorted(voters, key=lambda voter: (-voter["votes"], voter["name"]))
 
 
 def voter_names(connection: Connection, project: Project) -> dict[str, str]:
-    """What the members of the project are called, by account."""
+    """The names of the project's members, by account."""
     query = select(accounts.c.id, accounts.c.name).join(memberships, memberships.c.account_id == accounts.c.id)
     return {row.id: row.name for row in connection.execute(query.where(memberships.c.project_id == project.id))}
 
 
 def _goal(connection: Connection, project: Project, audit: ProjectAudit) -> dict[str, Any] | None:
-    """What was asked for and what is reached, for a budget or a target error.
+    """The goal and what is reached, for a budget or a target error.
 
-    The error that is reached is an estimate: null unless the audit supports it, as in the summary of a run.
+    The error reached is an estimate: null unless the audit supports it, as in the summary of a run.
     """
     control = stored_control(connection, project)
     if control is None:

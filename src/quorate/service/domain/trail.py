@@ -1,7 +1,7 @@
-"""An item's trail: every event with its decision, the parameters it was made under, and the same decision recomputed.
+"""An item's audit trail: every event with its decision, the parameters in force, and the same decision recomputed.
 
-`trail` is what an owner exports and an auditor reads; `verify` recomputes every decision of a store and finds those
-that do not follow from their events. Called by the API, the item's page and `quorate service check`.
+`trail` is for owners and auditors; `check` recomputes every decision of a store and finds those that do not follow
+from their events. Called by the API, the item's page and `quorate service check`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ RECOMPUTED = (
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """What does not follow from the events: in which item, at which of its events (None: its row), and how."""
+    """A stored value that does not follow from the events: its item, its event (None: the item's row), both values."""
 
     item: str
     seq: int | None
@@ -43,7 +43,7 @@ class Disagreement:
 
 
 def trail(projects_: Projects, connection: Connection, project: Project, name: str) -> dict[str, Any]:
-    """All that was done with the item: settings, parameters in force, events, recomputed decisions.
+    """The full history of the item: settings, parameters in force, events, recomputed decisions.
 
     `quorate.session.single.recompute` makes the same decisions from the same JSON.
     """
@@ -65,20 +65,20 @@ def trail(projects_: Projects, connection: Connection, project: Project, name: s
 
 
 def beside(connection: Connection, item_id: int) -> list[Event]:
-    """What the session core never sees of the item, in order: skips, answers to a gold item, verdicts."""
+    """The item's events that the session core never sees, in order: skips, answers to a gold item, verdicts."""
     query = select(events.c.body).where(events.c.item_id == item_id, ~is_folded).order_by(events.c.seq)
     return [json.loads(body) for body in connection.execute(query).scalars()]
 
 
 def signed_in_by(connection: Connection, item_id: int) -> dict[int, str]:
-    """How whoever made each event was signed in, by the event's `seq`; those made without a sign-in are left out."""
+    """How the author of each event signed in, by the event's `seq`; without events made by no sign-in."""
     query = select(events.c.seq, events.c.signed_in_by).where(events.c.item_id == item_id)
     query = query.where(events.c.signed_in_by.is_not(None)).order_by(events.c.seq)
     return {row.seq: row.signed_in_by for row in connection.execute(query)}
 
 
 def find(connection: Connection, project: Project, name: str) -> Row[Any]:
-    """The item's row; an error if there is none."""
+    """The item's row; an error if it does not exist."""
     query = select(items).where(items.c.project_id == project.id, items.c.name == name)
     row: Row[Any] | None = connection.execute(query).one_or_none()
     if row is None:
@@ -87,14 +87,14 @@ def find(connection: Connection, project: Project, name: str) -> Row[Any]:
 
 
 def standing_probs(projects_: Projects, connection: Connection, project: Project, row: Row[Any]) -> list[float] | None:
-    """The probability of every class in the decision that stands; None if the method has none."""
+    """The probability of every class in the current decision; None if the method computes none."""
     session, _ = projects_.item_session(connection, project, row, item_events(connection, row.id))
     probs = session.decision(row.name).probs
     return None if probs is None else [float(value) for value in probs]
 
 
 def disagreements(projects_: Projects, connection: Connection, project: Project) -> Iterator[Disagreement]:
-    """Every stored decision, and every item's row, that its events do not bear out."""
+    """Every stored decision and item's row that does not follow from the events."""
     for row in all_items(connection, project.id):
         yield from item_disagreements(projects_, connection, project, row)
 
@@ -118,19 +118,21 @@ def item_disagreements(
     stored = {name: getattr(row, name) for name in fresh}
     if not same(stored, fresh):
         yield Disagreement(row.name, None, stored, fresh)
-    said = [each["label"] for each in beside(connection, row.id) if each["type"] == "verdict"] if row.verdict else []
-    if row.verdict is not None and row.verdict != (said or [None])[-1]:
-        yield Disagreement(row.name, None, {"verdict": row.verdict}, {"verdict": (said or [None])[-1]})
+    if row.verdict is not None:
+        verdicts = [each["label"] for each in beside(connection, row.id) if each["type"] == "verdict"]
+        last = verdicts[-1] if verdicts else None
+        if row.verdict != last:
+            yield Disagreement(row.name, None, {"verdict": row.verdict}, {"verdict": last})
     logged, kept = _logged_draw(written), None if row.audit_rate is None else {"rate": row.audit_rate}
     if logged != (kept if kept is None else kept | {"drawn": row.audit is not None}):
         yield Disagreement(row.name, None, kept, logged)
 
 
 def _row_again(project: Project, row: Row[Any], written: list[Event], version_of: ParamsVersionOf) -> dict[str, Any]:
-    """The row as its events make it: as it was last decided, with the draw made then, and what came later."""
+    """The row recomputed from its events: as last decided, with the draw made then, and what came later."""
     last = max(number for number, event in enumerate(written) if is_decided(event))
     drawn = (_logged_draw(written) or {"drawn": False})["drawn"]
-    out = {name: getattr(row, name) for name in OUT_OF_LINE}  # which no event says
+    out = {name: getattr(row, name) for name in OUT_OF_LINE}  # not in the events
     values = _values(project, row, written[: last + 1], version_of, None) | out | {"audit": "drawn" if drawn else None}
     values["is_wanted"] = is_wanted(values)
     if last + 1 < len(written):
@@ -148,7 +150,7 @@ def _values(
 
 
 def _logged_draw(written: list[Event]) -> dict[str, Any] | None:
-    """The audit draw that stands: that of the last event that decided, if that closed the item."""
+    """The audit draw in force: that of the last event that decided, if it closed the item."""
     return [event for event in written if is_decided(event)][-1].get("audit")
 
 
@@ -158,7 +160,7 @@ def _last_seq(connection: Connection, item_id: int) -> int:
 
 
 def same(stored: Mapping[str, Any], fresh: Mapping[str, Any]) -> bool:
-    """The same in every field, the confidence but for rounding."""
+    """Whether all fields are equal, the confidence up to rounding."""
     plain = [name for name in stored if name != "confidence"]
     near = abs(stored["confidence"] - fresh["confidence"]) <= CLOSE_ENOUGH
     return near and all(stored[name] == fresh[name] for name in plain)
@@ -167,7 +169,7 @@ def same(stored: Mapping[str, Any], fresh: Mapping[str, Any]) -> bool:
 def _versions_as_json(
     projects_: Projects, connection: Connection, project: Project, written: list[Event]
 ) -> list[dict[str, Any]]:
-    """The parameters, learned and of the method, that the item's decisions name, once each."""
+    """The parameters, learned and of the method, that the item's decisions refer to, once each."""
     named = {version_named(event) for event in written if is_decided(event)}
     found = []
     for learn, tune in sorted(named):
@@ -194,12 +196,12 @@ def _with_decision(event: Event, decision: Decision | None) -> Event:
 
 
 Progress = Callable[[int, int, str], None]
-MOST_KEPT = 100  # of what disagrees; the rest is counted
+MOST_KEPT = 100  # disagreements returned; the rest is counted
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """How much was checked, how much disagrees, and the first of those, each with its project's id."""
+    """How much was checked, how many disagreements there are, and the first of them with their project's id."""
 
     num_projects: int
     num_items: int
@@ -210,7 +212,7 @@ class Verification:
 
 
 def check(store: Store, *, progress: Progress | None = None) -> Verification:
-    """Decide every item of every project again, from its events alone, as of one moment."""
+    """Recompute every item of every project from its events, in one snapshot."""
     cache = Projects(store)
     found: list[tuple[str, Disagreement]] = []
     num_items = num_wrong = 0

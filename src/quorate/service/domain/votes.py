@@ -1,8 +1,8 @@
-"""A vote as it is asked for, what it is checked against, and the rows it changes, for many votes at once.
+"""The request of a vote, the context it is checked against, and the rows it changes, for many votes at once.
 
-Locks the items, loads ballots, leases and events; then writes what the votes change: as many statements as for one
-vote, one per table. The lock is a statement of its own: what is read by the statement that waits for a lock may be
-older than the lock. Called by `ballots`; the API, the pages and the demo make the requests.
+Locks the items, loads ballots, leases and events; then writes the changes, with one statement per table for all votes.
+The lock is a separate statement, because a statement that waits for a lock may read data older than the lock. Called
+by `ballots`; the API, the pages and the demo make the requests.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ Kind = Literal["vote", "abstain", "skip", "retract", "close"]
 
 
 class TooLate(InvalidInput):
-    """A vote can be taken back only for a short while."""
+    """An undo after `undo_seconds`."""
 
 
 class NotServed(UnknownItem):
-    """A voter acts on an item that was never shown to them."""
+    """An act on an item that was never given to the voter."""
 
 
 def reused(key: str | None) -> RequestReused:
-    """The error of an idempotency key that came with another content than the first time."""
-    rule = "a key of its own for every act; this one was used before for something else"
+    """The error for an idempotency key that was used before with another content."""
+    rule = "a different key for every act; this one was used before for something else"
     return broken("Idempotency-Key", key, rule, "use a new key for a new act.", error=RequestReused)
 
 
 def not_here(item: str) -> InvalidInput:
-    """The error of an item that is not in the project."""
-    return broken("item", item, "an item of this project", "check how it is written.", error=UnknownItem)
+    """The error for an item that is not in the project."""
+    return broken("item", item, "an item of this project", "check its spelling.", error=UnknownItem)
 
 
 def not_met(item: str, kind: Kind) -> InvalidInput:
-    """The error of a voter who acts on an item that was never shown to them; whether it is there is not told."""
+    """The error for an act on an item that was never given to the voter; it does not reveal whether the item exists."""
     if kind == "retract":
         rule = "an item on which this voter has acted"
         return broken("item", item, rule, "there is nothing to undo.", error=UnknownItem)
@@ -57,9 +57,9 @@ def not_met(item: str, kind: Kind) -> InvalidInput:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Who acts on which item, and how. `served`: the item must have been shown to this voter.
+    """Who acts on which item, and how. `served`: the item must have been given to this voter.
 
-    `signed_in_by`: how whoever sends it was signed in (access/log.py); kept beside the event.
+    `signed_in_by`: how the sender signed in (access/log.py); stored beside the event.
     """
 
     project_id: str
@@ -74,8 +74,8 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class RecordedVote:
-    """What was stored. For an owner's eyes, never for a voter's: `decision` (None for a skip), and `late`, whether the
-    item was closed already."""
+    """What was stored. For owners only, never for voters: `decision` (None for a skip), and `late`, whether the item
+    was closed already."""
 
     item: str
     kind: Kind
@@ -89,31 +89,31 @@ class RecordedVote:
 
 
 LOCK = select(items).where(items.c.project_id == bindparam("project"), among(items.c.name, "names"))
-LOCK = LOCK.order_by(items.c.id).with_for_update()  # in one order everywhere, so that nobody deadlocks
+LOCK = LOCK.order_by(items.c.id).with_for_update()  # in the same order everywhere, to avoid deadlocks
 LEASES = select(leases.c.item_id, leases.c.voter, leases.c.is_out).where(among(leases.c.item_id, "ids"))
 PAST = select(events.c.item_id, events.c.body).where(among(events.c.item_id, "ids"), is_folded)
 PAST = PAST.order_by(events.c.item_id, events.c.seq)
 
 
 def _ballots() -> dict[str, Select[Any]]:
-    """The ballots of pairs of an item and a voter, in each database's words."""
-    told = (ballots.c.kind, ballots.c.time)
+    """The ballots of pairs of an item and a voter, by database."""
+    columns = (ballots.c.kind, ballots.c.time)
     given = each_of(ids=ballots.c.item_id, voters=ballots.c.voter)
-    mine = (ballots.c.item_id == given.c.ids, ballots.c.voter == given.c.voters)
-    found = [select(each).where(*mine).scalar_subquery().label(each.name) for each in told]
-    plain = select(ballots.c.item_id, ballots.c.voter, *told)
+    match = (ballots.c.item_id == given.c.ids, ballots.c.voter == given.c.voters)
+    looked_up = [select(each).where(*match).scalar_subquery().label(each.name) for each in columns]
+    plain = select(ballots.c.item_id, ballots.c.voter, *columns)
     return {
-        "postgresql": select(given.c.ids.label("item_id"), given.c.voters.label("voter"), *found),
+        "postgresql": select(given.c.ids.label("item_id"), given.c.voters.label("voter"), *looked_up),
         "sqlite": plain.where(paired(ballots.c.item_id, ballots.c.voter, ("ids", "voters"))),
     }
 
 
 def _repeats_of() -> dict[str, Select[Any]]:
-    """The events of pairs of a voter and an idempotency key."""
-    here = (events.c.project_id == bindparam("project"), events.c.request.is_not(None))  # as the index says it
+    """The events of pairs of a voter and an idempotency key, by database."""
+    here = (events.c.project_id == bindparam("project"), events.c.request.is_not(None))  # as in the index
     given = each_of(voters=events.c.voter, requests=events.c.request)
-    mine = (*here, events.c.voter == given.c.voters, events.c.request == given.c.requests)
-    number = select(events.c.id).where(*mine).scalar_subquery().label("id")
+    match = (*here, events.c.voter == given.c.voters, events.c.request == given.c.requests)
+    number = select(events.c.id).where(*match).scalar_subquery().label("id")
     plain = select(events.c.voter, events.c.request, events.c.id)
     return {
         "postgresql": select(given.c.voters.label("voter"), given.c.requests.label("request"), number),
@@ -126,9 +126,9 @@ BALLOTS, REPEATS = _ballots(), _repeats_of()
 
 @dataclass(frozen=True, slots=True)
 class VoteContext:
-    """What an act is checked against. `row`: the item's, locked. `acted`, `acted_at`: the voter's ballot, None if none.
+    """What an act is checked against. `row`: the item's locked row. `acted`, `acted_at`: the voter's ballot, or None.
 
-    `holds`: whether the voter's lease still counts, None without one. `repeats`: the event this request made before.
+    `holds`: whether the voter's lease is active, None without one. `repeats`: the event that this request made before.
     """
 
     project: Project
@@ -142,14 +142,14 @@ class VoteContext:
 
     @property
     def events(self) -> list[Event]:
-        """The item's events in order, as the session core folds them."""
+        """The item's events in order, without those that the session core never sees."""
         return [json.loads(body) for body in self.past]
 
 
 def load_contexts(
     projects_: Projects, connection: Connection, project_id: str, requests: Sequence[Request]
 ) -> list[VoteContext | QuorateError]:
-    """Locks the items, then loads what is around them; for each request its context, or why it is refused."""
+    """Lock the items, then load their context; returns for each request its context or its error."""
     names = sorted({request.item for request in requests})
     found = {row.name: row for row in connection.execute(LOCK, {"project": project_id, "names": names}).all()}
     project = projects_.get_in(connection, project_id)
@@ -164,7 +164,7 @@ def load_contexts(
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """What was read of all items and voters of a transaction."""
+    """The data of all items and voters of a transaction."""
 
     project: Project
     ballots: dict[tuple[int, str], Row[Any]]
@@ -188,7 +188,7 @@ class _Loaded:
         )
 
     def unknown(self, request: Request) -> QuorateError:
-        """Why an item is refused that is not there. Voters do not learn which items exist that they were not given."""
+        """The error for an item that does not exist. It does not tell voters which items exist."""
         if (request.voter, request.request) in self.repeats:
             return reused(request.request)
         return not_met(request.item, request.kind) if request.served else not_here(request.item)
@@ -202,38 +202,38 @@ def _load(connection: Connection, project: Project, found: dict[str, Row[Any]], 
     past: dict[int, list[str]] = defaultdict(list)
     for event in connection.execute(PAST, {"ids": ids}).all():
         past[event.item_id].append(event.body)
-    there = [request for request in requests if request.item in found]
-    asked = {"ids": [found[request.item].id for request in there], "voters": [request.voter for request in there]}
+    known = [request for request in requests if request.item in found]
+    pairs = {"ids": [found[request.item].id for request in known], "voters": [request.voter for request in known]}
     acted: dict[tuple[int, str], Row[Any]] = {}
-    for ballot in connection.execute(BALLOTS[connection.dialect.name], asked).all():
+    for ballot in connection.execute(BALLOTS[connection.dialect.name], pairs).all():
         if ballot.kind is not None:
             acted[ballot.item_id, ballot.voter] = ballot
     return _Loaded(project, acted, leased, _repeats(connection, project, requests), past)
 
 
 def _repeats(connection: Connection, project: Project, requests: Sequence[Request]) -> dict[tuple[str, str], int]:
-    """The events that some of the requests made before, by voter and key."""
+    """The events that these requests made before, by voter and key."""
     keyed = [(request.voter, request.request) for request in requests if request.request is not None]
     if not keyed:
         return {}
     voters, keys = zip(*keyed, strict=True)
-    asked = {"project": project.id, "voters": voters, "requests": keys}
-    found = connection.execute(REPEATS[connection.dialect.name], asked).all()
-    return {(row.voter, row.request): row.id for row in found if row.id is not None}
+    pairs = {"project": project.id, "voters": voters, "requests": keys}
+    rows = connection.execute(REPEATS[connection.dialect.name], pairs).all()
+    return {(row.voter, row.request): row.id for row in rows if row.id is not None}
 
 
-CHANGED = (  # what an act may change of an item's row
+CHANGED = (  # the columns of an item's row that an act may change
     "votes", "num_votes", "num_ballots", "num_abstained", "num_late", "is_open", "is_wanted", "slots", "to_close",
     "label", "confidence", "reason", "seq", "closed", "first_vote_event", "closed_event", "decided_votes",
     "audit_rate", "audit", "audit_loss", "is_settled",
 )  # fmt: skip
 
-ANSWER = ("label", "confidence", "decided_votes", "reason")  # told of a closed item, and again where an undo changes it
+ANSWER = ("label", "confidence", "decided_votes", "reason")  # reported when an item closes, and when an undo changes it
 
 
 @dataclass(frozen=True, slots=True)
 class VoteWrite:
-    """An act that is allowed: the event it makes, and what becomes of the item's row."""
+    """An act that is allowed: its event and the new values of the item's row."""
 
     request: Request
     context: VoteContext
@@ -243,40 +243,41 @@ class VoteWrite:
 
 
 def write_votes(connection: Connection, writes: Sequence[VoteWrite], *, now: float) -> dict[int, int]:
-    """Write them; the number of each one's event, by its item."""
+    """Write the acts; returns the number of each one's event, by item."""
     if not writes:
         return {}
     numbers = append_item_events(connection, [_event_row(write) for write in writes])
     _ballots_and_leases(connection, writes, now)
     change_rows(connection, items, [_item_row(write, numbers[write.context.row.id]) for write in writes])
-    told = [notice for write in writes for notice in notices_of(write.context.row, write.values)]
-    announce(connection, writes[0].context.project.id, told, now=now)
+    notices = [notice for write in writes for notice in notices_of(write.context.row, write.values)]
+    announce(connection, writes[0].context.project.id, notices, now=now)
     return numbers
 
 
 def _event_row(write: VoteWrite) -> dict[str, Any]:
-    request, row = write.request, write.context.row
-    ours = {"item_id": row.id, "voter": request.voter, "request": request.request}
-    ours |= {"signed_in_by": request.signed_in_by}
-    return {"project_id": write.context.project.id, "event": write.event} | ours
+    request, context = write.request, write.context
+    return {
+        "project_id": context.project.id, "event": write.event, "item_id": context.row.id, "voter": request.voter,
+        "request": request.request, "signed_in_by": request.signed_in_by,
+    }  # fmt: skip
 
 
 def _ballots_and_leases(connection: Connection, writes: Sequence[VoteWrite], now: float) -> None:
-    """A voter who acted never sees the item again; after an undo it is theirs, for as long as any item is."""
+    """Store ballots and end leases, so that the voter does not get the item again; an undo grants a new lease."""
     entered, undone, leased, ended = [], [], [], []
     for write in writes:
         request, context = write.request, write.context
-        mine = {"item_id": context.row.id, "voter": request.voter}
-        names = mine | {"project_id": context.project.id}
+        key = {"item_id": context.row.id, "voter": request.voter}
+        row = key | {"project_id": context.project.id}
         if request.kind == "retract":
-            undone.append(mine)
+            undone.append(key)
             if request.served:
                 until = now + context.project.settings.lease_seconds
-                leased.append(names | {"granted": now, "expires": until, "is_out": True})
+                leased.append(row | {"granted": now, "expires": until, "is_out": True})
         elif request.kind != "close":
-            entered.append(names | {"kind": request.kind, "label": request.label, "time": now})
+            entered.append(row | {"kind": request.kind, "label": request.label, "time": now})
             if context.holds is not None:
-                ended.append(mine)
+                ended.append(key)
     insert_rows(connection, ballots, entered)
     delete_rows(connection, ballots, undone)
     insert_rows(connection, leases, leased)
@@ -284,7 +285,7 @@ def _ballots_and_leases(connection: Connection, writes: Sequence[VoteWrite], now
 
 
 def _item_row(write: VoteWrite, number: int) -> dict[str, Any]:
-    """All that an act may change, changed or not: one statement serves all items of a transaction."""
+    """All columns that an act may change, changed or not, so that one statement serves all items of a transaction."""
     row, values = write.context.row._mapping, write.values
     new = {name: values[name] if name in values else row[name] for name in ("id", *CHANGED)}
     if values.get("closed") is not None:
@@ -295,7 +296,7 @@ def _item_row(write: VoteWrite, number: int) -> dict[str, Any]:
 
 
 def notices_of(row: Row[Any], values: Mapping[str, Any]) -> list[Notice]:
-    """What is told of an item whose row changes to these values."""
+    """The webhook notices of an item whose row changes to these values."""
     if "is_open" not in values or row.withdrawn is not None:
         return []
     if not values["is_open"] and (row.is_open or any(values[name] != getattr(row, name) for name in ANSWER)):

@@ -1,8 +1,8 @@
-"""Webhooks of a project, and their deliveries: queued in the transaction of what they report, sent until accepted.
+"""Webhooks of a project and their deliveries: queued in the transaction of the change they report, sent until accepted.
 
-So nothing is reported that did not happen, and nothing that happened is forgotten. A claim lasts HOLD seconds; if its
-worker dies, another sends the same delivery, with the same id. The secret of a webhook is shown once, to whoever made
-it; the service keeps it, because it signs with it. Called by `domain` (`announce`), `sender`, the API and pages.
+So every change is reported, and nothing that was rolled back. A claim lasts HOLD seconds; if its worker dies, another
+sends the same delivery, with the same id. The secret of a webhook is shown once, to its creator; the service stores it
+to sign with it. Called by `domain` (`announce`), `sender`, the API and pages.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from quorate.validate import broken
 
 HOLD = 120.0
 BATCH = 64
-EACH = 8  # deliveries of one webhook at a time: one that is down does not keep others waiting
+EACH = 8  # deliveries of one webhook at a time, so that one that is down does not delay the others
 FIRST_DELAY, LONGEST_DELAY = 5.0, 3600.0
 GIVE_UP = 3 * 86400.0
-FARTHEST = 2 * LONGEST_DELAY  # nothing is put off as long: what is due later was set by a clock that was ahead
+FARTHEST = 2 * LONGEST_DELAY  # a delivery that is due later than this was written by a clock that was ahead
 LONGEST_PROBLEM = 300
 
 
@@ -47,15 +47,15 @@ class Due:
 
 
 def claim(store: Store, *, now: float, but: Collection[str] = ()) -> list[Due]:
-    """Some deliveries that are due, ours for HOLD seconds, none of the webhooks `but`. Removed ones' are given up."""
+    """Claim some due deliveries for HOLD seconds, not of the webhooks `but`; gives up those of removed webhooks."""
     with store.write() as connection:
         gone = select(webhooks.c.id).where(webhooks.c.removed.is_not(None))
         over = update(deliveries).where(_is_due(now), deliveries.c.webhook_id.in_(gone))
         connection.execute(over.values(failed=now, problem="the webhook was removed"))
-        found = _due(connection, now, but)
-        ids = [each.id for each in found]
+        claimed = _due(connection, now, but)
+        ids = [each.id for each in claimed]
         connection.execute(update(deliveries).where(deliveries.c.id.in_(ids)).values(due=now + HOLD))
-    return found
+    return claimed
 
 
 def _is_due(now: float) -> ColumnElement[bool]:
@@ -79,16 +79,16 @@ def _due(connection: Connection, now: float, but: Collection[str]) -> list[Due]:
 
 
 def delivered(store: Store, due: Due, *, now: float) -> None:
-    """It was taken."""
+    """Mark a delivery as accepted."""
     values = {"delivered": now, "attempts": due.attempts + 1, "problem": None}
     with store.write() as connection:
         connection.execute(update(deliveries).where(deliveries.c.id == due.id).values(values))
 
 
 def refused(store: Store, due: Due, waiting: Sequence[Due], problem: str, *, now: float, chance: Random) -> None:
-    """It was not taken: try again later, or give up. Whatever is `waiting` for the same webhook waits with it.
+    """Mark a delivery as failed: retry later, or give up. Deliveries `waiting` for the same webhook wait with it.
 
-    The others come first then, so that one delivery that is never taken does not keep the rest back.
+    The others are then sent first, so that one delivery that is never accepted does not block the rest.
     """
     later = now + delay(due.attempts, chance)
     values = {"attempts": due.attempts + 1, "problem": problem[:LONGEST_PROBLEM], "due": later + 1.0}
@@ -100,7 +100,7 @@ def refused(store: Store, due: Due, waiting: Sequence[Due], problem: str, *, now
 
 
 def postponed(store: Store, waiting: Sequence[Due], *, until: float) -> None:
-    """These, and all that is due for their webhook before, wait until then: others come first."""
+    """Postpone these, and everything due earlier for their webhook, so that other webhooks get their turn."""
     with store.write() as connection:
         _postpone(connection, waiting[0].webhook_id, waiting, until)
 
@@ -131,7 +131,7 @@ KINDS = (
 
 
 Notice = tuple[str, Mapping[str, Any]]
-"""A kind and what is told of it."""
+"""A kind and its data."""
 
 
 def announce(connection: Connection, project_id: str, notices: Sequence[Notice], *, now: float) -> None:
@@ -158,7 +158,7 @@ def _delivery(project_id: str, hook: str, kind: str, content: Mapping[str, Any],
 
 
 def closed(row: Mapping[str, Any]) -> Notice:
-    """An item has its answer."""
+    """The notice that an item has its answer."""
     return "item.completed", {
         "item": row["name"],
         "label": row["label"],
@@ -168,13 +168,13 @@ def closed(row: Mapping[str, Any]) -> Notice:
     }
 
 
-MOST = 20  # of a project
+MOST = 20  # webhooks per project
 PING = "ping"
 
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """An address that is told of some kinds of events."""
+    """An address to which some kinds of events are sent."""
 
     id: str
     project_id: str
@@ -193,7 +193,7 @@ def create_webhook(
     by: str | None = None,
     now: float,
 ) -> tuple[Webhook, str]:
-    """A new webhook and its secret."""
+    """Create a webhook; returns it and its secret."""
     unknown = [kind for kind in kinds if kind not in KINDS]
     if unknown or not kinds:
         raise broken("kinds", unknown or [], f"some of {', '.join(KINDS)}", "choose at least one.")
@@ -222,7 +222,7 @@ def list_webhooks(store: Store, project_id: str, *, after: str = "", limit: int 
 
 
 def remove_webhook(store: Store, project_id: str, webhook_id: str, *, by: str | None = None, now: float) -> None:
-    """Tell it nothing any more; what waits for it is given up."""
+    """Remove a webhook; its pending deliveries are given up."""
     with store.write() as connection:
         _check(connection, project_id, webhook_id)
         connection.execute(update(webhooks).where(webhooks.c.id == webhook_id).values(removed=now))
@@ -230,20 +230,18 @@ def remove_webhook(store: Store, project_id: str, webhook_id: str, *, by: str | 
 
 
 def ping(store: Store, project_id: str, webhook_id: str, *, now: float) -> str:
-    """Queue a delivery that says nothing, to see whether it arrives; its id."""
-    delivery = f"d_{secrets.token_hex(12)}"
-    body = {"id": delivery, "type": PING, "time": now, "project": project_id, "data": {}}
-    row = {"id": delivery, "webhook_id": webhook_id, "kind": PING, "body": json.dumps(body), "created": now, "due": now}
+    """Queue an empty delivery, to test the webhook; returns its id."""
+    row = _delivery(project_id, webhook_id, PING, {}, now)
     with store.write() as connection:
         _check(connection, project_id, webhook_id)
         connection.execute(insert(deliveries).values(row))
-    return delivery
+    return str(row["id"])
 
 
 def list_deliveries(
     store: Store, project_id: str, webhook_id: str, *, before: tuple[float, str] | None = None, limit: int = 100
 ) -> Sequence[Row[Any]]:
-    """What was sent to a webhook or waits for it, the newest first; `before` is time and id of the last one seen."""
+    """A webhook's deliveries, the newest first; `before` is time and id of the last one of the page before."""
     query = select(deliveries).where(deliveries.c.webhook_id == webhook_id)
     if before is not None:
         query = query.where(tuple_(deliveries.c.created, deliveries.c.id) < before)

@@ -1,1 +1,1 @@
-"""Projects whose front end is Label Studio: attached, kept in line with it, and given back as they were."""
+"""Projects whose front end is Label Studio: connect, keep in sync, and restore the tasks on disconnecting."""

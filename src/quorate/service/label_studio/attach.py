@@ -1,7 +1,7 @@
-"""Connects a Label Studio project for the first time, or again: a project here whose classes and pool come from there.
+"""Connects a Label Studio project, for the first time or again: creates a project here with its classes and pool size.
 
-Nothing is changed over there yet: the connector reads the tasks, keeps how they were, and only then changes any.
-Called by `quorate connect`.
+This changes nothing in Label Studio: the connector reads the tasks, stores their original state, and only then changes
+them. Called by `quorate connect`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LONGEST_TITLE = 200
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """The project here; `owner`: an account that owns it; `is_new`: whether it was made now."""
+    """The project here; `owner`: an account that owns it; `is_new`: whether it was created now."""
 
     project_id: str
     title: str
@@ -42,10 +42,10 @@ class Attached:
 def attach(
     store: Store, client: LabelStudio, remote_id: int, how: ConnectSettings, settings: Mapping[str, Any], *, now: float
 ) -> Attached:
-    """Connect the project; one that was connected before goes on with the settings it has."""
+    """Connect the project; one that was connected before keeps its settings."""
     remote = client.project(remote_id)
     question = single_choice(remote.label_config, choices=how.choices)
-    how = replace(how, choices=question.name)  # a second question added later changes nothing here
+    how = replace(how, choices=question.name)  # so that a second question can be added later
     projects_, owner = Projects(store), _owner(store, client, now)
     known = _known(store, client.url, remote_id)
     if known is not None:
@@ -73,17 +73,17 @@ def _known(store: Store, url: str, remote_id: int) -> str | None:
 
 
 def _pool(remote: RemoteProject, settings: Mapping[str, Any]) -> int:
-    """The pool: as many people as each task would have been given to."""
+    """The pool size: by default the number of annotations per task in Label Studio."""
     if "pool_size" in settings:
         return int(settings["pool_size"])
     if remote.maximum_annotations < 2:
-        rule = "how many people could be asked about each task; the project's own setting says 1"
+        rule = "how many people could be asked about each task; the project's own setting is 1"
         raise broken("pool_size", None, rule, "pass e.g. `pool_size=3`.")
     return remote.maximum_annotations
 
 
 def _owner(store: Store, client: LabelStudio, now: float) -> str:
-    """An account that may make projects: the first there is, or a new one, named as the user over there."""
+    """An account that may create projects: the first one, or a new one, named like the user in Label Studio."""
     query = select(accounts.c.id).where(accounts.c.may_create, accounts.c.disabled.is_(None))
     with store.read() as connection:
         found = connection.execute(query.order_by(accounts.c.created).limit(1)).scalar_one_or_none()

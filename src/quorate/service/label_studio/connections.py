@@ -1,7 +1,8 @@
-"""Projects whose front end is another tool: where it is, who its people are here, how its tasks were before.
+"""The stored state of projects whose front end is Label Studio: its address, its people, its tasks' original state.
 
-Rows only; `reconcile` reads and changes the other side. The token is not kept here (connect/label_studio/settings.py),
-and of the webhook's secret only the digest is. Called by the connector, the hooks, the dashboard and the commands.
+Only our database; `reconcile` reads and changes Label Studio. The token is not stored here
+(connect/label_studio/settings.py), and of the webhook's secret only the digest is. Called by the connector, the hooks,
+the dashboard and the commands.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ LONGEST_PROBLEM = 500
 
 @dataclass(frozen=True, slots=True)
 class ConnectedProject:
-    """A project of ours and the one over there. `people`: their id -> the voter's name here, which never changes."""
+    """A project here and its Label Studio project. `people`: user id -> the voter's name here, which never changes."""
 
     project_id: str
     state: str
@@ -47,7 +48,7 @@ class ConnectedProject:
 
     @property
     def address(self) -> str:
-        """Where its tasks are shown."""
+        """The page of its tasks."""
         return f"{self.url}/projects/{self.remote_id}/data"
 
 
@@ -57,12 +58,12 @@ def _query() -> Select[Any]:
 
 
 def list_connections(connection: Connection) -> list[ConnectedProject]:
-    """All of them, those that ended included."""
+    """All connections, including ended ones."""
     return [_connected(row) for row in connection.execute(_query())]
 
 
 def connection_of(connection: Connection, project_id: str) -> ConnectedProject | None:
-    """The connection of one project, if it has one that has not ended."""
+    """The connection of one project; None if it has none or it ended."""
     mine = (connections.c.project_id == project_id, connections.c.ended.is_(None))
     row = connection.execute(_query().where(*mine)).one_or_none()
     return None if row is None else _connected(row)
@@ -95,7 +96,7 @@ def insert_connection(
     *,
     now: float,
 ) -> None:
-    """Remember the connection of a project."""
+    """Store the connection of a project."""
     row = {"project_id": project_id, "kind": LABEL_STUDIO, "url": url, "remote_id": remote_id, "created": now}
     row |= {"options": how.dumps(), "original": json.dumps(dict(original))}
     connection.execute(insert(connections).values(row))
@@ -108,29 +109,29 @@ def change_connection(store: Store, project_id: str, **values: object) -> None:
 
 
 def set_webhook(store: Store, project_id: str, webhook_id: int | None, secret: str | None) -> None:
-    """Remember our webhook over there; of its secret only the digest is kept."""
+    """Store the id of our webhook in Label Studio and the digest of its secret."""
     kept = None if secret is None else digest(secret)
     change_connection(store, project_id, webhook_id=webhook_id, secret=kept)
 
 
 def is_secret(connection: Connection, project_id: str, secret: str) -> bool:
-    """Whether this is what our webhook sends."""
+    """Whether this is the secret of our webhook."""
     query = select(connections.c.secret).where(connections.c.project_id == project_id, connections.c.ended.is_(None))
     kept = connection.execute(query).scalar_one_or_none()
     return kept is not None and compare_digest(kept, digest(secret))
 
 
 def note_problem(store: Store, link: ConnectedProject, problem: str | None) -> None:
-    """Remember what the dashboard says is wrong; None: nothing is."""
+    """Store the problem that the dashboard shows; None: none."""
     text = None if problem is None else " ".join(problem.split())[:LONGEST_PROBLEM]
     if text != link.problem:
         change_connection(store, link.project_id, problem=text)
 
 
 def name_people(store: Store, link: ConnectedProject, found: Mapping[int, str]) -> dict[int, str]:
-    """The names of these users here, by their ids (`found`: with their e-mail addresses); new ones are remembered.
+    """The names of these users here, by their ids (`found`: with their e-mail addresses); new names are stored.
 
-    A name stays, whatever the user is called later: otherwise all their votes would move to somebody else.
+    A name never changes, even if the user is renamed: otherwise their votes would be attributed to somebody else.
     """
     if found.keys() <= link.people.keys():
         return dict(link.people)
@@ -157,7 +158,7 @@ def _new_name(user: int, email: str, taken: Iterable[str]) -> str:
 
 
 def mark_changed(store: Store, project_id: str, tasks: Sequence[int], *, now: float) -> None:
-    """Tasks that a webhook is about are read soon; those that are not known, or none: all are."""
+    """Mark the tasks of a webhook to be read soon; all tasks, if it names none or unknown ones."""
     with store.write() as connection:
         mine = (remote_tasks.c.project_id == project_id, among(remote_tasks.c.task_id, "ids"))
         changed = update(remote_tasks).where(*mine).values(changed=now).returning(remote_tasks.c.task_id)
@@ -167,7 +168,7 @@ def mark_changed(store: Store, project_id: str, tasks: Sequence[int], *, now: fl
 
 
 def changed_tasks(connection: Connection, project_id: str) -> list[int]:
-    """The tasks that webhooks were about, in the order in which they came."""
+    """The tasks marked by webhooks, in order."""
     query = select(remote_tasks.c.task_id).where(remote_tasks.c.project_id == project_id)
     return list(
         connection.execute(query.where(remote_tasks.c.changed.is_not(None)).order_by(remote_tasks.c.changed)).scalars()
@@ -175,20 +176,20 @@ def changed_tasks(connection: Connection, project_id: str) -> list[int]:
 
 
 def clear_changed(store: Store, project_id: str, task: int) -> None:
-    """The task is about to be read; what changes from now on marks it again."""
+    """Remove the mark, before the task is read; later changes mark it again."""
     with store.write() as connection:
         mine = (remote_tasks.c.project_id == project_id, remote_tasks.c.task_id == task)
         connection.execute(update(remote_tasks).where(*mine).values(changed=None))
 
 
 def known_tasks(connection: Connection, project_id: str) -> dict[int, dict[str, Any]]:
-    """Every task that we may have changed, and how it was before."""
+    """Every task that we may have changed, with its original state."""
     query = select(remote_tasks.c.task_id, remote_tasks.c.original).where(remote_tasks.c.project_id == project_id)
     return {row.task_id: json.loads(row.original) for row in connection.execute(query)}
 
 
 def remember_tasks(store: Store, project_id: str, tasks: Sequence[Task]) -> None:
-    """Keep how these tasks are, before anything is changed; of those that are known already nothing is."""
+    """Store the original state of these tasks before they are changed; known tasks are left alone."""
     query = select(remote_tasks.c.task_id).where(remote_tasks.c.project_id == project_id)
     with store.read() as connection:
         ids = {"ids": [task.id for task in tasks]}
@@ -204,7 +205,7 @@ def remember_tasks(store: Store, project_id: str, tasks: Sequence[Task]) -> None
 
 
 def forget_task(store: Store, project_id: str, task: int) -> None:
-    """The task is as it was, or gone."""
+    """Delete the task's original state: it was restored, or the task is gone."""
     with store.write() as connection:
         mine = (remote_tasks.c.project_id == project_id, remote_tasks.c.task_id == task)
         connection.execute(remote_tasks.delete().where(*mine))
@@ -212,7 +213,7 @@ def forget_task(store: Store, project_id: str, task: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class KnownItem:
-    """The item of a task here: what is asked, who has said what, and the number of its last event."""
+    """The item of a task: its state, its ballots, and the number of its last event."""
 
     view: ItemView
     ballots: Mapping[str, str | None]
@@ -221,7 +222,7 @@ class KnownItem:
 
 
 def known_items(connection: Connection, link: ConnectedProject, tasks: Iterable[int]) -> dict[int, KnownItem]:
-    """The items of these tasks that are there; of the ballots those of the people over there."""
+    """The items of these tasks, with the ballots of Label Studio users."""
     names = [str(task) for task in tasks]
     query = select(items).where(items.c.project_id == link.project_id, among(items.c.name, "names"))
     rows = connection.execute(query, {"names": names}).all()
@@ -238,12 +239,12 @@ def known_items(connection: Connection, link: ConnectedProject, tasks: Iterable[
 
 
 def as_view(row: Mapping[str, Any]) -> ItemView:
-    """An item's row as the plan sees it."""
+    """An item's row as `plan` needs it."""
     if not row["is_wanted"]:
         wants = 0
     elif row["is_open"]:
         wants = max(row["to_close"], 1)
-    else:  # an audit: everybody is asked
+    else:  # an audit asks the whole pool
         wants = max(row["pool_size"] - row["num_votes"] - row["num_abstained"], 1)
     is_closed = not row["is_open"] and row["withdrawn"] is None
     told = (row["label"], row["confidence"], row["reason"], row["decided_votes"] or 0)
@@ -259,5 +260,5 @@ def chosen_connection(store: Store, project_id: str | None) -> ConnectedProject:
     running = [each for each in found if each.ended is None] or found
     if len(running) != 1:
         names = ", ".join(each.project_id for each in running) or "none"
-        raise broken("project", project_id, f"one that is connected: {names}", "name one of them.")
+        raise broken("project", project_id, f"a connected project: {names}", "name one of them.")
     return running[0]

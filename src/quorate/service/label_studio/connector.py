@@ -1,8 +1,8 @@
-"""Keeps connected projects in line with Label Studio, in a thread beside the requests. Started by the app.
+"""Keeps connected projects in sync with Label Studio, in a background thread. Started by the app.
 
-Webhooks only say which task to look at; what is done follows from what is read. All tasks are read at the start and
-every `poll_seconds`, so that nothing depends on a webhook arriving. With several workers, one does the work of a
-project: the one that holds its task in `stewards`.
+Webhooks only say which task to read; what is done depends on the state read. All tasks are read at the start and every
+`poll_seconds`, so that webhooks may be lost. With several workers, the one that holds a project's task in `stewards`
+does its work.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from quorate.validate import broken
 log = logging.getLogger("quorate.service.connector")
 
 TASK = "connect"  # in `stewards`
-RHYTHM = 0.5  # seconds between looks at what webhooks of other workers reported
-READ_SHARE = 0.25  # of the time, at most, that reading all tasks may take
-FIRST_PAUSE, LONGEST_PAUSE = 2.0, 15.0  # seconds without an attempt after a failure
+RHYTHM = 0.5  # seconds between checks for webhooks that other workers received
+READ_SHARE = 0.25  # largest fraction of the time spent on reading all tasks
+FIRST_PAUSE, LONGEST_PAUSE = 2.0, 15.0  # seconds to wait after a failure
 
 
 class Connector:
-    """`start` and `stop` as the app's other work beside requests; `wake` when a webhook came."""
+    """The background thread of the app; `wake` it when a webhook arrives."""
 
     def __init__(
         self,
@@ -60,12 +60,12 @@ class Connector:
         self._troubles: dict[str, _Trouble] = {}
 
     def start(self) -> None:
-        """Begin, in a thread of its own."""
+        """Start the thread."""
         self._thread = threading.Thread(target=self._run, name="quorate-connector", daemon=True)
         self._thread.start()
 
     def stop(self, *, timeout: float = 15.0) -> None:
-        """End after the task at hand."""
+        """Finish the current task, then stop."""
         self._stop.set()
         self._awake.set()
         if self._thread is not None:
@@ -74,7 +74,7 @@ class Connector:
             each.reconciler.client.close()
 
     def wake(self) -> None:
-        """Look at once."""
+        """Start the next round at once."""
         self._awake.set()
 
     def _pause(self, seconds: float) -> None:
@@ -86,13 +86,13 @@ class Connector:
                 self.round()
             except StoreUnavailable as problem:
                 log.warning("waiting for the database: %s", problem)
-            except Exception:  # the next round starts afresh
+            except Exception:  # the next round tries again
                 log.exception("a round of the connector failed")
             self._awake.wait(RHYTHM)
             self._awake.clear()
 
     def round(self) -> None:
-        """What is due, once, for every connected project whose task is ours."""
+        """Do what is due, once, for every connected project whose task this worker holds."""
         with self.projects.store.read() as connection:
             links = list_connections(connection)
         for link in links:
@@ -104,7 +104,7 @@ class Connector:
                 self._tend(link)
 
     def _tend(self, link: ConnectedProject) -> None:
-        """One project; a failure is remembered, and the others go on."""
+        """Sync one project; a failure is stored and does not affect other projects."""
         opened = self._open.get(link.project_id)
         if opened is not None and opened.how != link.how:
             self._forget(link.project_id)
@@ -126,10 +126,10 @@ class Connector:
             self._wait(link, problem.render())
         except Exception as problem:
             log.exception("project %s waits", link.project_id)
-            self._wait(link, f"Reading the tasks failed ({type(problem).__name__}); the log of the service says where.")
+            self._wait(link, f"Reading the tasks failed ({type(problem).__name__}); see the log of the service.")
 
     def _wait(self, link: ConnectedProject, told: str) -> None:
-        """Leave the project alone for a while, longer each time; then all of it is read again."""
+        """Skip the project for some time, longer after each failure; then read all of it again."""
         before = self._troubles.get(link.project_id)
         pause = FIRST_PAUSE if before is None or before.how != link.how else min(2 * before.pause, LONGEST_PAUSE)
         self._troubles[link.project_id] = _Trouble(link.how, pause, time.monotonic() + pause)
@@ -159,14 +159,14 @@ class Connector:
         return Reconciler(self.projects, link, self._client_of(link), predictions, goes_on, self.clock)
 
     def _goes_on(self, project_id: str) -> bool:
-        """Whether the work at hand is still ours: not stopped, not disconnected, not another worker's."""
+        """Whether to continue: not stopped, not disconnected, and this worker still holds the task."""
         if self._stop.is_set() or not self.steward.hold(project_id, TASK):
             return False
         with self.projects.store.read() as connection:
             return connection_of(connection, project_id) is not None
 
     def _forget(self, project_id: str) -> None:
-        """Leave the project to whoever wants it next, at once."""
+        """Stop working on the project and release its task for other workers."""
         opened, trouble = self._open.pop(project_id, None), self._troubles.pop(project_id, None)
         if opened is not None:
             opened.reconciler.client.close()
@@ -175,7 +175,7 @@ class Connector:
 
 
 class _Open:
-    """A project that this worker tends. `due`: when all tasks are read again."""
+    """A project that this worker syncs. `due`: when all tasks are read again."""
 
     def __init__(self, reconciler: Reconciler, how: ConnectSettings) -> None:
         self.reconciler, self.how = reconciler, how
@@ -184,7 +184,7 @@ class _Open:
 
 @dataclass(frozen=True, slots=True)
 class _Trouble:
-    """A project that could not be read as `how` says, and when it is tried again."""
+    """A failure to read a project with the settings `how`, and when to try again."""
 
     how: ConnectSettings
     pause: float
@@ -192,7 +192,7 @@ class _Trouble:
 
 
 def prediction_table(how: ConnectSettings, classes: tuple[str, ...]) -> PredictionOf:
-    """Where the prediction of a task comes from: a table, if one is named, else the task itself."""
+    """A function from a task to its prediction: from a table, if one is given, else from the task itself."""
     if how.predictions is None:
         return lambda task: task.prediction
     read = read_predictions(how.predictions, classes=list(classes), id_column=how.id_column)
@@ -204,13 +204,13 @@ def prediction_table(how: ConnectSettings, classes: tuple[str, ...]) -> Predicti
 
 
 def undo(projects_: Projects, link: ConnectedProject, client: LabelStudio, *, now: float, wait: float = 30.0) -> int:
-    """Disconnect: nobody works on the project any more, then everything over there is put back. How many tasks."""
+    """Disconnect: wait until no worker syncs the project, then restore its tasks; returns how many were changed."""
     change_connection(projects_.store, link.project_id, ended=now)
     steward = Steward(projects_)
     until = time.monotonic() + wait
-    while not steward.hold(link.project_id, TASK):  # whoever has it stops at the next task, and its hold runs out
+    while not steward.hold(link.project_id, TASK):  # the holder stops at its next task, and its hold expires
         if time.monotonic() >= until:
-            rule = "one that no service works on; this one is still held"
+            rule = "a project that no service is working on; a service still holds this one"
             raise broken("project", link.project_id, rule, "try again in a moment, or stop the service.")
         time.sleep(0.2)
     try:

@@ -1,7 +1,7 @@
-"""Makes our votes those of a Label Studio project, and its tasks what our decisions say: read, plan, do, again.
+"""Syncs one project: takes votes over from Label Studio, and changes its tasks according to our decisions.
 
-Everything follows from what both sides hold now (`connect.label_studio.plan`), so it may be stopped at any point and
-begun anew by any worker. Called by the connector, one project at a time, and by `quorate disconnect`.
+What to do depends only on the current state of both sides (`connect.label_studio.plan`), so the work may stop at any
+point and be continued by any worker. Called by the connector, one project at a time, and by `quorate disconnect`.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ PredictionOf = Callable[[Task], PredictionValue]
 
 
 class Stopped(Exception):
-    """The service stops, or another worker has the project."""
+    """The service is stopping, or another worker has taken the project."""
 
 
 @dataclass(slots=True)
 class Reconciler:
-    """One connected project. `goes_on` is asked between tasks; False ends the work at hand."""
+    """One connected project. `goes_on` is called between tasks; if it returns False, the work stops."""
 
     projects: Projects
     link: ConnectedProject
@@ -63,12 +63,12 @@ class Reconciler:
     goes_on: Callable[[], bool] = lambda: True
     clock: Callable[[], float] = time.time
     remote: RemoteProject | None = None
-    notes: dict[int, str] = field(default_factory=dict)  # task -> what of it could not be used
+    notes: dict[int, str] = field(default_factory=dict)  # task -> why part of it could not be used
 
     def read_all(self) -> int:
-        """Read every task and do what follows; how many there are."""
+        """Read and sync every task; returns how many there are."""
         store, link = self.projects.store, self.link
-        change_connection(store, link.project_id, reread=False)  # what is reported from now on is read once more
+        change_connection(store, link.project_id, reread=False)  # webhooks from now on ask for another read
         question = self._question(anew=True)
         self.ensure_webhook()
         seen: set[int] = set()
@@ -85,7 +85,7 @@ class Reconciler:
         return len(seen)
 
     def read_one(self, task: int) -> None:
-        """Read one task and do what follows. A task that is gone is withdrawn here."""
+        """Read and sync one task. The item of a deleted task is withdrawn."""
         clear_changed(self.projects.store, self.link.project_id, task)
         try:
             found = as_task(self.client.task(task), self._question(), self._remote.model_version)
@@ -104,7 +104,7 @@ class Reconciler:
             self.client.change_task(task, change)
 
     def _take_in(self, tasks: list[Task]) -> None:
-        """New tasks become items; then each is brought in line, those first that somebody has answered."""
+        """Add items for new tasks, then sync each task, those with annotations first."""
         link = self.link
         remember_tasks(self.projects.store, link.project_id, tasks)
         there = self._known(task.id for task in tasks)
@@ -117,7 +117,7 @@ class Reconciler:
             self._in_line(task, there[task.id])
 
     def _in_line(self, task: Task, item: KnownItem) -> None:
-        """Do what follows from a task of a page; it is read once more where a page may be too old for it."""
+        """Sync a task from a page of tasks; it is read again before votes or data change, as pages may be outdated."""
         try:
             theirs = ballots_of(task.annotations, self._names(task))
             change = plan_task(task, item.view, skip_queue=self._remote.skip_queue)
@@ -125,12 +125,12 @@ class Reconciler:
                 self.read_one(task.id)
             elif change:
                 self.client.change_task(task.id, change)
-        except (InvalidInput, UnexpectedAnswer) as problem:  # of this task; the others go on
+        except (InvalidInput, UnexpectedAnswer) as problem:  # concerns this task only
             log.warning("task %d: %s", task.id, problem)
             self.notes[task.id] = str(problem)
 
     def _voted(self, task: Task, item: KnownItem) -> bool:
-        """Take votes in and back until ours are theirs; whether there were any."""
+        """Add and retract votes until ours equal Label Studio's; returns whether there were any changes."""
         acts = plan_votes(ballots_of(task.annotations, self._names(task)), item.ballots)
         for number, each in enumerate(acts):
             key = f"annotation {each.annotation} after event {item.seq + number}"
@@ -141,17 +141,17 @@ class Reconciler:
             act(self.projects, request, now=self.clock())
         for annotation in task.annotations:
             if annotation.unusable is not None:
-                self.notes[task.id] = f"an answer that is not one of the classes ({annotation.unusable}): no vote"
+                self.notes[task.id] = f"an answer that is not one of the classes ({annotation.unusable}) is not a vote"
         return bool(acts)
 
     def _withdraw(self, task: int) -> None:
-        """Nobody can answer a task that was deleted; its votes stay in the events."""
+        """Withdraw the item of a deleted task; its votes stay in the events."""
         if task in self._known([task]):
             withdraw(self.projects, self.link.project_id, str(task), by=BY, now=self.clock())
         forget_task(self.projects.store, self.link.project_id, task)
 
     def ensure_webhook(self) -> None:
-        """Register our webhook where it is missing or off. Without one, all tasks are read again and again."""
+        """Register our webhook if it is missing or inactive. Without one, changes are found by polling only."""
         link, callback = self.link, self.link.how.callback
         if callback is None:
             return
@@ -160,7 +160,7 @@ class Reconciler:
             there = [each for each in self.client.webhooks(link.remote_id) if each.get("url") == url]
             if any(each.get("id") == link.webhook_id and each.get("is_active", True) for each in there):
                 return
-            for each in there:  # an old one of ours, whose secret is not known any more
+            for each in there:  # an old one of ours, whose secret is lost
                 self.client.remove_webhook(_webhook_id(each))
             secret = secrets.token_urlsafe(32)
             number = self.client.add_webhook(link.remote_id, url, {SECRET: secret})
@@ -171,7 +171,7 @@ class Reconciler:
         self.link = replace(link, webhook_id=number)
 
     def undo(self) -> int:
-        """Put everything back as it was; how many tasks were changed for that. May be begun again."""
+        """Restore all tasks; returns how many were changed. Safe to repeat."""
         link, store = self.link, self.projects.store
         if link.webhook_id is not None:
             self.client.remove_webhook(link.webhook_id)
@@ -190,7 +190,7 @@ class Reconciler:
         return changed
 
     def _undone(self, number: int, original: Mapping[str, object], question: SingleChoice) -> bool:
-        """Restore one task; whether anything had to be changed. A maximum that was changed meanwhile counts."""
+        """Restore one task; returns whether it was changed. Keeps a maximum that was changed in the meantime."""
         try:
             task = as_task(self.client.task(number), question)
         except Gone:
@@ -203,7 +203,7 @@ class Reconciler:
         return bool(change)
 
     def _question(self, *, anew: bool = False) -> SingleChoice:
-        """What is asked over there, with our classes: past decisions rely on them."""
+        """The question in Label Studio, with our classes, on which past decisions rely."""
         if anew or self.remote is None:
             self.remote = self.client.project(self.link.remote_id)
         found = single_choice(self.remote.label_config, choices=self.link.how.choices)
@@ -217,26 +217,26 @@ class Reconciler:
         return self.remote
 
     def _told(self, question: SingleChoice) -> str | None:
-        """What the dashboard says after a reading; None if all is well."""
+        """The problem to show on the dashboard after reading all tasks; None if there is none."""
         now = single_choice(self._remote.label_config, choices=self.link.how.choices).classes
         if set(now) != set(question.classes):
             names = ", ".join(sorted(set(now) ^ set(question.classes)))
-            return f"The classes in Label Studio changed ({names}); answers of new classes are no votes here."
+            return f"The classes in Label Studio changed ({names}); answers with new classes are not counted as votes."
         if self.notes:
             task, note = next(iter(self.notes.items()))
-            return f"{len(self.notes)} tasks could not be read in full, e.g. task {task}: {note}"
+            return f"{len(self.notes)} tasks could not be read completely, e.g. task {task}: {note}"
         return None
 
     def _readable(self, answer: object, question: SingleChoice) -> Task | None:
         try:
             return as_task(answer, question, self._remote.model_version)
         except UnexpectedAnswer as problem:
-            log.warning("a task is not understood: %s", problem)
+            log.warning("a task could not be read: %s", problem)
             self.notes[_number(answer) or 0] = str(problem)
             return None
 
     def _names(self, task: Task) -> dict[int, str]:
-        """What the people of a task are called here."""
+        """The names here of a task's annotators."""
         found = {each.user: each.email for each in task.annotations if each.user is not None}
         names = name_people(self.projects.store, self.link, found)
         if len(names) > len(self.link.people):
@@ -255,7 +255,7 @@ class Reconciler:
         return NewItem(str(task.id), self.prediction_of(task), self._shown(task))
 
     def _shown(self, task: Task) -> ItemContent:
-        """What our pages show of a task: the text it asks about, and where it is."""
+        """What our pages show of a task: its text and a link to it."""
         value = task.data.get(self._question().source or "")
         text = value[:LONGEST_TEXT].replace("\0", "") if isinstance(value, str) and value else f"Task {task.id}"
         link = f"{self.link.address}?task={task.id}"
@@ -265,7 +265,7 @@ class Reconciler:
 
 
 def _number(answer: object) -> int | None:
-    """The id of a task as it was answered; None if it has none."""
+    """The id in an API response; None if there is none."""
     number = answer.get("id") if isinstance(answer, Mapping) else None
     return number if isinstance(number, int) else None
 

@@ -1,8 +1,8 @@
-"""Pages for people: voting, the owner's dashboard, items, settings; no build step, nothing loaded from elsewhere.
+"""Pages for people: voting, the owner's dashboard, items, settings; no build step, nothing loaded from other hosts.
 
-`app` includes `router` and hands `error_page` to `problems.install`. Only a browser's sign-in opens pages, no API key:
-a key may be for one project only, while pages show and change all that an account may; and requests with a key are
-exempt from the checks against forgery. Programs use the API.
+`app` includes `router` and passes `error_page` to `problems.install`. Pages need a browser's sign-in and refuse API
+keys: a key may be for one project only, while pages show everything an account may see; and requests with a key are
+exempt from the CSRF check. Programs use the API.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ __all__ = ["error_page", "router"]
 
 
 async def without_key(request: Request) -> None:
-    """Refuse a request that carries an API key, valid or not, before anything else is looked at; a dependency."""
+    """Refuse a request with an API key, valid or not, before any other check; a dependency."""
     if has_key(request):
-        wrong = "pages are for browsers that are signed in; an API key opens the API only"
-        rule = "a request for a page carries the cookie of a sign-in, and no API key"
+        wrong = "pages are for signed-in browsers; an API key is for the API only"
+        rule = "a request for a page with the cookie of a sign-in and without an API key"
         fix = "send the key to /api/v1/..., or open the page in a browser without it."
         raise NotAllowed(wrong, fix, field="Authorization", rule=rule)
 
@@ -40,5 +40,5 @@ router = APIRouter(include_in_schema=False, dependencies=[Depends(without_key)])
 for each in (rendering, entrance, dashboard, items, projects, people, data, adjudication):
     for route in each.router.routes:
         if isinstance(route, APIRoute) and route.methods is not None and "GET" in route.methods:
-            route.methods.add("HEAD")  # the server leaves the body out
+            route.methods.add("HEAD")  # the server omits the body
     router.include_router(each.router)

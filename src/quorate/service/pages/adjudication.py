@@ -1,4 +1,4 @@
-"""The page of seniors: one item that stays in doubt after its last vote, how the votes stand, and a verdict."""
+"""The page for seniors: one item that votes left in doubt, its votes, and a form for the verdict."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/p/{project_id}/adjudicate")
 def adjudicate_page(on: SeniorVisit, after: int = 0) -> Response:
-    """The item that has waited longest, or the next one after an event."""
+    """The item that has waited longest, or the first one after an event."""
     return _page(on, after)
 
 
 @router.post("/p/{project_id}/adjudicate")
 def adjudicate(on: SeniorVisit, fields: Fields) -> Response:
-    """Keep the verdict, and show the next item."""
+    """Store the verdict, and show the next item."""
     given = {"by": on.me, "signed_in_by": on.caller.signed_in_by, "note": fields.get("note", "").strip()}
     try:
         give_verdict(on.projects, on.project_id, fields.get("item", ""), fields.get("label", ""), **given, now=on.now)

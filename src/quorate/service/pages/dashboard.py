@@ -1,7 +1,7 @@
-"""What opens at a project's address: the owner's dashboard, and the page of its voters.
+"""The owner's dashboard, and the page for voters.
 
-The dashboard shows progress, cost, how many answers can be wrong, the classifier's worth, a forecast. Nothing on the
-voter's page, nor in what it fetches, says what the classifier thinks, what others voted, or what was decided.
+The dashboard shows progress, cost, how many answers can be wrong, the classifier's worth, a forecast. The voters' page,
+and what it fetches, must not reveal predictions, other votes or decisions.
 """
 
 from __future__ import annotations
@@ -36,13 +36,14 @@ from quorate.service.pages.rendering import (
 )
 from quorate.service.store.schema import ballots
 
-HOUR, SHORTEST = 3600.0, 60.0  # seconds; a pace is measured over a minute at least
-FEWEST = 5  # closed items a forecast needs
+HOUR, SHORTEST = 3600.0, 60.0  # seconds; a pace is measured over at least a minute
+FEWEST = 5  # closed items needed for a forecast
 
 
 @dataclass(frozen=True, slots=True)
 class VoteForecast:
-    """`pace` votes per hour, in the last hour if somebody voted in it; `votes_left`, `hours_left`: None if unknown."""
+    """`pace`: votes per hour, of the last hour if it has votes (`is_recent`); `votes_left`, `hours_left`: None if
+    unknown."""
 
     pace: float
     is_recent: bool
@@ -51,7 +52,7 @@ class VoteForecast:
 
 
 def forecast(numbers: Mapping[str, Any]) -> VoteForecast:
-    """The pace of voting and what is left, from the numbers of `domain.stats`.
+    """The pace of voting and the votes left, from the numbers of `domain.stats`.
 
     >>> hours = [{"votes": 10.0, "seconds": 3600.0}, {"votes": 20.0, "seconds": 1800.0}]
     >>> forecast({"hours": hours, "num_open": 10, "num_closed": 10, "votes_per_closed": 3.0, "num_votes": 35,
@@ -65,18 +66,18 @@ def forecast(numbers: Mapping[str, Any]) -> VoteForecast:
     if numbers["num_closed"] < FEWEST:
         return VoteForecast(pace, bool(last), None, None)
     given = numbers["num_votes"] - numbers["votes_on_closed"]
-    least = float(numbers["num_open"])  # each open item needs one more
+    least = float(numbers["num_open"])  # each open item needs at least one
     left = max(numbers["num_open"] * numbers["votes_per_closed"] - given, least)
     return VoteForecast(pace, bool(last), left, left / pace if pace else None)
 
 
 router = APIRouter(include_in_schema=False)
-MOST_CLASSES = 12  # with a chart of their own
+MOST_CLASSES = 12  # with an individual chart
 
 
 @router.get("/p/{project_id}")
 def dashboard(on: MemberVisit) -> Response:
-    """The dashboard; voters are sent to vote."""
+    """The dashboard; voters are redirected to the voting page."""
     return on.go("vote") if on.caller.role in ("voter", "senior") else on.render("dashboard.html", **_shown(on))
 
 
@@ -87,9 +88,9 @@ def live(on: ViewerVisit) -> Response:
 
 
 def is_compiling() -> bool:
-    """Whether decisions are slower yet, because a child process compiles the kernels."""
+    """Whether decisions are still slower because a child process is compiling the kernels."""
     if status() == "compiling":
-        compile_in_background()  # it is under way: this looks whether it has ended
+        compile_in_background()  # updates the status if compiling has ended
     return status() == "compiling"
 
 
@@ -111,7 +112,7 @@ def _shown(on: Visit) -> dict[str, Any]:
 
 
 def _worth(projects_: Projects, project: Project, numbers: dict[str, Any], connection: Connection) -> dict[str, Any]:
-    """What the classifier is worth now, and how that came about: theta, phi, and tau for each class."""
+    """What the classifier is worth, now and over time: theta, phi, and tau for each class."""
     start = projects_.params(connection, project, 0)
     params = projects_.params(connection, project, project.learn_event) if numbers["learning"] else start
     past = [(project.created, start.theta, start.phi, start.tau)]
@@ -120,7 +121,7 @@ def _worth(projects_: Projects, project: Project, numbers: dict[str, Any], conne
     taus = [np.atleast_2d(np.asarray(each[3], float)).mean(axis=0) for each in past]
     highest = max(float(np.max(taus)), 1e-9)
     classes = project.settings.shown_classes
-    most = len(classes) if len(classes) == MOST_CLASSES + 1 else MOST_CLASSES  # one alone is named, not "1 more"
+    most = len(classes) if len(classes) == MOST_CLASSES + 1 else MOST_CLASSES  # avoids "1 more"
     by_class = [
         {
             "name": name, "now": float(taus[-1][index]),
@@ -138,18 +139,18 @@ def _worth(projects_: Projects, project: Project, numbers: dict[str, Any], conne
 
 
 def _curve(title: str, values: list[float], colour: int, most: float) -> str:
-    told = f"{title}: from {values[0]:.2f} to {values[-1]:.2f}"
-    return line_chart([ChartLine(title, colour, values)], title=told, most=1.05 * most)
+    description = f"{title}: from {values[0]:.2f} to {values[-1]:.2f}"
+    return line_chart([ChartLine(title, colour, values)], title=description, most=1.05 * most)
 
 
 DIGITS = "1234567890"
 TAKEN = "usxz"  # undo, skip, cannot tell, enlarge
-WORDS = (10, 13, 16, 20)  # letters of the longest word that a column of buttons is made for
+WORDS = (10, 13, 16, 20)  # widths of button columns, in characters of the longest word
 
 
 @router.get("/p/{project_id}/vote")
 def vote_page(on: VoterVisit) -> Response:
-    """One item, big; buttons and keys; the next item is loaded already."""
+    """The voting page: one large item, buttons and keys; the next item is preloaded."""
     project = on.projects.get(on.project_id)
     allow_images(on.request, "https:", "http:")
     with on.store.read() as connection:
@@ -165,7 +166,7 @@ def vote_page(on: VoterVisit) -> Response:
         "state": project.state,
     }
     classes = project.settings.shown_classes
-    keys = keys_of(project.settings.classes)  # a new name must not move a key that voters know
+    keys = keys_of(project.settings.classes)  # of the classes, so that renaming one does not move its key
     shown = {
         "project": project, "start": start, "shape": _shape(classes), "own_gold": own_gold,
         "classes": list(zip(project.settings.classes, classes, strict=True)), "keys": keys,
@@ -188,7 +189,7 @@ def keys_of(classes: Sequence[str]) -> list[str]:
 
 
 def keys_told(keys: Sequence[str]) -> str:
-    """The keys there are, in words, where they are digits.
+    """The range of keys, if they are digits.
 
     >>> keys_told(["1", "2", "3"]), keys_told([*DIGITS, ""])
     ('1 to 3', '1 to 9 and 0')
@@ -198,32 +199,32 @@ def keys_told(keys: Sequence[str]) -> str:
 
 
 def _shape(classes: Sequence[str]) -> str:
-    """How the buttons stand: short names five in a row, few long ones one below another, many in a box that scrolls.
+    """The CSS classes of the buttons' layout: short names five in a row, few long ones in a column, many in a box.
 
-    Columns are at least as wide as the longest word: no name is broken within one.
+    Columns are at least as wide as the longest word, so that no word is broken.
 
     >>> _shape(["cat", "dog", "fox"]), _shape(["no finding", "cardiomegaly"])
     ('word-10 few three', 'word-13 few')
     """
     longest = max(map(len, classes))
     word = max(len(word) for name in classes for word in [*name.split(), ""])
-    found = [f"word-{next((size for size in WORDS if word <= size), 'more')}"]
+    shape = [f"word-{next((size for size in WORDS if word <= size), 'more')}"]
     if len(classes) > 8:
-        found.append("many")
+        shape.append("many")
     if len(classes) < 5:
-        found += ["few", "three"] if len(classes) == 3 else ["few"]
+        shape += ["few", "three"] if len(classes) == 3 else ["few"]
     if len(classes) > 4 and longest <= 4:
-        found.append("short")
+        shape.append("short")
     if len(classes) < 5 and longest > 18:
-        found.append("one")
-    return " ".join(found)
+        shape.append("one")
+    return " ".join(shape)
 
 
 @router.get("/p/{project_id}/vote/mine")
 def votes_of_mine(on: VoterVisit, since: float) -> dict[str, int | str]:
-    """How many votes the reader has given since a time, their own midnight; and whether the project goes on."""
-    mine = (ballots.c.project_id == on.project_id, ballots.c.voter == on.me)
-    query = select(func.count()).where(*mine, ballots.c.kind == "vote", ballots.c.time >= since)
+    """The number of the visitor's votes since a time (midnight in their time zone), and the project's state."""
+    own = (ballots.c.project_id == on.project_id, ballots.c.voter == on.me)
+    query = select(func.count()).where(*own, ballots.c.kind == "vote", ballots.c.time >= since)
     with on.store.read() as connection:
         project = on.projects.get_in(connection, on.project_id)
         return {"votes": int(connection.execute(query).scalar_one()), "state": project.state}

@@ -1,4 +1,4 @@
-"""The data page: import with a preview, exports as links, webhooks with their last delivery (secrets show once)."""
+"""The data page: import with a preview, exports as links, webhooks with their last delivery (secrets shown once)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ EXPORTS = (
     (
         "gold",
         "Gold answers",
-        "what voters said of items whose answer is known; they are in no other table",
+        "voters' answers to gold items, which are in no other table",
         ("csv", "json", "parquet"),
     ),
     (
@@ -60,7 +60,7 @@ NOTHING_LOOKED_AT: dict[str, Any] = {
 HOOK_KINDS = {
     "item.completed": "an item is closed",
     "item.reopened": "a closed item is open again",
-    "audit.completed": "an audited item is voted to the end",
+    "audit.completed": "the audit of an item is complete",
     "project.completed": "every item is closed",
     "project.learned": "the parameters were fitted again",
     "project.changed": "the settings were changed",
@@ -72,17 +72,17 @@ NO_HOOK_SENT: dict[str, Any] = {
 
 
 def data_page_of(on: Visit, **more: object) -> Response:
-    """The whole page; `more` is what a form sent to it led to."""
+    """The whole page; `more` is the result of a form."""
     shown = {
         "project": on.projects.get(on.project_id), "tab": "data", "exports": EXPORTS, "project_id": on.project_id,
         "kinds": HOOK_KINDS, "hook_labels": HOOK_LABELS, "webhooks": _hooks(on) if on.caller.role == "owner" else [],
     }  # fmt: skip
-    whole = shown | NOTHING_LOOKED_AT | NO_HOOK_SENT | more
-    return on.render("data.html", status_of(more.get("hook_problem")), **whole)
+    context = shown | NOTHING_LOOKED_AT | NO_HOOK_SENT | more
+    return on.render("data.html", status_of(more.get("hook_problem")), **context)
 
 
 def _hooks(on: Visit) -> list[tuple[webhooks.Webhook, Any]]:
-    """Each webhook and its last delivery, if there was one."""
+    """Each webhook and its last delivery, or None."""
     found = webhooks.list_webhooks(on.store, on.project_id)
     last = [webhooks.list_deliveries(on.store, on.project_id, hook.id, limit=1) for hook in found]
     return [(hook, each[0] if each else None) for hook, each in zip(found, last, strict=True)]
@@ -102,7 +102,7 @@ async def import_file(
     on: OwnerVisit, file: UploadFile,
     action: Annotated[str, Form()] = "look", images: Annotated[str, Form()] = "{}", part: Annotated[str, Form()] = "",
 ) -> Response:  # fmt: skip
-    """Look at a file, or store its good rows. `part`: answer with the part of the page that says so alone."""
+    """Preview a file, or store its valid rows. `part`: respond with this part of the page only."""
     shown = await in_batch_thread(on.request, lambda: _imported(on, file, action, images))
     if part:
         return on.render("import_part.html", **shown, project_id=on.project_id)
@@ -110,7 +110,7 @@ async def import_file(
 
 
 def _imported(on: Visit, file: UploadFile, action: str, images: str) -> dict[str, Any]:
-    """What the page says of the file, once it is looked at or stored. Items stored before stay as they are."""
+    """The preview or the result of an import. Existing items stay unchanged."""
     shown: dict[str, Any] = NOTHING_LOOKED_AT | {"file_name": file.filename or "file"}
     try:
         project = on.projects.get(on.project_id)
@@ -128,29 +128,29 @@ def _imported(on: Visit, file: UploadFile, action: str, images: str) -> dict[str
 
 
 def _store(on: Visit, reading: ItemsFile) -> dict[str, int]:
-    """Add the good rows, in batches; how many of each fate."""
-    fates = {"open": 0, "closed": 0, "exists": 0}
+    """Add the valid rows, in batches; returns how many items have each status."""
+    statuses = {"open": 0, "closed": 0, "exists": 0, "gold": 0}
     for start in range(0, len(reading.items), MOST_ITEMS):
         batch = reading.items[start : start + MOST_ITEMS]
         for each in add_items(on.projects, on.project_id, batch, now=on.now):
-            fates[each.status] += 1
-    return fates
+            statuses[each.status] += 1
+    return statuses
 
 
 def _images(text: str) -> dict[str, str]:
-    found: JsonValue
+    images: JsonValue
     try:
-        found = parsed(text.encode("utf-8", "replace"))
+        images = parsed(text.encode("utf-8", "replace"))
     except (json.JSONDecodeError, HTTPException):
-        found = None
-    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        images = None
+    if not isinstance(images, dict) or not all(isinstance(value, str) for value in images.values()):
         raise broken("images", text[:80], "an object of upload ids by file name", "reload the page and try again.")
-    return {name: str(value) for name, value in found.items()}
+    return {name: str(value) for name, value in images.items()}
 
 
 @router.post("/p/{project_id}/webhooks/add")
 def add_webhook(on: OwnerVisit, fields: Fields) -> Response:
-    """A new webhook; its secret is on the answer, and nowhere else ever again."""
+    """Create a webhook; only this response shows its secret."""
     kinds, url = [kind for kind in KINDS if fields.get(kind)], fields.get("url", "").strip()
     make = partial(webhooks.create_webhook, on.store, on.project_id, url, kinds, allow_private=on.allows_private)
     try:
@@ -163,13 +163,13 @@ def add_webhook(on: OwnerVisit, fields: Fields) -> Response:
 
 @router.post("/p/{project_id}/webhooks/test")
 def test_webhook(on: OwnerVisit, fields: Fields) -> Response:
-    """Send a delivery that says nothing; the list shows what became of it."""
+    """Send an empty delivery; the list shows the result."""
     webhooks.ping(on.store, on.project_id, fields.get("id", ""), now=on.now)
     return on.go("data", "pinged")
 
 
 @router.post("/p/{project_id}/webhooks/remove")
 def remove_webhook(on: OwnerVisit, fields: Fields) -> Response:
-    """Tell it nothing any more."""
+    """Remove a webhook."""
     webhooks.remove_webhook(on.store, on.project_id, fields.get("id", ""), by=on.me, now=on.now)
     return on.go("data", "hook-removed")

@@ -27,7 +27,7 @@ from quorate.service.store.schema import accounts, api_keys
 
 @dataclass(frozen=True, slots=True)
 class ProjectCard:
-    """One project of somebody; `numbers` of its dashboard if that opens to them."""
+    """A project of an account; `numbers` of its dashboard, None if the account may not see it."""
 
     project: Project
     role: Role
@@ -35,16 +35,16 @@ class ProjectCard:
 
 
 def cards(projects_: Projects, me: Principal, *, now: float) -> list[ProjectCard]:
-    """All projects that are opened to somebody, those that are not archived first, by name."""
-    mine = memberships_of(projects_.store, me.account_id, only=me.only_project)
-    found = []
+    """All projects of the visitor by name, archived ones last."""
+    memberships = memberships_of(projects_.store, me.account_id, only=me.only_project)
+    all_cards = []
     with projects_.store.read() as connection:
-        for membership in mine:
+        for membership in memberships:
             project = projects_.get_in(connection, membership.project_id)
-            is_told = membership.role == "reader" or (membership.role == "owner" and me.only_project is None)
-            numbers = latest_stats(connection, project, now=now) if is_told else None
-            found.append(ProjectCard(project, membership.role, numbers))
-    return sorted(found, key=lambda card: (card.project.state == "archived", card.project.name.lower()))
+            sees_numbers = membership.role == "reader" or (membership.role == "owner" and me.only_project is None)
+            numbers = latest_stats(connection, project, now=now) if sees_numbers else None
+            all_cards.append(ProjectCard(project, membership.role, numbers))
+    return sorted(all_cards, key=lambda card: (card.project.state == "archived", card.project.name.lower()))
 
 
 router = APIRouter(include_in_schema=False)
@@ -55,7 +55,7 @@ Text = Annotated[str, Form()]
 
 @router.get("/")
 def start(request: Request) -> Response:
-    """My projects; or how to come in."""
+    """The visitor's projects, or how to sign in."""
     me = signed_in(request)
     if me is None:
         return render(request, "sign_in.html")
@@ -63,7 +63,7 @@ def start(request: Request) -> Response:
 
 
 def signed_in(request: Request) -> Principal | None:
-    """Who has opened this page; None for nobody. Not for doing anything in their name: no token is asked for."""
+    """The signed-in visitor, or None. Only for showing pages: the CSRF token is not checked."""
     try:
         return from_thread.run(current, Request({**request.scope, "method": "GET"}), None)
     except NotSignedIn:
@@ -72,14 +72,14 @@ def signed_in(request: Request) -> Principal | None:
 
 @router.post("/sign-in", dependencies=ENTRY)
 def sign_in(request: Request, key: Text) -> Response:
-    """Sign in with an API key that is for all the account's projects; revoking the key ends the sign-in."""
+    """Sign in with an API key for all the account's projects; revoking the key ends the sign-in."""
     rows = select(api_keys.c.id, api_keys.c.account_id, api_keys.c.project_id).join(accounts)
     valid = (api_keys.c.revoked.is_(None), accounts.c.disabled.is_(None))
     with store_of(request).write() as connection:
         row = connection.execute(rows.where(api_keys.c.digest == digest(key.strip()), *valid)).one_or_none()
         if row is None or row.project_id is not None:
             words = "This key is unknown or was revoked." if row is None else "This key is for one project's programs."
-            problem = {"title": "No entry", "detail": f"{words} Use another one, or ask for a link."}
+            problem = {"title": "Not signed in", "detail": f"{words} Use another one, or ask for a link."}
             return render(request, "sign_in.html", 401, problem=problem)
         how, now = f"sign-in with key {row.id}", now_of(request)
         session_id = cookies.open_sign_in(connection, row.account_id, how=how, key_id=row.id, now=now)
@@ -90,7 +90,7 @@ def sign_in(request: Request, key: Text) -> Response:
 def _come_in(
     request: Request, path: str, signed: SignedIn, *, note: str | None = None, only_project: str | None = None
 ) -> Response:
-    """Give the browser its sign-in, and let it remember whose it is."""
+    """Redirect, with the cookies of the sign-in and of the browser."""
     response = go(path, note)
     cookies.set_cookie(request, response, signed.session_id)
     cookies.remember(request, response, signed.account_id, how=signed.how, only_project=only_project)
@@ -99,13 +99,13 @@ def _come_in(
 
 @router.get("/sign-in/token")
 def token_now(request: Request, caller: Caller) -> dict[str, str | None]:
-    """Who is signed in, and their token for forms: for a page that was opened in an earlier sign-in."""
+    """The signed-in account and its CSRF token, for a page that was opened in an earlier sign-in."""
     return {"account": caller.account_id, "token": cookies.csrf_token(request)}
 
 
 @router.post("/sign-out")
 def sign_out(request: Request, caller: Caller) -> Response:
-    """End this browser's sign-in. The browser remembers whose it was: an invitation link signs the same person in."""
+    """End this browser's sign-in. The browser remembers the account, so that an invitation link signs it in again."""
     session_id = cookies.session_id_of(request)
     if session_id is not None:
         cookies.sign_out(store_of(request), session_id, now=now_of(request))
@@ -118,9 +118,9 @@ def sign_out(request: Request, caller: Caller) -> Response:
 
 @router.post("/sign-out-everywhere")
 def sign_out_everywhere(request: Request, caller: Unrestricted) -> Response:
-    """End every sign-in of the reader, this one too, and links that were made for another.
+    """End all sign-ins of the account, including this one, and its unused links.
 
-    Not for who is signed in to one project: an owner who kept a voter's link would end the voter's other sign-ins.
+    Not allowed with a sign-in to one project: an owner who kept a voter's link could end the voter's other sign-ins.
     """
     cookies.sign_out_everywhere(store_of(request), caller.account_id, now=now_of(request))
     response = go("/", "left-everywhere")
@@ -130,7 +130,7 @@ def sign_out_everywhere(request: Request, caller: Unrestricted) -> Response:
 
 @router.post("/sign-in-link")
 def make_sign_in_link(request: Request, caller: Unrestricted) -> Response:
-    """A link of one use that signs the reader in on another device; shown once. Not for a sign-in to one project."""
+    """Make a link that signs the account in once, on another device. Not allowed with a sign-in to one project."""
     now = now_of(request)
     me = caller.account_id
     link = credentials.sign_in_link(store_of(request), me, base_url_of(request), by=me, now=now)
@@ -140,16 +140,16 @@ def make_sign_in_link(request: Request, caller: Unrestricted) -> Response:
 
 @router.get("/link/{token}")
 def link_page(request: Request, token: str) -> Response:
-    """What the link would do, with a button that does it."""
+    """What the link is for, with a button to use it."""
     found = credentials.look_at_link(store_of(request), token, now=now_of(request))
     return render(request, "link.html", link=found, name="")
 
 
 @router.post("/link/{token}", dependencies=ENTRY)
 def use_link(request: Request, token: str, name: Text = "") -> Response:
-    """Use the link up: make the first owner, or sign in.
+    """Use the link: create the first owner, or sign in.
 
-    Who is signed in as the same account keeps that sign-in where the link's opens less, and the link is not used up.
+    If the same account is signed in already with more access than the link gives, the link is not used.
     """
     store, now = store_of(request), now_of(request)
     found = credentials.look_at_link(store, token, now=now)
@@ -159,14 +159,14 @@ def use_link(request: Request, token: str, name: Text = "") -> Response:
         return go(f"/p/{found.project_id}")
     try:
         signed = credentials.use_link(store, token, name=name, now=now)
-    except InvalidInput as error:  # of the name: the link is not used up
+    except InvalidInput as error:  # an invalid name: the link is not used up
         return render(request, "link.html", 422, link=found, name=name, problem=of_error(error).body())
     return _come_in(request, "/", signed, note="joined", only_project=found.project_id)
 
 
 @router.get("/join/{token}")
 def invitation_page(request: Request, token: str, other: str = "") -> Response:
-    """Which project one is invited to; asks for a name, or takes the account that the browser has or remembers."""
+    """The project of the invitation; asks for a name, or offers the account that is signed in or remembered."""
     return _invitation(request, token, other=bool(other))
 
 
@@ -175,10 +175,10 @@ def join(
     request: Request, token: str, sent: Token,
     name: Text = "", form: Text = "", as_me: Text = "", account: Text = "", other: Text = "",
 ) -> Response:  # fmt: skip
-    """Join the project: as who one is, as who the browser remembers, or as somebody new.
+    """Join the project with the signed-in account, with one that the browser remembers, or with a new one.
 
-    Nobody joins another project by a sign-in to one. Who the browser remembers is not made somebody new unless they
-    say that they are (`other`).
+    A sign-in to one project cannot join another. If the browser remembers an account, a new one is created only if the
+    visitor says that they are somebody else (`other`).
     """
     store, now, browser = store_of(request), now_of(request), cookies.browser_of(request)
     if as_me:
@@ -210,7 +210,7 @@ def join(
 
 
 def _back(request: Request, token: str, account_id: str) -> Response:
-    """Sign in again who the browser remembers."""
+    """Sign in again an account that the browser remembers."""
     store, browser = store_of(request), cookies.browser_of(request)
     signed = invitations.come_back(store, token, account_id, browser=browser, now=now_of(request))
     entered(request)

@@ -1,6 +1,6 @@
-"""An item's events -> its timeline (who did what when, votes and belief after it) and one sentence per decision.
+"""An item's timeline (who did what when, votes and belief after it) and one sentence per decision, from its events.
 
-Pure: `timeline` takes what `trail` and the row say, `because` a decision and the policy that made it. Called by the
+Pure functions: `timeline` takes the events of `trail`, `because` a decision and the policy that made it. Called by the
 item's page and the items table.
 """
 
@@ -22,12 +22,12 @@ from quorate.service.domain.trail import same
 from quorate.service.pages.formats import decimal, percent, plural
 from quorate.types import FloatArray
 
-TOLD = ("ask", "label", "confidence", "reason")  # of a decision, on the page
+COMPARED = ("ask", "label", "confidence", "reason")  # fields of a decision that must equal the recomputed ones
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One event: `probs` and `asks` after it (None: nothing was decided), `agrees` with the decision made again."""
+    """One event: `probs` and `asks` after it (None: nothing was decided), `agrees`: equals the recomputed decision."""
 
     seq: int
     time: float
@@ -36,9 +36,9 @@ class Step:
     label: str | None
     is_late: bool
     votes: tuple[int, ...]
-    num_abstained: int  # as the votes, after this event
-    num_absent: int  # experts that an owner had taken out of the pool by then
-    is_absent: bool  # the event is of such an expert
+    num_abstained: int  # after this event, like the votes
+    num_absent: int  # experts that an owner had removed from the pool by then
+    is_absent: bool  # the event removed or restored such an expert
     probs: tuple[float, ...] | None
     asks: bool | None
     answer: str | None
@@ -70,7 +70,7 @@ def timeline(
     names: Mapping[str, str],
     signed_in_by: Mapping[int, str] | None = None,
 ) -> list[Step]:
-    """Every event in order, with what it led to.
+    """Every event in order, with its effect.
 
     >>> (step,) = timeline([{"seq": 1, "time": 0.0, "type": "open", "decision": {"ask": True}}], ["a", "b"], {})
     >>> step.kind, step.votes
@@ -93,15 +93,15 @@ def timeline(
 
 
 def _link_by(signed_in_by: str | None, names: Mapping[str, str]) -> str | None:
-    """The name of the owner whose link signed the voter in; None if no owner's did."""
+    """The name of the owner whose link signed the voter in; None if it was no owner's link."""
     owner = owner_of_link(signed_in_by)
     return owner if owner is None else names.get(owner, owner or "an owner")
 
 
 def _kind(event: Mapping[str, Any]) -> str:
-    """What was done; of an answer to a gold item the act itself."""
-    done: str = event.get("act", event["type"])
-    return done if not event.get("undone") else "unskip" if done == "skip" else "retract"
+    """The kind of act, also for answers to gold items."""
+    act: str = event.get("act", event["type"])
+    return act if not event.get("undone") else "unskip" if act == "skip" else "retract"
 
 
 def _step(
@@ -131,7 +131,7 @@ def _step(
         answer=decision.get("label"),
         confidence=decision.get("confidence"),
         reason=decision.get("reason"),
-        agrees=None if again is None else same({name: decision[name] for name in TOLD}, again),
+        agrees=None if again is None else same({name: decision[name] for name in COMPARED}, again),
         params=decision.get("params"),
         tune=decision.get("tune"),
         link_by=link_by,
@@ -140,12 +140,12 @@ def _step(
 
 TINY = "less than 0.01 points"
 NUMBERS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-MOST_NAMED = 4  # classes of a tie that are named; more are counted
+MOST_NAMED = 4  # tied classes that are named; more are counted
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionFacts:
-    """A decision and what it was made from: `pool_left` is the pool less those who could not tell."""
+    """A decision and its inputs: `pool_left` is the pool without those who could not tell."""
 
     reason: str
     label: str
@@ -158,11 +158,11 @@ class DecisionFacts:
     most_votes: int | None
     classes: Sequence[str]
     num_abstained: int = 0
-    alpha: FloatArray | None = None  # what the belief expects of the votes before the first; read by the blended rule
+    alpha: FloatArray | None = None  # the concentration before the first vote, for the blended rule
 
     @property
     def num_votes(self) -> int:
-        """Votes behind it."""
+        """Votes on which it is based."""
         return sum(self.votes)
 
     @property
@@ -172,7 +172,7 @@ class DecisionFacts:
 
     @property
     def likeliest(self) -> list[int]:
-        """The classes that the pool would say most probably, by number: several in a tie."""
+        """The most probable verdicts of the pool, by number: several in a tie."""
         return [] if self.probs is None else likeliest(self.probs)
 
 
@@ -202,7 +202,7 @@ def _asked(decided: DecisionFacts, policy: QueryPolicy) -> str:
     threshold = getattr(policy, "threshold", None)
     if threshold is not None:
         return f"{after}: {_sure(decided)}, not above the threshold of {percent(threshold)}."
-    return f"{after}: the method's rule wants another vote; {_sure(decided)} so far."
+    return f"{after}: the method's rule asks for another vote; {_sure(decided)} so far."
 
 
 def _confident(decided: DecisionFacts, policy: QueryPolicy) -> str:
@@ -224,7 +224,7 @@ def _not_worth_it(decided: DecisionFacts, policy: QueryPolicy) -> str:
 
 
 def _settled(decided: DecisionFacts, policy: QueryPolicy) -> str:
-    if len(decided.leaders) > 1:  # nobody is left who could part them
+    if len(decided.leaders) > 1:  # nobody is left who could break the tie
         return _exhausted(decided, policy)
     return (
         f"{_closed(decided)}: whatever the rest of {_pool(decided)} would say, '{decided.label}' cannot be overtaken."
@@ -237,7 +237,7 @@ def _exhausted(decided: DecisionFacts, _policy: QueryPolicy) -> str:
 
 def _quota(decided: DecisionFacts, _policy: QueryPolicy) -> str:
     most = "" if decided.most_votes is None else f" ({decided.most_votes})"
-    return f"{_closed(decided)}: that is the most that may be asked for this item{most}; {_sure(decided)}."
+    return f"{_closed(decided)}: that is the maximum for this item{most}; {_sure(decided)}."
 
 
 def _by_hand(decided: DecisionFacts, _policy: QueryPolicy) -> str:
@@ -254,7 +254,7 @@ def _unconfirmed(decided: DecisionFacts, _policy: QueryPolicy) -> str:
 
 def _by_rule(decided: DecisionFacts, policy: QueryPolicy) -> str:
     name = getattr(policy, "name", "the method")
-    return f"{_closed(decided)}: the rule of {name} wants no more; {_sure(decided)}."
+    return f"{_closed(decided)}: the rule of {name} asks for no more votes; {_sure(decided)}."
 
 
 REASONS = {
@@ -271,10 +271,10 @@ REASONS = {
 
 
 def audit_sentence(audit: str | None, rate: float | None, loss: float | None) -> str | None:
-    """Whether the item was drawn for the audit, and what came of it; None if no draw was made.
+    """Whether the item was drawn for the audit, and the result; None if no draw was made.
 
     >>> (audit_sentence("done", 0.05, 0.0) or "").replace("\\xa0", " ")
-    'Drawn for the audit (5 % of closed items are): voted to the end, the pool agrees with the answer.'
+    'Drawn for the audit (5 % of closed items are): the whole pool was asked, and agrees with the answer.'
     """
     if rate is None:
         return None
@@ -284,11 +284,11 @@ def audit_sentence(audit: str | None, rate: float | None, loss: float | None) ->
     if audit == "drawn":
         return f"{drawn}it is still voted on, to measure how often closed items are wrong."
     verdict = "agrees with the answer" if loss == 0 else "is tied" if loss and loss < 1 else "says something else"
-    return f"{drawn}voted to the end, the pool {verdict}."
+    return f"{drawn}the whole pool was asked, and {verdict}."
 
 
 def _outcome(decided: DecisionFacts) -> str:
-    """What the votes of the whole pool say; where classes tie, how the answer was found."""
+    """The result of the whole pool's votes; in a tie, how the answer was chosen."""
     leaders = decided.leaders
     if not decided.num_votes:
         return f"nobody gave a vote, and '{decided.label}' is the best guess"
@@ -296,8 +296,8 @@ def _outcome(decided: DecisionFacts) -> str:
         return f"'{decided.label}' has most votes"
     tie = f"{_named(decided, leaders)} tie at {plural(max(decided.votes), 'vote')} each"
     beliefs = [decided.probs[index] for index in leaders] if decided.probs is not None else [0.0]
-    if max(beliefs) - min(beliefs) > TIE_WIDTH:  # a method whose belief tells them apart
-        return f"{tie}, and '{decided.label}' is the likelier one to this method"
+    if max(beliefs) - min(beliefs) > TIE_WIDTH:  # the method's belief breaks the tie
+        return f"{tie}, and '{decided.label}' is more likely by this method"
     return f"{tie}, and {_drawn(decided, leaders)}"
 
 
@@ -335,7 +335,7 @@ def _next(decided: DecisionFacts) -> str:
 
 
 def _gain(decided: DecisionFacts, policy: QueryPolicy) -> float:
-    """What the policy took another vote to be worth, at most."""
+    """The policy's upper bound on the value of another vote."""
     probs, votes = np.array(decided.probs, float), np.array(decided.votes, np.int64)
     left = decided.pool_left - decided.num_votes
     if isinstance(policy, BlendedValue) and decided.alpha is not None:
@@ -350,5 +350,5 @@ def _points(share: float) -> str:
 
 
 def _needed(least: float) -> str:
-    """What a vote must be worth, after "more than" or "not more than": at equality nothing more is asked."""
+    """What a vote must be worth, to follow "more than" or "not more than"."""
     return "it must exceed" if _points(least) == TINY else f"the {_points(least)} it must exceed"

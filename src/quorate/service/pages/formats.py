@@ -1,6 +1,6 @@
-"""Numbers, shares and times as people read them (filters of the templates), and as they type them into forms.
+"""Formats numbers, shares and times for pages (filters of the templates), and reads them from forms.
 
-`Fields` is a dependency that gives every text field of a form; errors name the field, the value, the rule, the fix.
+`Fields` is a dependency with every text field of a form; errors name the field, the value, the rule, the fix.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def count(number: float) -> str:
 
 
 def percent(share: float | None, digits: int = 1) -> str:
-    """A share in percent; never "100 %" for what is not certain, nor "0 %" for what can happen. It is not parted.
+    """A share in percent, with a no-break space; "100 %" and "0 %" only if exact.
 
     >>> [percent(share).split("\u00a0") for share in (0.9812, 1.0)], percent(None)
     ([['98.1', '%'], ['100', '%']], '–')
@@ -43,7 +43,7 @@ def percent(share: float | None, digits: int = 1) -> str:
 
 
 def percent_span(shares: tuple[float | None, float | None]) -> str:
-    """From one share to another, or the one if they read the same.
+    """A range of shares, or one if both read the same.
 
     >>> [percent_span(shares).replace("\u00a0", " ") for shares in ((0.01, 0.025), (0.01, 0.01), (None, None))]
     ['1 % to 2.5 %', '1 %', '–']
@@ -63,7 +63,7 @@ def _percent(share: float, digits: int) -> str:
 
 
 def decimal(number: float | None, digits: int = 2) -> str:
-    """A number with at most so many digits behind the point.
+    """A number with at most this many decimals.
 
     >>> decimal(3.14159), decimal(2.0), decimal(None)
     ('3.14', '2', '–')
@@ -101,7 +101,7 @@ def ago(time: float | None, now: float) -> str:
 
 
 def lasting(seconds: float) -> str:
-    """A stretch of time, roughly.
+    """A duration, roughly.
 
     >>> lasting(45), lasting(600), lasting(86400), lasting(20 * 86400)
     ('45 s', '10 min', '24 h', '20 days')
@@ -113,7 +113,7 @@ def lasting(seconds: float) -> str:
 
 
 def moment(time: float | None) -> str:
-    """A time to the second, in UTC: the script of the page shows it in the reader's own zone.
+    """A time to the second in UTC; the page's script converts it to the visitor's time zone.
 
     >>> moment(0.0)
     '1970-01-01 00:00:00 UTC'
@@ -131,7 +131,7 @@ def plural(number: float, noun: str, many: str | None = None) -> str:
 
 
 def prediction(given: object) -> str:
-    """What a file says a classifier said, likeliest first.
+    """A prediction in a file, likeliest class first.
 
     >>> prediction({"cat": 0.2, "dog": 0.8}).replace("\u00a0", " "), prediction(None), prediction("cat")
     ('dog 80 %, cat 20 %', 'none', 'cat')
@@ -146,7 +146,7 @@ def prediction(given: object) -> str:
 
 
 def sentence(text: str) -> str:
-    """A message with a capital in front, unless it begins with a name that is written otherwise (`pool_size=0`).
+    """A message that starts with a capital letter, unless it starts with a name (`pool_size=0`).
 
     >>> sentence("the link is over."), sentence("pool_size=0; expected 1 or more."), sentence("")
     ('The link is over.', 'pool_size=0; expected 1 or more.', '')
@@ -157,7 +157,7 @@ def sentence(text: str) -> str:
 
 
 def together(text: str) -> str:
-    """A sentence in which no number is parted from its percent sign.
+    """A sentence with no-break spaces before percent signs.
 
     >>> together("at most 77.6 % wrong").split(" ")
     ['at', 'most', '77.6\\xa0%', 'wrong']
@@ -165,8 +165,8 @@ def together(text: str) -> str:
     return re.sub(r"(?<=\d) (?=%)", "\u00a0", text)
 
 
-LONGEST = 80  # characters of what was typed that are told
-THOUSANDS = re.compile(r"[+-]?0*[1-9]\d{0,2},\d{3}")  # 1,000 is a thousand here, and one elsewhere
+LONGEST = 80  # characters quoted of what was typed
+THOUSANDS = re.compile(r"[+-]?0*[1-9]\d{0,2},\d{3}")  # 1,000 is a thousand in some countries, and one in others
 
 
 async def text_fields(request: Request) -> dict[str, str]:
@@ -179,7 +179,7 @@ Fields = Annotated[dict[str, str], Depends(text_fields)]
 
 
 def number(fields: Mapping[str, str], name: str, *, example: str = "3 or 2.5", thousands: bool = True) -> float | None:
-    """A number; None if the field is empty. `thousands`: it may be so large that a comma can mean them.
+    """A number; None if the field is empty. `thousands`: a comma may be a thousands separator, so 1,000 is refused.
 
     >>> number({"price": "0,5"}, "price"), number({"price": ""}, "price")
     (0.5, None)
@@ -189,25 +189,25 @@ def number(fields: Mapping[str, str], name: str, *, example: str = "3 or 2.5", t
         return None
     if thousands and THOUSANDS.fullmatch(written):
         plain, point = written.replace(",", ""), written.replace(",", ".")
-        raise broken(name, written, "a number that can be read in one way only", f"write {plain}, or {point}.")
+        raise broken(name, written, "an unambiguous number", f"write {plain}, or {point}.")
     text = written.replace(",", ".")
     try:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not math.isfinite(value):  # also "inf", "nan", and what is too large, such as 1e400
+    if not math.isfinite(value):  # also "inf", "nan", and too large numbers such as 1e400
         raise broken(name, written, "a number", f"write digits, e.g. {example}.")
     return value
 
 
 def share(fields: Mapping[str, str], name: str, *, above: float = -1.0, why: str = "") -> float | None:
-    """The share that a percentage is, which must be above `above` percent, because of `why`; None if it is empty.
+    """A percentage as a share; it must be above `above` percent, because of `why`. None if the field is empty.
 
     >>> share({"threshold": "95 %"}, "threshold")
     0.95
     """
-    told = {**fields, name: fields.get(name, "").strip().removesuffix("%").strip()}
-    percentage = number(told, name, thousands=False)
+    without_sign = {**fields, name: fields.get(name, "").strip().removesuffix("%").strip()}
+    percentage = number(without_sign, name, thousands=False)
     if percentage is None:
         return None
     if not (0 <= percentage <= 100 and percentage > above):
@@ -232,7 +232,7 @@ def whole_number(fields: Mapping[str, str], name: str) -> int | None:
 
 
 def lines(fields: Mapping[str, str], name: str) -> list[str]:
-    """What stands in a text field, one on each line; or on one line with commas between.
+    """The entries of a text field: one per line, or on one line separated by commas.
 
     >>> lines({"classes": "cat, dog"}, "classes"), lines({"classes": "cat\\r\\ndog, wolf"}, "classes")
     (['cat', 'dog'], ['cat', 'dog, wolf'])
@@ -245,7 +245,7 @@ def lines(fields: Mapping[str, str], name: str) -> list[str]:
 def in_words_of_the_form(
     problem: Mapping[str, Any], typed: Mapping[str, str], labels: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The problem with the form's `labels` for the names of fields, and what was `typed` for the value.
+    """The problem with the form's `labels` instead of the names of fields, and what was `typed` instead of the value.
 
     >>> labels = {"pool_size": "Experts", "min_votes": "Fewest votes"}
     >>> said = {"field": "pool_size", "rule": "at least `min_votes`, which is 3", "fix": "raise `pool_size`."}
@@ -258,5 +258,5 @@ def in_words_of_the_form(
 
     quoted = {name: f"“{label}”" for name, label in labels.items()}
     rule, fix = (with_names(problem[name], quoted) for name in ("rule", "fix"))
-    told = str(typed.get(field, problem.get("value") or "")).strip()[:LONGEST] or "empty"
-    return {**problem, "detail": f"“{labels[field]}”: {told}; expected {rule}; {fix}"}
+    value = str(typed.get(field, problem.get("value") or "")).strip()[:LONGEST] or "empty"
+    return {**problem, "detail": f"“{labels[field]}”: {value}; expected {rule}; {fix}"}

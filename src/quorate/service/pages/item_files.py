@@ -1,4 +1,4 @@
-"""A dropped file (CSV, TSV, JSON, JSON lines) -> items to add, and what is wrong with each row that cannot be added."""
+"""Reads items from a file (CSV, TSV, JSON, JSON lines), and says what is wrong with each row that cannot be added."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from quorate.validate import broken
 
 SAVE_AS_CSV = "In a spreadsheet, save it as CSV UTF-8."
 WITH_TABLE = "Drop it without a table, or together with the one that names it."
-KINDS = (  # how files begin that people drop by mistake
+KINDS = (  # first bytes of files that people drop by mistake
     (b"%PDF", "a PDF", "Write its rows as CSV."),
     (b"PK\x03\x04", "a ZIP archive or an Excel workbook", SAVE_AS_CSV),
     (b"\xd0\xcf\x11\xe0", "an old Excel or Word file", SAVE_AS_CSV),
@@ -36,11 +36,11 @@ KINDS = (  # how files begin that people drop by mistake
     (b"PAR1", "a Parquet file", "Write it as CSV or JSON lines."),
     (b"SQLite format 3", "a database", "Export it as CSV."),
 )
-MARKS = (b"\xff\xfe", b"\xfe\xff")  # of UTF-16
+MARKS = (b"\xff\xfe", b"\xfe\xff")  # byte order marks of UTF-16
 
 
 def text_of(content: bytes) -> str:
-    """The text, if it is some.
+    """The file's text; an error if it is not text.
 
     >>> text_of(b"id,text"), text_of(b"\\xef\\xbb\\xbfid")
     ('id,text', 'id')
@@ -60,7 +60,7 @@ def text_of(content: bytes) -> str:
 
 
 def _unreadable(wrong: str, fix: str, rule: str = "a table: CSV, TSV, JSON or JSON lines") -> InvalidInput:
-    """What is wrong with the file as a whole."""
+    """The error for a whole file."""
     return InvalidInput(f"{wrong}. {fix}", field="file", value=wrong, rule=rule, fix=fix)
 
 
@@ -69,14 +69,14 @@ FIELDS = ("text", "image", "link", "pool_size", "priority", "prediction", "gold"
 OTHER_NAMES = {"url": "link", "image_url": "image", "pool": "pool_size", "known_answer": "gold"}
 PREFIXES = ("", "p_", "prob_", "p.", "prediction.", "prediction_", "probs_")
 END = "the-end-of-the-table"
-IMAGE_FILE = re.compile(r"[^:]+\.(png|jpe?g|webp|gif)", re.IGNORECASE)  # no address: the name of a file
-MOST_NAMES, LONGEST_NAME = 12, 40  # of columns, in a message
+IMAGE_FILE = re.compile(r"[^:]+\.(png|jpe?g|webp|gif)", re.IGNORECASE)  # the name of a file, not an address
+MOST_NAMES, LONGEST_NAME = 12, 40  # of columns in a message
 Record = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A row as it was read: a record to check, or what is wrong with it (of the item with this id, if it is known)."""
+    """A row: a record to check, or its problem, with the item's id if it is known."""
 
     record: object = None
     problem: InvalidInput | None = None
@@ -85,7 +85,7 @@ class _Row:
 
 @dataclass(frozen=True, slots=True)
 class RowProblem:
-    """What is wrong with one row, by its number in the file (the first item is 1) and the item's id if it has one."""
+    """The problem of one row, with its number in the file (the first item is 1) and the item's id, if any."""
 
     row: int
     item: str
@@ -94,9 +94,9 @@ class RowProblem:
 
 @dataclass(frozen=True, slots=True)
 class ItemsFile:
-    """What a file holds: items that can be added, rows that cannot, columns that were not understood.
+    """The contents of a file: items that can be added, rows that cannot, columns that are not used.
 
-    `meant`: of those columns, the ones whose names nearly are a class's, and that class.
+    `meant`: columns not used whose name is similar to a class, with that class.
     """
 
     items: list[NewItem]
@@ -113,7 +113,7 @@ class ItemsFile:
 def read_items(
     name: str, content: bytes, project: Project, images: Mapping[str, str], *, allow_private: bool = False
 ) -> ItemsFile:
-    """Read a file by its name's end; `images` are uploads by file name, for rows that name them.
+    """Read a file, by the extension of its name; `images`: uploads by file name, for rows that name them.
 
     `allow_private`: images may come from this machine or its network.
     """
@@ -131,7 +131,7 @@ def read_items(
         try:
             item = _item(row, project, images, allow_private=allow_private)
             if item.name in seen:
-                rule = f"an id of its own for every item; row {seen[item.name]} has this one, too"
+                rule = f"a different id for every item; row {seen[item.name]} has this one, too"
                 raise broken("id", item.name, rule, "rename one.")
             seen[item.name] = number
             items.append(item)
@@ -147,7 +147,7 @@ def _item(row: _Row, project: Project, images: Mapping[str, str], *, allow_priva
     if not isinstance(record, dict):
         raise broken("row", record, "an object with an id, e.g. {'id': 'a'}", "correct it.")
     if record.get("id") in (None, ""):
-        raise broken("id", "", "an id of its own for every item", "write one, or drop the row.")
+        raise broken("id", "", "a different id for every item", "write one, or drop the row.")
     show = record.get("show")
     given = {**{key: record[key] for key in record if key != "show"}, **show} if isinstance(show, dict) else record
     item = new_item(project, ItemIn.model_validate(_with_image(given, images)), 0, allow_private=allow_private)
@@ -167,7 +167,7 @@ def _with_image(given: Record, images: Mapping[str, str]) -> Record:
 
 
 def _json_rows(text: str, *, is_lines: bool) -> list[_Row]:
-    """A JSON list, an object with `items`, or one object on each line; a line that is no JSON is its row's problem."""
+    """A JSON list, an object with `items`, or one object on each line; an invalid line is a problem of its row."""
     try:
         whole = parsed(text.encode())
         rows = whole.get("items", [whole]) if isinstance(whole, dict) else whole
@@ -188,7 +188,7 @@ def _json_row(line: str) -> _Row:
 
 
 def _json(text: str, where: str) -> JsonValue:
-    """The value of a JSON text, or what is wrong with it."""
+    """The value of a JSON text; an error if it is not valid."""
     try:
         return parsed(text.encode())
     except json.JSONDecodeError as error:
@@ -199,7 +199,7 @@ def _json(text: str, where: str) -> JsonValue:
 
 
 def _table_rows(text: str, project: Project) -> tuple[list[_Row], list[str]]:
-    """The rows of a table, and the columns that mean nothing here."""
+    """The rows of a table, and the columns that are not used."""
     head = text.partition("\n")[0]
     delimiter = max("\t;,", key=head.count)
     table = _rows(text, delimiter)
@@ -208,14 +208,14 @@ def _table_rows(text: str, project: Project) -> tuple[list[_Row], list[str]]:
     if not any(kind == "id" for kind, *_ in meanings.values()):
         found = ", ".join(name[:LONGEST_NAME] for name in names[:MOST_NAMES]) or "nothing"
         more = ", …" if len(names) > MOST_NAMES else ""
-        fix = "Rename the one that holds the items' ids."
+        fix = "Rename the column with the items' ids."
         raise _unreadable(f"No column id (found: {found}{more})", fix, rule="a column named id")
     rows = [_record(row, len(names), meanings, project) for row in table if any(cell.strip() for cell in row)]
     return rows, [name for index, name in enumerate(names) if index not in meanings and name]
 
 
 def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
-    """The rows. A quotation mark that is opened and not closed makes one cell of all that follows, END included."""
+    """The rows. An unclosed quotation mark turns the rest of the file, including END, into one cell."""
     row: list[str] | None = None
     try:
         for following in csv.reader(io.StringIO(f"{text}\n{END}", newline=""), delimiter=delimiter):
@@ -225,12 +225,12 @@ def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
     except csv.Error as error:
         raise _unreadable(f"The table cannot be read: {error}", "Write it again as CSV.") from None
     if row != [END]:
-        wrong = "A quotation mark is opened and never closed, so that the rest of the file would be one cell"
+        wrong = "A quotation mark is opened and never closed, so the rest of the file would be one cell"
         raise _unreadable(wrong, 'Close it, or write "" for one that is part of a text.')
 
 
 def _meaning(name: str, project: Project) -> tuple[str, ...] | None:
-    """What a column is: ("id",), ("text",), ("probs", model, class), or nothing known."""
+    """The meaning of a column: ("id",), ("text",), ("probs", model, class), or None if it is not used."""
     low = OTHER_NAMES.get(name.lower(), name.lower())
     if low in IDS:
         return ("id",)
@@ -244,7 +244,7 @@ def _meaning(name: str, project: Project) -> tuple[str, ...] | None:
 
 
 def _meant(ignored: Sequence[str], project: Project) -> dict[str, str]:
-    """Columns not understood whose names are nearly a class's: probabilities would be lost without a word."""
+    """Unused columns whose name is similar to a class: otherwise probabilities would be lost silently."""
     classes = {name.lower(): name for name in project.settings.classes}
     found = {}
     for column in ignored:
@@ -266,10 +266,10 @@ def _models_in(name: str, project: Project) -> Iterator[tuple[str, str]]:
 
 
 def _record(cells: Sequence[str], width: int, meanings: Mapping[int, tuple[str, ...]], project: Project) -> _Row:
-    """One row as the API would take it; empty cells are left out."""
+    """One row in the API's form; empty cells are left out."""
     if len(cells) != width:
-        rule = f"{width} cells, as the first line has"
-        return _Row(problem=broken("row", f"{len(cells)} cells", rule, "quote text that holds commas."))
+        rule = f"{width} cells, like the first line"
+        return _Row(problem=broken("row", f"{len(cells)} cells", rule, "quote text that contains commas."))
     record: Record = {}
     probs: dict[str, dict[str, float]] = {}
     try:

@@ -1,4 +1,4 @@
-"""The items table with search and filters, and an item's audit page: votes, belief, decision, and why."""
+"""The items table with search and filters, and an item's page: votes, belief, decision, and the reasons."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from quorate.session.items import opened
 
 PER_PAGE = 50
 ORDERS: dict[str, tuple[str, Sequence[ColumnElement[Any]]]] = {
-    "": ("as they came", (items.c.number,)),
+    "": ("as added", (items.c.number,)),
     "closed": ("closed last", (items.c.closed_event.desc().nulls_last(), items.c.number)),
     "unsure": ("least sure", (items.c.confidence, items.c.number)),
     "votes": ("most votes", (items.c.num_votes.desc(), items.c.number)),
@@ -44,7 +44,7 @@ ORDERS: dict[str, tuple[str, Sequence[ColumnElement[Any]]]] = {
 
 @dataclass(frozen=True, slots=True)
 class ItemsQuery:
-    """What is looked for; empty: everything."""
+    """The filters and the page; empty: everything."""
 
     search: str = ""
     state: str = ""
@@ -54,24 +54,24 @@ class ItemsQuery:
     page: int = 1
 
     def query(self, **changes: object) -> str:
-        """The same as the end of an address, with changes.
+        """The query string, with changes.
 
         >>> ItemsQuery(state="open", page=2).query(page=3)
         '?state=open&page=3'
         """
         values = {name: getattr(self, name) for name in self.__dataclass_fields__} | changes
-        told = {name: value for name, value in values.items() if value and (name, value) != ("page", 1)}
-        return f"?{urlencode(told)}"
+        given = {name: value for name, value in values.items() if value and (name, value) != ("page", 1)}
+        return f"?{urlencode(given)}"
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether anything is left out."""
+        """Whether any filter is set."""
         return bool(self.search or self.state or self.label or self.reason)
 
 
 @dataclass(frozen=True, slots=True)
 class ItemsPage:
-    """Some rows, how many there are in all, and the number of the last page."""
+    """Some rows, the total number of rows, and the number of the last page."""
 
     rows: Sequence[Row[Any]]
     total: int
@@ -93,8 +93,8 @@ def page_of(connection: Connection, project: Project, wanted: ItemsQuery) -> Ite
 
 
 router = APIRouter(include_in_schema=False)
-NOTHING = 1e-9  # classes whose probabilities differ by no more are alike
-WORTH_A_LINE = 0.15  # the belief a class must have had at some time; the rest are one grey line
+NOTHING = 1e-9  # probabilities that differ by no more are equal
+WORTH_A_LINE = 0.15  # the belief that a class must have reached to get a line; the rest share a grey one
 Words = Annotated[str, Query(max_length=200)]
 
 
@@ -103,7 +103,7 @@ def items_page(
     on: ViewerVisit,
     search: Words = "", state: Words = "", label: Words = "", reason: Words = "", order: Words = "", page: int = 1,
 ) -> Response:  # fmt: skip
-    """A page of the project's items, narrowed and ordered."""
+    """A page of the project's items, filtered and ordered."""
     wanted = ItemsQuery(search, state, label, reason, order, page)
     with on.store.read() as connection:
         project = on.projects.get_in(connection, on.project_id)
@@ -115,7 +115,7 @@ def items_page(
 
 @router.get("/p/{project_id}/item")
 def item_page(on: ViewerVisit, id: str) -> Response:  # noqa: A002
-    """Everything that was done with one item, and why."""
+    """The history of one item, and the reasons of its decisions."""
     allow_images(on.request, "https:", "http:")
     with on.store.read() as connection:
         shown = _item(on.projects, connection, on.projects.get_in(connection, on.project_id), id)
@@ -124,36 +124,36 @@ def item_page(on: ViewerVisit, id: str) -> Response:  # noqa: A002
 
 @router.post("/p/{project_id}/item/close")
 def close_item(on: OwnerVisit, id: str) -> Response:  # noqa: A002
-    """Answer now, with the votes there are."""
-    asked = Act(on.project_id, id, on.me, "close", served=False, signed_in_by=on.caller.signed_in_by)
-    act(on.projects, asked, now=on.now)
+    """Close the item with the votes it has."""
+    close = Act(on.project_id, id, on.me, "close", served=False, signed_in_by=on.caller.signed_in_by)
+    act(on.projects, close, now=on.now)
     return on.go("items", "closed")
 
 
 @router.post("/p/{project_id}/item/withdraw")
 def withdraw_item(on: OwnerVisit, id: str) -> Response:  # noqa: A002
-    """Take the item out of everything."""
+    """Withdraw the item."""
     withdraw(on.projects, on.project_id, id, by=on.me, now=on.now)
     return on.go("items", "withdrawn")
 
 
 @router.post("/p/{project_id}/item/restore")
 def restore_item(on: OwnerVisit, id: str) -> Response:  # noqa: A002
-    """Bring a withdrawn item back."""
+    """Restore a withdrawn item."""
     restore(on.projects, on.project_id, id, by=on.me, now=on.now)
     return on.go("items", "restored")
 
 
 @router.post("/p/{project_id}/item/gold")
 def set_item_gold(on: OwnerVisit, id: str, fields: Fields) -> Response:  # noqa: A002
-    """Make the item gold, correct its known answer, or make it an item to decide again."""
+    """Make the item gold, correct its known answer, or make it an ordinary item again."""
     set_gold(on.projects, on.project_id, id, fields.get("gold") or None, by=on.me, now=on.now)
     return on.go("items", "gold")
 
 
 @router.post("/p/{project_id}/open-items/pool")
 async def change_open_pool(on: OwnerVisit, fields: Fields) -> Response:
-    """Another pool for all items that still ask."""
+    """Change the pool of all items that still ask for votes."""
     size, how = whole_number(fields, "pool_size") or 0, on.caller.signed_in_by
     change = partial(change_pool, on.projects, on.project_id, size, by=on.me, signed_in_by=how, now=on.now)
     await in_batch_thread(on.request, change)
@@ -162,7 +162,7 @@ async def change_open_pool(on: OwnerVisit, fields: Fields) -> Response:
 
 @router.post("/p/{project_id}/open-items/close")
 async def close_open_items(on: OwnerVisit) -> Response:
-    """Answer everything now, with the votes there are."""
+    """Close all open items with the votes they have."""
     how = on.caller.signed_in_by
     await in_batch_thread(
         on.request, partial(close_open, on.projects, on.project_id, by=on.me, signed_in_by=how, now=on.now)
@@ -178,8 +178,8 @@ def clear_item(on: OwnerVisit, id: str) -> Response:  # noqa: A002
 
 
 def _ties(projects_: Projects, connection: Connection, project: Project, rows: Iterable[Row[Any]]) -> dict[int, int]:
-    """How many classes share the highest probability, by item, where more than one does."""
-    unsure = [row for row in rows if row.confidence <= 0.5 + NOTHING]  # above one half nothing else can be as likely
+    """By item, how many classes share the highest probability, if more than one."""
+    unsure = [row for row in rows if row.confidence <= 0.5 + NOTHING]  # above one half there is no tie
     beliefs = {row.id: standing_probs(projects_, connection, project, row) for row in unsure}
     tied = {item: len(likeliest(probs)) for item, probs in beliefs.items() if probs is not None}
     return {item: number for item, number in tied.items() if number > 1}
@@ -224,7 +224,7 @@ def _why(
     """The sentence of one decision."""
     limits = [limit for limit in (opening["quota"], opening["max_votes"]) if limit is not None]
     version = projects_.params_version(connection, project, step.params or 0, step.tune or 0)
-    abstained, pool = step.num_abstained, opening["pool_size"] - step.num_absent  # at that time, not today
+    abstained, pool = step.num_abstained, opening["pool_size"] - step.num_absent  # at that time, not now
     decided = DecisionFacts(
         reason=step.reason or "ask", label=project.settings.shown(step.answer or ""),
         confidence=step.confidence or 0.0, probs=step.probs, votes=step.votes,
@@ -239,14 +239,14 @@ def _why(
 def _by_class(
     project: Project, votes: Sequence[int], predictions: Sequence[Sequence[float]], decided: list[Step]
 ) -> list[dict[str, Any]]:
-    """For each class: the classifiers' word, the votes, the belief over time; the likeliest first, with its colour."""
-    told = [step.probs for step in decided if step.probs is not None]
-    says = [max(each) - min(each) > NOTHING for each in predictions]  # no prediction is kept as all classes alike
+    """For each class: predictions, votes, belief over time, and colour; the likeliest first."""
+    beliefs = [step.probs for step in decided if step.probs is not None]
+    says = [max(each) - min(each) > NOTHING for each in predictions]  # "no prediction" is stored as equal shares
     table: list[dict[str, Any]] = [
         {
             "predictions": [each[index] if speaks else None for each, speaks in zip(predictions, says, strict=True)],
             "name": name, "votes": votes[index],
-            "beliefs": [probs[index] for probs in told], "belief": told[-1][index] if told else None,
+            "beliefs": [probs[index] for probs in beliefs], "belief": beliefs[-1][index] if beliefs else None,
         }
         for index, name in enumerate(project.settings.shown_classes)
     ]  # fmt: skip
@@ -255,7 +255,7 @@ def _by_class(
 
 
 def _belief_chart(table: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The belief after each decision: a line for each class that ever was likely, one for all the rest."""
+    """The belief after each decision: a line for each class that ever was likely, one for all others."""
     if len(table[0]["beliefs"]) < 2:
         return None
     likely = [each for each in table[:REST] if each is table[0] or max(each["beliefs"]) >= WORTH_A_LINE]
@@ -268,7 +268,7 @@ def _belief_chart(table: list[dict[str, Any]]) -> dict[str, Any] | None:
 
 
 def _names(connection: Connection, written: list[dict[str, Any]], ways: Iterable[str] = ()) -> dict[str, str]:
-    """Of the voters, and of the owners whose links signed some of them in."""
+    """The names of the voters, and of the owners whose links signed some of them in."""
     ids = {event["voter"] for event in written if event.get("voter")} | set(filter(None, map(owner_of_link, ways)))
     query = select(accounts.c.id, accounts.c.name).where(accounts.c.id.in_(ids))
     return {row.id: row.name for row in connection.execute(query)}

@@ -1,4 +1,4 @@
-"""The people of a project: members and roles, invitations by link, the reader's API keys; and the project's access log.
+"""The people of a project: members and roles, invitations by link, the visitor's API keys; and the access log.
 
 Secrets are shown once.
 """
@@ -26,19 +26,19 @@ from quorate.validate import broken
 router = APIRouter(include_in_schema=False)
 INVITATION = {"name": "For whom", "role": "They join as", "days": "Valid, days", "most_uses": "Most people"}
 USUAL = {"name": "", "role": "voter", "days": "14", "most_uses": ""}
-MOST_OUTSIDE = 300  # people to choose from, beside the members
+MOST_OUTSIDE = 300  # outside voters to choose from
 LEAST_DAYS, MOST_DAYS = 0.01, round(invitations.LONGEST / invitations.DAY)
 
 
 @router.get("/p/{project_id}/people")
 def people_page(on: OwnerVisit) -> Response:
-    """Everybody of the project."""
+    """The people of the project."""
     return _page(on)
 
 
 @router.post("/p/{project_id}/people/invite")
 def invite(on: OwnerVisit, fields: Fields) -> Response:
-    """A new invitation; its link is on the answer, and nowhere else ever again."""
+    """Create an invitation; only this response shows its link."""
     try:
         _, link = invitations.create_invitation(
             on.store, on.project_id, base_url_of(on.request), role=fields.get("role", "voter"),
@@ -60,7 +60,7 @@ def _days(fields: Mapping[str, str]) -> float:
 
 @router.post("/p/{project_id}/people/uninvite")
 def end_invitation(on: OwnerVisit, fields: Fields) -> Response:
-    """End an invitation; who came by it stays."""
+    """End an invitation; members who joined by it stay."""
     invitations.revoke_invitation(on.store, on.project_id, fields.get("id", ""), by=on.me, now=on.now)
     return on.go("people", "revoked")
 
@@ -75,7 +75,7 @@ def change_role(on: OwnerVisit, fields: Fields) -> Response:
 
 @router.post("/p/{project_id}/people/price")
 def change_price(on: OwnerVisit, fields: Fields) -> Response:
-    """What one vote of this person costs; an empty field: as much as anybody's."""
+    """Set the price of one vote of this person; an empty field: the project's price."""
 
     def change() -> None:
         price, person = number(fields, "price"), fields.get("person", "")
@@ -89,14 +89,14 @@ def change_price(on: OwnerVisit, fields: Fields) -> Response:
 
 @router.post("/p/{project_id}/people/remove")
 def remove(on: OwnerVisit, fields: Fields) -> Response:
-    """End a membership; votes given stay."""
+    """End a membership; the votes stay."""
     account = fields.get("account", "")
     return _done(on, partial(accounts.remove_member, on.store, on.project_id, account, by=on.me, now=on.now), "removed")
 
 
 @router.post("/p/{project_id}/people/link")
 def make_link(on: OwnerVisit, fields: Fields) -> Response:
-    """A link that lets a member into this project again; it is on the answer, and nowhere else ever again."""
+    """Make a link that signs a member in to this project; only this response shows it."""
     account, base = fields.get("account", ""), base_url_of(on.request)
     make = partial(credentials.member_link, on.store, on.project_id, account, base, by=on.me, now=on.now)
     return _done(on, lambda: {"member_link": make()[0]})
@@ -104,7 +104,7 @@ def make_link(on: OwnerVisit, fields: Fields) -> Response:
 
 @router.post("/p/{project_id}/people/key")
 def make_key(on: OwnerVisit, fields: Fields) -> Response:
-    """A new API key of the reader, for this project or for all of theirs; shown on the answer only."""
+    """Create an API key of the visitor, for this project or for all of theirs; only this response shows it."""
     only, name = None if fields.get("reach") == "all" else on.project_id, fields.get("name", "")
     make = partial(credentials.create_key, on.store, on.me, name=name, project_id=only, by=on.me, now=on.now)
     return _done(on, lambda: {"key": make()[1]})
@@ -112,18 +112,18 @@ def make_key(on: OwnerVisit, fields: Fields) -> Response:
 
 @router.post("/p/{project_id}/people/unkey")
 def revoke_key(on: OwnerVisit, fields: Fields) -> Response:
-    """Make one of the reader's keys worthless."""
+    """Revoke one of the visitor's keys."""
     credentials.revoke_key(on.store, fields.get("id", ""), account_id=on.me, now=on.now)
     return on.go("people", "revoked")
 
 
 def _done(on: Visit, work: Callable[[], dict[str, object] | None], note: str | None = None) -> Response:
-    """The page with what `work` returns or with its problem; or sent on, with a note, if it returns nothing."""
+    """The page with what `work` returns or with its error; a redirect, with a note, if it returns None."""
     try:
-        found = work()
+        result = work()
     except QuorateError as error:
         return _page(on, problem=of_error(error).body())
-    return on.go("people", note) if found is None else _page(on, **found)
+    return on.go("people", note) if result is None else _page(on, **result)
 
 
 def _page(on: Visit, **more: object) -> Response:
@@ -147,21 +147,21 @@ def _page(on: Visit, **more: object) -> Response:
 
 
 def outside_voters(connection: Connection, project_id: str) -> list[tuple[str, str]]:
-    """Id and name of people whose votes an owner's program sent; the first few hundred."""
+    """Id and name of people whose votes an owner's program sent, at most MOST_OUTSIDE."""
     query = select(schema.ballots.c.voter).distinct().where(schema.ballots.c.project_id == project_id)
     query = query.where(schema.ballots.c.voter.startswith("ext:")).order_by(schema.ballots.c.voter).limit(MOST_OUTSIDE)
     return [(voter, voter.removeprefix("ext:")) for voter in connection.execute(query).scalars()]
 
 
 def same_names(members: Sequence[accounts.Membership]) -> set[str]:
-    """The accounts whose name another member has too, in whatever case: perhaps one person, who could vote twice."""
+    """The accounts whose name, ignoring case, another member has, too: perhaps one person, who could vote twice."""
     names = Counter(each.name.casefold() for each in members)
     return {each.account_id for each in members if names[each.name.casefold()] > 1}
 
 
 @router.get("/p/{project_id}/voters")
 def voters_page(on: OwnerVisit) -> Response:
-    """What the votes say of each person, with its uncertainty; for owners alone."""
+    """Figures of each voter, with their uncertainty; for owners only."""
     with on.store.read() as connection:
         project = on.projects.get_in(connection, on.project_id)
         found = latest_people(connection, on.project_id)
@@ -171,13 +171,13 @@ def voters_page(on: OwnerVisit) -> Response:
 
 
 KIND_WORDS = {"uniform": "looks like guesses", "habit": "looks like votes by habit"}
-FEW_VOTES = 20  # below which a person's figures are called a first impression
-LINES = 100  # of a page
+FEW_VOTES = 20  # people with fewer votes get a badge
+LINES = 100  # per page
 
 
 @router.get("/p/{project_id}/access")
 def access_page(on: OwnerVisit, before: int | None = None) -> Response:
-    """The newest lines, or those before a line."""
+    """The newest lines of the access log, or those before a line."""
     with on.store.read() as connection:
         project = on.projects.get_in(connection, on.project_id)
         found = lines_of(connection, on.project_id, before=before, limit=LINES + 1)
@@ -188,7 +188,7 @@ def access_page(on: OwnerVisit, before: int | None = None) -> Response:
 
 
 def _link_makers(connection: Connection, lines: list[LogEntry]) -> dict[str, str]:
-    """By how somebody was signed in: the name of the owner who made the link."""
+    """For each way of signing in by an owner's link, the owner's name."""
     ways = {line.details["how"] for line in lines if "how" in line.details}
     makers = {way: owner for way in ways if (owner := owner_of_link(way))}
     query = select(schema.accounts.c.id, schema.accounts.c.name).where(schema.accounts.c.id.in_(makers.values()))

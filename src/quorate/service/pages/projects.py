@@ -1,6 +1,6 @@
-"""Making a project, and its settings: the form <-> `ProjectSettings`, and the pages that show it.
+"""The pages for a new project and for settings, and the conversion between their form and `ProjectSettings`.
 
-People write percentages, the method takes shares; one goal of four is chosen. The form says what is wrong with a value.
+People write percentages, the method takes shares; one of four goals is chosen. Errors name the form's labels.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from quorate.validate import broken
 DEFAULT_METHOD = "quorate"
 Given = TypeVar("Given", int, float)
 GOALS = ("value", "threshold", "budget", "target_error")
-NUMBERS = {goal: goal for goal in GOALS[1:]} | {"value": "error_price"}  # the field with the number of a goal
-USUAL = {"error_price": "500", "threshold": "95", "budget": "3", "target_error": "2"}  # shown where a goal has none
+NUMBERS = {goal: goal for goal in GOALS[1:]} | {"value": "error_price"}  # the field with a goal's number
+USUAL = {"error_price": "500", "threshold": "95", "budget": "3", "target_error": "2"}  # shown for goals without one
 LABELS = {
     "name": "Name",
     "state": "State",
@@ -42,9 +42,9 @@ LABELS = {
     "audit_rate": "Audited share, %",
     "gold_share": "Gold items among those given out, %",
     "routing": "Who starts items",
-    "show_own_gold": "Voters see their own share on gold items",
+    "show_own_gold": "Voters see their own accuracy on gold items",
     "adjudicate_below": "A senior decides below this confidence, %",
-    "lease_seconds": "Item kept for a voter, s",
+    "lease_seconds": "Item reserved for a voter, s",
     "undo_seconds": "Undo possible for, s",
     "price": "Price of one vote",
     "currency": "Currency",
@@ -53,7 +53,7 @@ LABELS = {
     "budget": "Spend this many votes per item on average, where they help most",
     "target_error": "Aim for at most this share of wrong answers; the audit shows whether it is held",
 }
-DISPLAY_NAME = "display_name_"  # with the number of the class: its field of the form
+DISPLAY_NAME = "display_name_"  # prefix of a class's field; the number of the class follows
 GOAL_WORDS = {
     "value": "asking while a vote is worth its cost",
     "threshold": "closing at a given confidence",
@@ -63,9 +63,9 @@ GOAL_WORDS = {
 
 
 def changes_of(fields: Mapping[str, str], *, before: ProjectSettings | None = None) -> dict[str, Any]:
-    """The settings a filled-in form asks for; of a project's (`before`) those that its owner has changed.
+    """The settings of a filled-in form; with `before`, the project's settings, only those that were changed.
 
-    What stands in a field as the form showed it stays as it is: the form shows fewer digits than there may be.
+    A field that is as the form showed it counts as unchanged, because the form may show fewer digits than are stored.
 
     >>> form = {"pool_size": "5", "goal": "threshold", "threshold": "95", "price": "", "audit_rate": "5"}
     >>> changes = changes_of(form)
@@ -96,12 +96,12 @@ def changes_of(fields: Mapping[str, str], *, before: ProjectSettings | None = No
         found["display_names"] = _display_names(fields, before)
     if goal == "target_error" and found.get("audit_rate", 0.0 if before is None else before.audit_rate) == 0:
         typed = fields.get("audit_rate", "0")
-        raise broken("audit_rate", typed, "more than 0 %: audits hold the goal chosen", "write e.g. 5.")
+        raise broken("audit_rate", typed, "more than 0 %: the chosen goal needs audits", "write e.g. 5.")
     return found
 
 
 def _display_names(fields: Mapping[str, str], before: ProjectSettings) -> dict[str, str]:
-    """What to show for each class; a field that is empty means the class itself."""
+    """The name to show for each class; an empty field means the class itself."""
     was = as_form(before)
     names = {name: f"{DISPLAY_NAME}{number}" for number, name in enumerate(before.classes)}
     typed = {name: fields.get(field, was[field]).strip() for name, field in names.items()}
@@ -109,7 +109,7 @@ def _display_names(fields: Mapping[str, str], before: ProjectSettings) -> dict[s
 
 
 def _goal_settings(fields: Mapping[str, str], goal: str, before: ProjectSettings | None) -> dict[str, Any]:
-    """The settings that say when to stop: the goal chosen, the others none, the method with the parameter for it."""
+    """The settings that decide when to stop: the chosen goal, None for the others, the method with its parameter."""
     if goal not in GOALS:
         raise broken("goal", goal, f"one of {', '.join(GOALS)}", "choose one.")
     method = DEFAULT_METHOD if before is None else before.method
@@ -122,7 +122,7 @@ def _goal_settings(fields: Mapping[str, str], goal: str, before: ProjectSettings
 
 
 def _plain(text: str) -> str:
-    """As a form would show it: browsers send line ends of their own."""
+    """The text with normalised line ends, as a form would show it."""
     return text.replace("\r\n", "\n").strip()
 
 
@@ -140,7 +140,7 @@ def new_settings(fields: Mapping[str, str]) -> ProjectSettings:
 
 
 def goals_of(settings: ProjectSettings) -> list[str]:
-    """The goals a running project can change to; "value" also stands for what a method other than the default does.
+    """The goals that a project can change to; "value" also stands for the rule of a method other than the default.
 
     >>> goals_of(ProjectSettings(classes=["cat", "dog"], pool_size=5))
     ['value', 'budget', 'target_error']
@@ -151,29 +151,29 @@ def goals_of(settings: ProjectSettings) -> list[str]:
 
 
 def why_not_all(settings: ProjectSettings) -> str | None:
-    """In words, which ways to say when enough have been asked are not offered, and why; None if all are.
+    """A sentence on which goals are not offered, and why; None if all are.
 
     >>> why_not_all(ProjectSettings(classes=["cat", "dog"], pool_size=5))
-    'Not offered here: closing at a given confidence. This project asks by what a vote is worth, and past decisions \
-rely on that; a new project can be started by another rule.'
+    'Not available here: closing at a given confidence. This project stops by the value of a vote, and past decisions \
+rely on that; start a new project to use another rule.'
     """
     missing = [GOAL_WORDS[goal] for goal in GOALS if goal not in goals_of(settings)]
     if not missing:
         return None
     knobs = knobs_of(settings)
     name = settings.chosen_method().name
-    rule = "what a vote is worth" if "min_gain" in knobs else "how sure an answer is" if "threshold" in knobs else None
-    told = f"This project asks by {rule}" if rule else f"This project's method, {name}, asks by a rule of its own"
+    rule = "the value of a vote" if "min_gain" in knobs else "the confidence" if "threshold" in knobs else None
+    why = f"This project stops by {rule}" if rule else f"This project's method, {name}, has its own rule"
     if rule and "threshold" in knobs and settings.threshold is None:
-        told = f"This project's method names its threshold itself ({settings.method})"
+        why = f"This project's method sets its own threshold ({settings.method})"
     return (
-        f"Not offered here: {', '.join(missing)}. {told}, and past decisions rely on that; "
-        "a new project can be started by another rule."
+        f"Not available here: {', '.join(missing)}. {why}, and past decisions rely on that; "
+        "start a new project to use another rule."
     )
 
 
 def method_told(settings: ProjectSettings) -> dict[str, str]:
-    """The project's method for people: its name, what it does, and parameters that no field of the form shows.
+    """The project's method for display: its name, what it does, and the parameters that the form has no field for.
 
     >>> told = method_told(ProjectSettings(classes=["cat", "dog"], pool_size=5, method="quorate:min_gain=0.01"))
     >>> told["name"], told["knobs"]
@@ -198,7 +198,7 @@ def _can_change(settings: ProjectSettings, goal: str, value: float, audit_rate: 
 
 
 def as_form(settings: ProjectSettings) -> dict[str, str]:
-    """The settings as a form shows them."""
+    """The settings as texts for the form."""
     knobs = settings.chosen_method().knobs
     is_default = settings.method.partition(":")[0].strip() == DEFAULT_METHOD
     threshold = settings.threshold if settings.threshold is not None or not is_default else knobs.get("threshold")
@@ -220,21 +220,21 @@ def as_form(settings: ProjectSettings) -> dict[str, str]:
     shown |= {"error_price": decimal(1 / gain, 6)} if gain else {}
     plain = ("pool_size", "min_votes", "currency", "instructions")
     timed = ("price", "lease_seconds", "undo_seconds")
-    told = {name: str(getattr(settings, name)) for name in plain}
-    told |= {name: decimal(getattr(settings, name), 4) for name in timed}
+    shown |= {name: str(getattr(settings, name)) for name in plain}
+    shown |= {name: decimal(getattr(settings, name), 4) for name in timed}
     names = [settings.display_names.get(name, "") for name in settings.classes]
-    told |= {f"{DISPLAY_NAME}{number}": name for number, name in enumerate(names)}
-    return shown | told | ({} if settings.price else {"price": ""})
+    shown |= {f"{DISPLAY_NAME}{number}": name for number, name in enumerate(names)}
+    return shown | ({} if settings.price else {"price": ""})
 
 
 def _with_knobs(shown: list[str], method: str) -> str:
-    """The default method with the parameters the form shows, and those of the project's `method` that it does not."""
+    """The default method with the form's parameters, and those of the project's `method` that the form lacks."""
     knobs = [*shown, *_kept_knobs(method)]
     return DEFAULT_METHOD + (f":{','.join(knobs)}" if knobs else "")
 
 
 def _kept_knobs(method: str) -> list[str]:
-    """The parameters of a method, as they are written, that no field of the form shows."""
+    """The parameters in a method's text that the form has no field for."""
     name, _, written = method.partition(":")
     by_form = ("min_gain", "threshold") if name.strip() == DEFAULT_METHOD else ()
     parts = [part.strip() for part in written.split(",") if part.strip()]
@@ -242,28 +242,28 @@ def _kept_knobs(method: str) -> list[str]:
 
 
 def _gain(fields: Mapping[str, str]) -> list[str]:
-    """An error that costs `error_price` votes makes a vote worth one part in as many."""
+    """`min_gain` is 1 / `error_price`, the number of votes that an error costs."""
     price = number(fields, "error_price")
     if price is None:
         return []
     if not (price > 0 and math.isfinite(1 / price)):
         fix = "raise it, or leave it empty for the default."
-        raise broken("error_price", fields["error_price"], "a number above 0, how many votes a wrong answer costs", fix)
+        raise broken("error_price", fields["error_price"], "a number of votes above 0", fix)
     return [f"min_gain={1 / price:.12g}"]
 
 
 def _goal(fields: Mapping[str, str], goal: str, before: ProjectSettings | None) -> float:
-    """The number of the goal that was chosen: votes, or a percentage as a share."""
+    """The number of the chosen goal: votes, or a percentage as a share."""
     if goal == "budget":
         found = number(fields, goal)
     elif goal == "threshold":
         num_classes = len(lines(fields, "classes") if before is None else before.classes)
-        why = f" (one of {num_classes} classes: else every item would close without a vote)"
+        why = f" (1 / {num_classes} classes; otherwise every item would close without a vote)"
         found = share(fields, goal, above=100 / num_classes if num_classes > 1 else 0.0, why=why)
     else:
         found = share(fields, goal, above=0.0)
     if found is None:
-        raise broken(goal, None, "a number for the goal that is chosen", "write one, or choose another goal.")
+        raise broken(goal, None, "a number for the chosen goal", "write one, or choose another goal.")
     return found
 
 
@@ -288,7 +288,7 @@ def new_page(request: Request, caller: Creator) -> Response:
 
 @router.post("/new")
 def create(request: Request, caller: Creator, fields: Fields) -> Response:
-    """Make the project; its maker owns it."""
+    """Create the project; the visitor becomes its owner."""
     now, me = now_of(request), caller.account_id
     try:
         settings = new_settings(fields)
@@ -302,7 +302,7 @@ def create(request: Request, caller: Creator, fields: Fields) -> Response:
 
 
 def _check_people(fields: dict[str, str], pool_size: int) -> None:
-    """Fewer people than the pool has: items may never close, unless the owner wants it so."""
+    """Refuse a pool larger than the number of people, as items may never close, unless the owner wants it."""
     people = whole_number(fields, "people")
     if people is not None and people < pool_size and "keep_pool" not in fields:
         raise broken(
@@ -319,13 +319,13 @@ def _new(request: Request, caller: Principal, form: dict[str, str], problem: dic
 
 @router.get("/p/{project_id}/settings")
 def settings_page(on: OwnerVisit) -> Response:
-    """The settings as they are."""
+    """The current settings."""
     return _settings(on, {})
 
 
 @router.post("/p/{project_id}/settings")
 def change(on: OwnerVisit, fields: Fields) -> Response:
-    """Change what may change while a project runs."""
+    """Change settings that may change."""
     try:
         changes = changes_of(fields, before=on.projects.get(on.project_id).settings)
         named = {"name": fields.get("name"), "state": fields.get("state"), "by": on.me}
@@ -337,7 +337,7 @@ def change(on: OwnerVisit, fields: Fields) -> Response:
 
 def _settings(on: Visit, form: dict[str, str], problem: dict[str, Any] | None = None) -> Response:
     project = on.projects.get(on.project_id)
-    whole = BLANK | as_form(project.settings) | {"name": project.name} | form
-    shown = {"project": project, "form": whole, "problem": problem, "tab": "settings", "labels": LABELS}
+    texts = BLANK | as_form(project.settings) | {"name": project.name} | form
+    shown = {"project": project, "form": texts, "problem": problem, "tab": "settings", "labels": LABELS}
     shown |= {"method": method_told(project.settings), "goals": goals_of(project.settings)}
     return on.render("settings.html", status_of(problem), **shown, why_not_all=why_not_all(project.settings))

@@ -1,8 +1,8 @@
-"""A template and its values -> an HTML response; charts and QR codes; problems as pages; the static files.
+"""Renders templates, charts, QR codes and error pages; serves the static files.
 
-Static files are read once and sent with a digest in their address, so that browsers keep them. Only files that lie in
-`static/` when the process starts are ever sent; no path of a request touches the disk. A chart is drawn on a square of
-100 by 100 that is stretched to its place: its coordinates are computed here, its markup is in `_charts.html`.
+Static files are read once and have a digest in their address, so that browsers cache them. Only files that are in
+`static/` when the process starts are served; the path of a request is never used on the disk. Charts have coordinates
+from 0 to 100 and are stretched by CSS: coordinates are computed here, the markup is in `_charts.html`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FOR_EVER = "public, max-age=31536000, immutable"
 
 @dataclass(frozen=True, slots=True)
 class StaticFile:
-    """One file as it is sent."""
+    """A file to serve."""
 
     content: bytes
     media_type: str
@@ -44,7 +44,7 @@ class StaticFile:
 
 
 def _read() -> dict[str, StaticFile]:
-    """Every file; scripts that import each other get one version for all, as the import names no digest."""
+    """Every file; all share one version, because scripts import each other without a digest."""
     paths = {path.name: path for path in sorted(STATIC.iterdir()) if path.suffix in TYPES}
     content = {name: path.read_bytes() for name, path in paths.items()}
     version = sha256(b"".join(content.values())).hexdigest()[:12]
@@ -56,7 +56,7 @@ router = APIRouter(include_in_schema=False)
 
 
 def address(name: str) -> str:
-    """Where a page finds a static file.
+    """The address of a static file.
 
     >>> address("style.css").startswith("/static/"), address("style.css").endswith("/style.css")
     (True, True)
@@ -66,7 +66,7 @@ def address(name: str) -> str:
 
 @router.get("/static/{version}/{name}")
 def static_file(version: str, name: str) -> Response:
-    """One file; under an address of another version it is sent, too, but not to be kept."""
+    """One file; with another version in the address it is served, too, but not cached."""
     held = FILES.get(name)
     if held is None:
         raise nothing_here(f"/static/{version}/{name}")
@@ -76,19 +76,19 @@ def static_file(version: str, name: str) -> Response:
 
 @router.get("/favicon.ico")
 def favicon() -> Response:
-    """The icon browsers ask for by themselves."""
+    """The icon that browsers request automatically."""
     return Response(FILES["icon.svg"].content, media_type="image/svg+xml", headers={"Cache-Control": "max-age=86400"})
 
 
 TEMPLATES = Path(__file__).parent / "templates"
-NOTES = {  # what a page says after it was sent back to by a form
+NOTES = {  # messages on the page after a form was submitted
     "saved": "Saved.",
     "created": "The project was created. Next: import items, then invite people to vote.",
     "removed": "Removed.",
     "revoked": "Revoked: it no longer works.",
     "role": "The role was changed.",
     "cleared": "Voters are asked about this item again.",
-    "closed": "Closed with the votes there are.",
+    "closed": "Closed with the votes so far.",
     "withdrawn": "Withdrawn: nobody is asked about it any more; only the audit may still include it.",
     "gold": "The item's known answer was changed.",
     "verdict": "The verdict was recorded.",
@@ -107,13 +107,13 @@ environment = Environment(
 
 
 def macro(name: str, *values: object) -> Markup:
-    """What a macro of `_charts.html` makes of these values."""
-    made: Markup = getattr(environment.get_template("_charts.html").module, name)(*values)
-    return made
+    """The output of a macro of `_charts.html`."""
+    markup: Markup = getattr(environment.get_template("_charts.html").module, name)(*values)
+    return markup
 
 
 def qr_code(url: str, title: str) -> Markup:
-    """The code; `title` is what a screen reader says.
+    """The QR code; `title` is for screen readers.
 
     >>> str(qr_code("https://example.org/join/abc", "QR code of the link"))[:52]
     '<div class="qr" role="img" aria-label="QR code of th'
@@ -164,13 +164,13 @@ def status_of(problem: object) -> int:
 
 
 def go(path: str, note: str | None = None) -> Response:
-    """Send the browser on after a form, so that loading the page again sends nothing twice."""
+    """Redirect after a form, so that reloading the page does not submit it again."""
     return RedirectResponse(f"{path}?note={note}" if note else path, 303)
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """Somebody who opens a page of a project, or sends a form of it: what every such endpoint works with."""
+    """A request for a page or form of a project, with the caller."""
 
     request: Request
     project_id: str
@@ -198,7 +198,7 @@ class Visit:
 
     @property
     def allows_private(self) -> bool:
-        """Whether addresses of this machine and its network may be used."""
+        """Whether addresses of this machine and its network are allowed."""
         return bool(self.request.app.state.config.allow_private_addresses)
 
     def render(self, template: str, status: int = 200, /, **shown: object) -> Response:
@@ -206,12 +206,12 @@ class Visit:
         return render(self.request, template, status, me=self.caller, role=self.caller.role, **shown)
 
     def go(self, page: str, note: str | None = None) -> Response:
-        """Send the browser on to a page of the project."""
+        """Redirect to a page of the project."""
         return go(f"/p/{self.project_id}/{page}", note)
 
 
 def _visit(*roles: Role) -> object:
-    """A dependency: the visit of somebody in one of these roles (none named: any)."""
+    """A dependency: the visit of a caller in one of these roles (any if none are given)."""
 
     async def visit(request: Request, project_id: ProjectId, caller: Member = Depends(member(*roles))) -> Visit:  # noqa: B008
         return Visit(request, project_id, caller)
@@ -230,14 +230,14 @@ PAGES = ("/p/", "/new", "/join/", "/link/", "/sign-")
 
 
 def error_page(request: Request, problem: dict[str, Any]) -> Response | None:
-    """The problem as a page; None where JSON was asked for."""
+    """The problem as a page; None if the client wants JSON."""
     path = request.url.path
     if "text/html" not in request.headers.get("accept", "") or path == "/api" or path.startswith("/api/"):
         return None
     shown = {"problem": problem, "csrf": "", "me": None, "project": None, "note": None, "tab": "", "role": None}
     template = "problem.html"
     is_page = request.method in ("GET", "HEAD") and (path == "/" or path.startswith(PAGES))
-    if is_page and problem["status"] == 401:  # the words of the start page, not those for programs
+    if is_page and problem["status"] == 401:  # show how to sign in instead of an error for programs
         template, shown["problem"] = "sign_in.html", None
     html = environment.get_template(template).render(shown | {"static": address, "path": path})
     return Response(html, problem["status"], media_type="text/html")
@@ -257,7 +257,7 @@ class ChartLine:
 
 
 def line_chart(lines: Sequence[ChartLine], *, title: str, most: float) -> Markup:
-    """Lines over a common scale from 0 to `most`; `title` is what a screen reader says.
+    """Lines on a common scale from 0 to `most`; `title` is for screen readers.
 
     >>> str(line_chart([ChartLine("cat", 0, [0.5, 1.0])], title="belief", most=1.0))[:52]
     '<svg class="plot-area" viewBox="0 0 100 100" preserv'
@@ -276,14 +276,14 @@ def _path(values: Sequence[float], far: float, most: float) -> str:
 
 
 def columns(values: Sequence[float], *, title: str, colour: int = 0) -> Markup:
-    """Upright bars from zero to the largest."""
+    """Vertical bars from zero to the largest."""
     most, width = max([*values, 1e-12]), 100 / max(len(values), 1)
     bars = [((place + 0.1) * width, 0.8 * width, 99 * y / most) for place, y in enumerate(values) if y > 0]
     return macro("columns", title, colour, bars)
 
 
 def bar(parts: Sequence[tuple[float, int]], *, whole: float) -> Markup:
-    """One lying bar of parts (value, colour) of a whole; the words beside it say the same."""
+    """One horizontal bar of parts (value, colour) of a whole; the text beside it says the same."""
     at, shown = 0.0, []
     for value, colour in parts:
         width = 100 * value / whole if whole > 0 else 0.0
@@ -293,5 +293,5 @@ def bar(parts: Sequence[tuple[float, int]], *, whole: float) -> Markup:
 
 
 def swatch(colour: int) -> Markup:
-    """A spot of a line's colour, for legends."""
+    """A square of a line's colour, for legends."""
     return macro("swatch", colour % COLOURS)

@@ -1,1 +1,1 @@
-"""What is kept, and where: tables, connections, migrations, backups."""
+"""The database: tables, connections, migrations, backups."""

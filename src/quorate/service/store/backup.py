@@ -1,9 +1,9 @@
-"""A database, in use or not -> one file with every row as of one moment (`backup`), and back (`restore`).
+"""Copies a database, which may be in use, to one file (`backup`), and back (`restore`).
 
-The file is a SQLite database with a table for each of the service's, whatever database they come from, and a table
-`backup` with the revision, the counts and the digests. SQLite and PostgreSQL give the same plain values for a row, so a
-digest taken on one holds on the other: every restored row is checked before anything is kept. It is also the way from
-SQLite to PostgreSQL. Called by `quorate service backup` and `restore`.
+The file is a SQLite database with the service's tables, whichever database they come from, and a table `backup` with
+the revision, the counts and the digests. SQLite and PostgreSQL give the same plain values for a row, so their digests
+are equal: every restored row is checked before the transaction is committed. This is also how to move from SQLite to
+PostgreSQL. Called by `quorate service backup` and `restore`.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ from quorate.version import __version__
 Row = tuple[Any, ...]
 Progress = Callable[[int, int, str], None]
 
-BATCH = 1000  # rows held in memory
-LARGE_BATCH = 4  # of rows that hold files
+BATCH = 1000  # rows in memory
+LARGE_BATCH = 4  # rows in memory of tables with files
 _MODULUS = 1 << 256
 
 
@@ -58,7 +58,7 @@ class TableDigest:
 
 
 class TableCounter:
-    """Tallies rows as they pass."""
+    """Counts rows and computes their digest."""
 
     def __init__(self, table: Table) -> None:
         names = [column.name for column in table.c]
@@ -66,7 +66,7 @@ class TableCounter:
         self.num_rows, self._sum = 0, 0
 
     def add(self, rows: Sequence[Row]) -> None:
-        """Take these into the tally."""
+        """Add these rows."""
         for row in rows:
             text = json.dumps([row[place] for place in self._order], default=_digest)
             self._sum += int.from_bytes(hashlib.sha256(text.encode()).digest(), "big")
@@ -75,15 +75,15 @@ class TableCounter:
 
     @property
     def tally(self) -> TableDigest:
-        """Of the rows so far."""
+        """Count and digest of the rows so far."""
         return TableDigest(self.num_rows, f"{self._sum:064x}")
 
 
 def tables_of(connection: Connection) -> list[Table]:
-    """The database's tables as they are now, whatever its revision; each after those it refers to."""
-    found = MetaData()
-    found.reflect(connection)
-    return [table for table in found.sorted_tables if table.name != VERSION_TABLE]
+    """The database's current tables, at any revision; each after those it refers to."""
+    reflected = MetaData()
+    reflected.reflect(connection)
+    return [table for table in reflected.sorted_tables if table.name != VERSION_TABLE]
 
 
 def batch_size(table: Table) -> int:
@@ -94,17 +94,17 @@ def batch_size(table: Table) -> int:
 @contextmanager
 def plain_rows(connection: Connection, table: Table) -> Iterator[Iterator[list[Row]]]:
     """The table's rows in batches, as plain values, streamed while the block lasts."""
-    makers = [_plain(column.type) for column in table.c]
+    converters = [_plain(column.type) for column in table.c]
     options = {"yield_per": batch_size(table)}
     with connection.execute(table.select(), execution_options=options) as result:
-        yield ([_made(makers, row) for row in batch] for batch in result.partitions())
+        yield ([_converted(converters, row) for row in batch] for batch in result.partitions())
 
 
 def insert_rows(connection: Connection, table: Table, rows: Iterable[Row]) -> None:
     """Write plain values into the table."""
     names = [column.name for column in table.c]
-    makers = [bool if isinstance(column.type, Boolean) else _as_is for column in table.c]
-    values: list[Mapping[str, Any]] = [dict(zip(names, _made(makers, row), strict=True)) for row in rows]
+    converters = [bool if isinstance(column.type, Boolean) else _as_is for column in table.c]
+    values: list[Mapping[str, Any]] = [dict(zip(names, _converted(converters, row), strict=True)) for row in rows]
     connection.execute(table.insert(), values)
 
 
@@ -121,13 +121,13 @@ def _storage(kind: object) -> str:
     return "BLOB" if isinstance(kind, LargeBinary) else "TEXT"
 
 
-def _made(makers: Sequence[Callable[[Any], Any]], row: Sequence[Any]) -> Row:
-    return tuple(None if value is None else make(value) for make, value in zip(makers, row, strict=True))
+def _converted(converters: Sequence[Callable[[Any], Any]], row: Sequence[Any]) -> Row:
+    return tuple(None if value is None else convert(value) for convert, value in zip(converters, row, strict=True))
 
 
 def _plain(kind: object) -> Callable[[Any], Any]:
-    makers: dict[str, Callable[[Any], Any]] = {"INTEGER": int, "REAL": _real, "BLOB": bytes, "TEXT": _as_is}
-    return makers[_storage(kind)]
+    converters: dict[str, Callable[[Any], Any]] = {"INTEGER": int, "REAL": _real, "BLOB": bytes, "TEXT": _as_is}
+    return converters[_storage(kind)]
 
 
 def _digest(content: bytes) -> str:
@@ -135,7 +135,7 @@ def _digest(content: bytes) -> str:
 
 
 def _real(value: float) -> float:
-    return float(value) + 0.0  # SQLite keeps no minus before zero
+    return float(value) + 0.0  # SQLite does not store -0.0
 
 
 def _as_is(value: object) -> object:
@@ -144,12 +144,12 @@ def _as_is(value: object) -> object:
 
 FORMAT = 1
 ANOTHER = "use another backup."
-APPLICATION = 0x71756F72  # SQLite's application_id: `file` and we recognise a backup by it
+APPLICATION = 0x71756F72  # SQLite's application_id, by which `file` and we recognise a backup
 
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """What was copied: the revision of the tables and the rows of each."""
+    """What was copied: the revision of the tables, and count and digest of each."""
 
     path: Path
     revision: str
@@ -157,15 +157,15 @@ class Copied:
 
     @property
     def num_rows(self) -> int:
-        """Rows in all."""
+        """Rows of all tables."""
         return sum(each.num_rows for each in self.tables.values())
 
 
 def backup(database: str | URL, path: str | os.PathLike[str], *, progress: Progress | None = None) -> Copied:
-    """Write every row to the new file `path`, as of one moment; the service may go on all the while.
+    """Write a snapshot of every row to the new file `path`; the service may keep running.
 
-    The file appears under its name only when it is whole, checked and on disk. It holds hashes of keys and the key
-    that signs cookies, and is readable by its owner only. Memory does not grow with the database.
+    The file appears under its name only when it is complete, checked and on disk. It contains digests of keys and the
+    key that signs cookies, and is readable by its owner only. Memory use does not grow with the database.
     """
     target = Path(path).absolute()
     _refuse_existing(target)
@@ -173,17 +173,17 @@ def backup(database: str | URL, path: str | os.PathLike[str], *, progress: Progr
         revision = revision_of(connection)
         if revision is None:
             name = connection.engine.url.render_as_string()
-            raise broken("database", name, "a database of quorate's", "name another: there is nothing to back up.")
+            raise broken("database", name, "a database of quorate", "name another: there is nothing to back up.")
         with atomic_file(target, private=True) as unfinished:
             with closing(sqlite3.connect(unfinished)) as file:
                 tables = _write(connection, file, progress)
                 _describe(file, revision, tables)
-            _refuse_existing(target)  # somebody may have made it meanwhile
+            _refuse_existing(target)  # it may have been created in the meantime
     return Copied(target, revision, tables)
 
 
 def _write(connection: Connection, file: sqlite3.Connection, progress: Progress | None) -> dict[str, TableDigest]:
-    """Copy table by table."""
+    """Copy all tables."""
     for pragma in ("journal_mode=OFF", "synchronous=OFF", f"application_id={APPLICATION}"):  # synced once, at the end
         file.execute(f"PRAGMA {pragma}")
     tables = tables_of(connection)
@@ -207,7 +207,7 @@ def _write(connection: Connection, file: sqlite3.Connection, progress: Progress 
 
 
 def _describe(file: sqlite3.Connection, revision: str, tables: dict[str, TableDigest]) -> None:
-    """The last thing written: a file without it is no backup."""
+    """Write the facts of the backup. They come last: a file without them is not a complete backup."""
     facts = {
         "format": FORMAT,
         "revision": revision,
@@ -219,8 +219,8 @@ def _describe(file: sqlite3.Connection, revision: str, tables: dict[str, TableDi
     file.execute("INSERT INTO backup VALUES (?)", (json.dumps(facts),))
     file.commit()
     if file.execute("PRAGMA integrity_check").fetchone() != ("ok",):
-        rule = "a folder on a sound disk: the backup came out damaged"
-        raise broken("file", None, rule, "try another folder; nothing was kept.")
+        rule = "a folder on a working disk: the backup is damaged"
+        raise broken("file", None, rule, "try another folder; the file was deleted.")
 
 
 def _refuse_existing(target: Path) -> None:
@@ -234,7 +234,7 @@ def restore(path: str | os.PathLike[str], database: str | URL, *, progress: Prog
     """Fill an empty database from the backup `path`, and upgrade it to this program's revision.
 
     Every row is read back and its digest compared with the backup's before the transaction is committed. Refuses a
-    database that holds anything, a file that is no whole backup, and a backup of a newer quorate.
+    database that is not empty, a file that is not a complete backup, and a backup of a newer quorate.
     """
     source = Path(path).absolute()
     with closing(_opened(source)) as file:
@@ -258,13 +258,13 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 
 def _described(file: sqlite3.Connection, path: Path) -> Copied:
-    """What the backup says of itself."""
+    """The facts of the backup."""
     try:
         is_ours = file.execute("PRAGMA application_id").fetchone() == (APPLICATION,)
         is_sound = is_ours and file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         facts = json.loads(file.execute("SELECT facts FROM backup").fetchone()[0]) if is_sound else {}
     except sqlite3.DatabaseError as cause:
-        raise broken("file", str(path), f"a whole backup ({cause})", ANOTHER) from cause
+        raise broken("file", str(path), f"a complete backup ({cause})", ANOTHER) from cause
     if not facts:
         rule = "an undamaged backup" if is_ours else "a file that `quorate service backup` wrote"
         raise broken("file", str(path), rule, ANOTHER)
@@ -278,28 +278,28 @@ def _described(file: sqlite3.Connection, path: Path) -> Copied:
 def _refuse_full(connection: Connection) -> None:
     tables = inspect(connection).get_table_names()
     if tables:
-        rule = f"a new, empty database; this one holds {len(tables)} tables"
+        rule = f"a new, empty database; this one has {len(tables)} tables"
         fix = "name a file that does not exist, or create an empty database."
         raise broken("database", connection.engine.url.render_as_string(), rule, fix)
 
 
 def _fill(connection: Connection, file: sqlite3.Connection, copied: Copied, progress: Progress | None) -> None:
-    """Write every row, then read each back."""
+    """Write every row, then read each back and compare digests."""
     tables = tables_of(connection)
     if {table.name for table in tables} != set(copied.tables):
         raise broken("file", str(copied.path), "a backup with all tables of its revision", ANOTHER)
     report = _counting(progress, total=2 * max(copied.num_rows, 1))
     for table in tables:
-        for rows in _kept_rows(file, table):
+        for rows in _backup_rows(file, table):
             insert_rows(connection, table, rows)
             report(len(rows), f"{table.name}, writing")
-        _go_on_counting(connection, table)
+        _advance_sequence(connection, table)
     for table in tables:
-        found, expected = _tally(connection, table, report), copied.tables[table.name]
-        if found != expected:
-            did = f"{found.num_rows} of {expected.num_rows} rows of {table.name} did"
-            rule = f"a backup whose rows come back as they were written; {did}"
-            raise broken("file", str(copied.path), rule, f"nothing was kept; {ANOTHER}")
+        restored, expected = _tally(connection, table, report), copied.tables[table.name]
+        if restored != expected:
+            counts = f"{restored.num_rows} of {expected.num_rows} rows of {table.name} were restored"
+            rule = f"a backup whose rows match their digest; {counts}, and the digest differs"
+            raise broken("file", str(copied.path), rule, f"nothing was changed; {ANOTHER}")
 
 
 def _tally(connection: Connection, table: Table, report: Callable[[int, str], None]) -> TableDigest:
@@ -312,7 +312,7 @@ def _tally(connection: Connection, table: Table, report: Callable[[int, str], No
 
 
 def _counting(progress: Progress | None, *, total: int) -> Callable[[int, str], None]:
-    """Tells `progress` how many there were so far."""
+    """A function that adds to the count and passes the sum to `progress`."""
     done = 0
 
     def report(more: int, what: str) -> None:
@@ -324,15 +324,15 @@ def _counting(progress: Progress | None, *, total: int) -> Callable[[int, str], 
     return report
 
 
-def _kept_rows(file: sqlite3.Connection, table: Table) -> Iterator[list[Row]]:
+def _backup_rows(file: sqlite3.Connection, table: Table) -> Iterator[list[Row]]:
     names = ", ".join(f'"{column.name}"' for column in table.c)
     cursor = file.execute(f'SELECT {names} FROM "{table.name}"')
     while rows := cursor.fetchmany(batch_size(table)):
         yield rows
 
 
-def _go_on_counting(connection: Connection, table: Table) -> None:
-    """The next number drawn is above those restored (SQLite sees to it by itself)."""
+def _advance_sequence(connection: Connection, table: Table) -> None:
+    """Make PostgreSQL's next id larger than those restored (SQLite does this by itself)."""
     column = table.autoincrement_column
     if column is None or connection.dialect.name != "postgresql":
         return

@@ -1,7 +1,7 @@
-"""Many rows in one statement: inserted, changed, deleted, or compared with lists of any length in one parameter.
+"""Inserts, changes or deletes many rows in one statement, and compares columns with lists passed as one parameter.
 
-Lists are an array on PostgreSQL, JSON on SQLite: the statement stays the same and is planned once, where an IN with a
-parameter for each value would be another statement for each length.
+Lists are an array on PostgreSQL, JSON on SQLite. So the statement stays the same and is planned once, whereas IN with a
+parameter for each value is another statement for each length.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", 
 
 
 class Many(types.TypeDecorator[Any]):
-    """A list of values of one type, as one parameter: an array, or JSON where there are no arrays."""
+    """A list of values of one type, as one parameter: an array on PostgreSQL, JSON on SQLite."""
 
     impl = Text
     cache_ok = True
@@ -51,11 +51,11 @@ class Many(types.TypeDecorator[Any]):
         self.one = one
 
     def load_dialect_impl(self, dialect: Dialect) -> types.TypeEngine[Any]:
-        """As the database takes it."""
+        """The database's type."""
         return dialect.type_descriptor(ARRAY(self.one) if dialect.name == "postgresql" else Text())
 
     def process_bind_param(self, value: Sequence[object] | None, dialect: Dialect) -> list[object] | str:
-        """As the driver takes it."""
+        """The driver's value."""
         return list(value or ()) if dialect.name == "postgresql" else encode(list(value or ()))
 
 
@@ -64,17 +64,17 @@ class among(FunctionElement[bool]):  # noqa: N801  # reads as a word in a query,
 
     inherit_cache = True
     type = types.Boolean()
-    _is_implicitly_boolean = True  # or SQLite would be told "... = 1", which no index serves
+    _is_implicitly_boolean = True  # otherwise SQLAlchemy adds "= 1" on SQLite, and no index is used
 
     def __init__(self, column: ColumnElement[Any], name: str) -> None:
         super().__init__(column, bindparam(name, type_=Many(column.type)))
 
 
 def each_of(**columns: ColumnElement[Any]) -> TableValuedAlias:
-    """PostgreSQL: a row for each place of the lists given as parameters, named and typed as these columns.
+    """PostgreSQL: one row per position of the lists given as parameters, named and typed like these columns.
 
-    What is looked up for each row by a subquery is found by its index, however wrong the planner is about the table: a
-    plan made when a table was small is kept while it grows.
+    A subquery for each row uses the index even if the planner's statistics are wrong: a plan made when a table was
+    small is kept while the table grows.
     """
     lists = (bindparam(name, type_=Many(each.type)) for name, each in columns.items())
     named = (column(name, each.type) for name, each in columns.items())
@@ -82,7 +82,7 @@ def each_of(**columns: ColumnElement[Any]) -> TableValuedAlias:
 
 
 class paired(FunctionElement[bool]):  # noqa: N801
-    """Whether two columns' values stand at the same place of two lists, given as the parameters named. SQLite."""
+    """SQLite: whether two columns' values are at the same position of two lists, given as parameters."""
 
     inherit_cache = True
     type = types.Boolean()
@@ -110,18 +110,18 @@ def _of_json(element: paired, compiler: SQLCompiler, **options: object) -> str:
     first, second, one, other = (compiler.process(clause, **options) for clause in element.clauses)
     both = f"json_each({one}) AS one JOIN json_each({other}) AS other ON one.key = other.key"
     each = f"{first} IN (SELECT value FROM json_each({one})) AND {second} IN (SELECT value FROM json_each({other}))"
-    return f"({each} AND ({first}, {second}) IN (SELECT one.value, other.value FROM {both}))"  # each: for the index
+    return f"({each} AND ({first}, {second}) IN (SELECT one.value, other.value FROM {both}))"  # `each` uses the index
 
 
 def upsert(connection: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:
-    """An INSERT that can say what happens when the row is there: `.on_conflict_do_nothing()` or `_do_update`."""
+    """An INSERT that supports `.on_conflict_do_nothing()` and `.on_conflict_do_update()`."""
     return sqlite.insert(table) if connection.dialect.name == "sqlite" else postgresql.insert(table)
 
 
 def in_batches(
     connection: Connection, query: Select[Any], column: ColumnElement[Any], *, after: int = 0, size: int = 1000
 ) -> Iterator[Sequence[Row[Any]]]:
-    """All rows in the order of a column that tells them apart, above `after`, in batches: in bounded memory."""
+    """All rows in the order of a unique column, above `after`, in batches of bounded memory."""
     while rows := connection.execute(query.where(column > after).order_by(column).limit(size)).all():
         yield rows
         after = rows[-1]._mapping[column]
@@ -131,24 +131,24 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 def insert_rows(
-    connection: Connection, table: Table, rows: Rows, *, keys: tuple[str, ...] = (), told: tuple[str, ...] = ()
+    connection: Connection, table: Table, rows: Rows, *, keys: tuple[str, ...] = (), returning: tuple[str, ...] = ()
 ) -> list[Row[Any]]:
-    """Put rows in, all with the same columns; `keys`: those that are there by these are changed; the columns `told`."""
+    """Insert rows with the same columns; rows that exist by `keys` are updated. Returns the columns `returning`."""
     if not rows:
         return []
     names = tuple(rows[0])
     if connection.dialect.name == "postgresql":
-        found = connection.execute(_pg_insert(table, names, keys, told), {"rows": encode(list(rows))})
-        return list(found.all()) if told else []
+        result = connection.execute(_pg_insert(table, names, keys, returning), {"rows": encode(list(rows))})
+        return list(result.all()) if returning else []
     statement = _sqlite_insert(table, names, keys)
-    if not told:
+    if not returning:
         connection.execute(statement, list(rows))
         return []
-    return list(connection.execute(statement.returning(*(table.c[name] for name in told)), list(rows)).all())
+    return list(connection.execute(statement.returning(*(table.c[name] for name in returning)), list(rows)).all())
 
 
 def change_rows(connection: Connection, table: Table, rows: Rows, *, key: str = "id") -> None:
-    """Change the rows of these keys, all in the same columns."""
+    """Update the rows with these keys, all in the same columns."""
     if not rows:
         return
     names = tuple(name for name in rows[0] if name != key)
@@ -162,7 +162,7 @@ def change_rows(connection: Connection, table: Table, rows: Rows, *, key: str = 
 
 
 def delete_rows(connection: Connection, table: Table, rows: Rows) -> None:
-    """Take out the rows that agree with one of these in all its columns."""
+    """Delete the rows that equal one of these in all its columns."""
     if not rows:
         return
     names = tuple(rows[0])
@@ -174,14 +174,14 @@ def delete_rows(connection: Connection, table: Table, rows: Rows) -> None:
 
 
 @cache
-def _pg_insert(table: Table, names: tuple[str, ...], keys: tuple[str, ...], told: tuple[str, ...]) -> TextClause:
+def _pg_insert(table: Table, names: tuple[str, ...], keys: tuple[str, ...], returning: tuple[str, ...]) -> TextClause:
     columns = ", ".join(names)
     words = f"INSERT INTO {table.name} ({columns}) SELECT {columns} FROM {_given(table)}"
     if keys:
         changed = ", ".join(f"{name} = excluded.{name}" for name in names if name not in keys)
         words += f" ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {changed}"
-    if told:
-        words += f" RETURNING {', '.join(told)}"
+    if returning:
+        words += f" RETURNING {', '.join(returning)}"
     return sql(words)
 
 

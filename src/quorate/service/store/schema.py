@@ -1,9 +1,9 @@
-"""The tables. `events` is the truth and only ever grows; the rest is what the events amount to, or who may act.
+"""The tables. `events` is append-only and the source of truth; other tables are derived from it, or say who may act.
 
-`access_log` only ever grows, too: who was let in, by whom, and what was taken out.
+`access_log` is append-only, too: who got access, from whom, and what was exported.
 
-Times are seconds since 1970 as floats. JSON is kept as text, so that it comes back byte for byte on every database.
-Changed only together with a migration in `migrations/`.
+Times are seconds since 1970 as floats. JSON is stored as text, so that every database returns the same bytes. Every
+change needs a migration in `migrations/`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ projects = Table(
     Column("created", Double, nullable=False),
     Column(
         "coin_key", String(40), nullable=False, server_default=""
-    ),  # secret: nobody can foretell which items are audited
+    ),  # secret, so that nobody can predict which items are audited
     Column("next_number", Integer, nullable=False, server_default="0"),
     Column("learn_event", BigInteger, nullable=False, server_default="0"),  # the "learn" event in force
     Column("tune_event", BigInteger, nullable=False, server_default="0"),  # the "tune" event in force
@@ -75,9 +75,9 @@ items = Table(
     Column("priority", Integer, nullable=False, server_default="0"),
     Column("pool_size", Integer, nullable=False),
     Column("is_open", Boolean, nullable=False),
-    Column("is_wanted", Boolean, nullable=False),  # open, or closed and audited, and not set aside: votes are asked for
-    Column("slots", Integer, nullable=False),  # voters it can be shown to now: 1 if wanted, less those it is out to
-    Column("to_close", Integer, nullable=False),  # votes after which it could close; what is served first
+    Column("is_wanted", Boolean, nullable=False),  # asks for votes: open or in the audit, not withdrawn or set aside
+    Column("slots", Integer, nullable=False),  # places left in the queue: 1 if wanted, minus its leases
+    Column("to_close", Integer, nullable=False),  # votes after which it could close; served in this order
     Column("votes", Text, nullable=False),  # JSON: counts by class, late ones included
     Column("num_votes", Integer, nullable=False, server_default="0"),
     Column("num_ballots", Integer, nullable=False, server_default="0"),  # voters who acted, skips included
@@ -86,21 +86,21 @@ items = Table(
     Column("label", Text, nullable=False),
     Column("confidence", Double, nullable=False),
     Column("reason", String(20), nullable=False),
-    Column("seq", Integer, nullable=False),  # of its last event
+    Column("seq", Integer, nullable=False),  # that of its last event
     Column("created", Double, nullable=False),
     Column("closed", Double),
     Column("first_vote_event", BigInteger),  # order of entry into the learning window
     Column("closed_event", BigInteger),
-    Column("decided_votes", Integer),  # votes the answer rests on
+    Column("decided_votes", Integer),  # votes on which the answer is based
     Column("audit_rate", Double),  # probability of being drawn for the audit; null: no draw was made
     Column("audit", String(10)),  # null, "drawn", "done"
     Column("audit_loss", Double),
     Column("is_settled", Boolean, nullable=False, server_default=text("false")),
     Column("is_accounted", Boolean, nullable=False, server_default=text("false")),  # the controller has seen it closed
-    Column("withdrawn", Double),  # when an owner took the item out; null: it counts
-    Column("set_aside", Double),  # since when: its image is broken, nobody is asked until an owner clears it
-    Column("gold", Text),  # the known answer of an item that measures its voters; null: an item to decide
-    Column("verdict", Text),  # a senior's, beside the pool's answer; null: none
+    Column("withdrawn", Double),  # when an owner withdrew the item; null: it counts
+    Column("set_aside", Double),  # when it was set aside for a broken image, until an owner clears it
+    Column("gold", Text),  # the known answer of a gold item; null: an ordinary item
+    Column("verdict", Text),  # a senior's verdict; null: none
     Column("verdict_by", String(60)),
     Column("verdict_time", Double),
     UniqueConstraint("project_id", "name"),
@@ -109,7 +109,7 @@ items = Table(
 not_withdrawn = items.c.withdrawn.is_(None)
 is_gold = items.c.gold.is_not(None)
 counted = not_withdrawn & ~is_gold
-counts_in_audit = counted | items.c.audit_rate.is_not(None)  # who withdraws knows what was drawn: it stays in
+counts_in_audit = counted | items.c.audit_rate.is_not(None)  # owners must not remove drawn items from the sample
 wanted = (items.c.is_wanted) & (items.c.slots > 0)
 _partial("ix_items_queue", items.c.project_id, items.c.priority.desc(), items.c.to_close, items.c.number, where=wanted)
 fresh = wanted & (items.c.num_ballots == 0)
@@ -135,7 +135,7 @@ events = Table(
     Column("request", String(200)),  # the idempotency key it came with
     Column("time", Double, nullable=False),
     Column("body", Text, nullable=False),  # JSON: the session's event
-    Column("signed_in_by", String(120)),  # how whoever acted was signed in (access/log.py); null: not by a sign-in
+    Column("signed_in_by", String(120)),  # how the author signed in (access/log.py); null: not by a sign-in
     UniqueConstraint("item_id", "seq"),
     sqlite_autoincrement=True,
 )
@@ -169,32 +169,32 @@ leases = Table(
     Column("project_id", String(40), nullable=False),
     Column("granted", Double, nullable=False),
     Column("expires", Double, nullable=False),
-    Column("is_out", Boolean, nullable=False),  # False: ran out; its slot was given back, its vote is still welcome
+    Column("is_out", Boolean, nullable=False),  # False: expired; its slot is free again, a vote is still accepted
 )
 Index("ix_leases_voter", leases.c.project_id, leases.c.voter)
 Index(
     "ix_leases_expires",
     leases.c.project_id,
     leases.c.expires,
-    sqlite_where=leases.c.is_out == 1,  # as SQLite's queries say it; another form would not be used
+    sqlite_where=leases.c.is_out == 1,  # as in SQLite's queries; with another form the index is not used
     postgresql_where=leases.c.is_out,
 )
 
-owner_actions = Table(  # what owners did, beside the events; only ever appended to
+owner_actions = Table(  # actions of owners that are not events; append-only
     "owner_actions",
     metadata,
     Column("id", Id, primary_key=True, autoincrement=True),
     Column("project_id", String(40), ForeignKey("projects.id"), nullable=False),
     Column("item_id", Id, ForeignKey("items.id")),  # null: of the project
     Column("kind", String(20), nullable=False),  # create, change, pool, close-open, withdraw, restore, clear, gold
-    Column("who", String(60), nullable=False),  # the account; empty: not known
+    Column("who", String(60), nullable=False),  # the account; empty: unknown
     Column("time", Double, nullable=False),
     Column("body", Text, nullable=False),  # JSON
 )
 Index("ix_owner_actions_project", owner_actions.c.project_id, owner_actions.c.id)
 Index("ix_owner_actions_item", owner_actions.c.item_id)
 
-image_reports = Table(  # only appended to: who could not see an item's image, and when
+image_reports = Table(  # who could not see an item's image, and when; append-only
     "image_reports",
     metadata,
     Column("id", Id, primary_key=True, autoincrement=True),
@@ -206,7 +206,7 @@ image_reports = Table(  # only appended to: who could not see an item's image, a
 Index("ix_image_reports_item_id", image_reports.c.item_id)
 Index("ix_image_reports_project_id_voter", image_reports.c.project_id, image_reports.c.voter)
 
-stewards = Table(  # work done off the request path, by one worker at a time
+stewards = Table(  # background work, done by one worker at a time
     "stewards",
     metadata,
     Column("project_id", String(40), ForeignKey("projects.id"), primary_key=True),
@@ -218,23 +218,23 @@ stewards = Table(  # work done off the request path, by one worker at a time
 
 # -- projects whose front end is another tool --------------------------------------------------------------------------
 
-connections = Table(  # one for each project of ours: which project over there it is
+connections = Table(  # at most one for each project: the project in the other tool
     "connections",
     metadata,
     Column("project_id", String(40), ForeignKey("projects.id"), primary_key=True),
     Column("kind", String(20), nullable=False),  # label-studio
     Column("url", Text, nullable=False),
-    Column("remote_id", BigInteger, nullable=False),  # of the project there
-    Column("options", Text, nullable=False),  # JSON: how to read it (connect/label_studio/settings.py); no secret
-    Column("original", Text, nullable=False),  # JSON: what of the project there is to be known to undo this
-    Column("people", Text, nullable=False, server_default="{}"),  # JSON: their id -> the voter's name here, for good
-    Column("webhook_id", BigInteger),  # of ours, there
-    Column("secret", String(64)),  # digest of what the webhook must send
+    Column("remote_id", BigInteger, nullable=False),  # the project's id there
+    Column("options", Text, nullable=False),  # JSON: how to read it (connect/label_studio/settings.py); no secrets
+    Column("original", Text, nullable=False),  # JSON: the project's original settings, needed to disconnect
+    Column("people", Text, nullable=False, server_default="{}"),  # JSON: user id there -> the voter's name here, fixed
+    Column("webhook_id", BigInteger),  # our webhook's id there
+    Column("secret", String(64)),  # digest of the secret that the webhook must send
     Column("created", Double, nullable=False),
-    Column("ended", Double),  # since when it is being undone
+    Column("ended", Double),  # when disconnecting began
     Column("read", Double),  # when all tasks were last read
     Column("reread", Boolean, nullable=False, server_default=text("false")),  # all tasks should be read soon
-    Column("problem", Text),  # why it does not go on, or what could not be used
+    Column("problem", Text),  # why syncing stopped, or what could not be used
 )
 
 remote_tasks = Table(  # tasks that we may have changed
@@ -242,8 +242,8 @@ remote_tasks = Table(  # tasks that we may have changed
     metadata,
     Column("project_id", String(40), ForeignKey("projects.id"), primary_key=True),
     Column("task_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("original", Text, nullable=False),  # JSON: as it was before we changed it
-    Column("changed", Double),  # a webhook said so, and it was not read since
+    Column("original", Text, nullable=False),  # JSON: its state before we changed it
+    Column("changed", Double),  # when a webhook reported a change that is not read yet
 )
 _partial("ix_remote_tasks_changed", remote_tasks.c.project_id, where=remote_tasks.c.changed.is_not(None))
 
@@ -300,23 +300,23 @@ api_keys = Table(
     Column("account_id", String(40), ForeignKey("accounts.id"), nullable=False),
     Column("project_id", String(40), ForeignKey("projects.id")),  # null: every project of the account
     Column("name", Text, nullable=False),
-    Column("start", String(12), nullable=False),  # first characters, to recognise it by
+    Column("start", String(12), nullable=False),  # first characters, to recognise it
     Column("digest", String(64), nullable=False, unique=True),
     Column("created", Double, nullable=False),
     Column("used", Double),
     Column("revoked", Double),
 )
 
-links = Table(  # of one use: the first owner, signing in on another device, a member who comes back
+links = Table(  # they work once: for the first owner, another device, or a member who lost access
     "links",
     metadata,
     Column("digest", String(64), primary_key=True),
     Column("account_id", String(40), ForeignKey("accounts.id")),
-    Column("project_id", String(40), ForeignKey("projects.id")),  # null: it opens the whole account
+    Column("project_id", String(40), ForeignKey("projects.id")),  # the only one it gives access to; null: all
     Column("created", Double, nullable=False),
     Column("expires", Double, nullable=False),
     Column("used", Double),
-    Column("made_by", String(40)),  # the account that made it; null: the operator, or before this was kept
+    Column("made_by", String(40)),  # the account that made it; null: the operator, or before this was stored
 )
 
 invitations = Table(
@@ -343,31 +343,31 @@ sign_ins = Table(  # one for each signed cookie
     Column("created", Double, nullable=False),
     Column("expires", Double, nullable=False),
     Column("revoked", Double),
-    Column("signed_in_by", String(120)),  # access/log.py; null: before this was kept
+    Column("signed_in_by", String(120)),  # access/log.py; null: before this was stored
 )
 
-browsers = Table(  # the accounts that signed in with a browser: who comes back is the same person
+browsers = Table(  # the accounts that signed in with a browser, so that a returning person keeps the account
     "browsers",
     metadata,
     Column("digest", String(64), primary_key=True),
     Column("account_id", String(40), ForeignKey("accounts.id"), primary_key=True),
-    Column("project_id", String(40), ForeignKey("projects.id")),  # the only one it opens; null: every one
-    Column("signed_in_by", String(120), nullable=False),  # how it first came in (access/log.py)
+    Column("project_id", String(40), ForeignKey("projects.id")),  # the only one it gives access to; null: all
+    Column("signed_in_by", String(120), nullable=False),  # how it first signed in (access/log.py)
     Column("seen", Double, nullable=False),
-    Column("ended", Double),  # signed out everywhere, or disabled: it lets nobody in any more
+    Column("ended", Double),  # signed out everywhere, or disabled: it no longer signs anybody in
 )
 Index("ix_browsers_account_id", browsers.c.account_id)
 
-access_log = Table(  # only ever grows, as `events`; no foreign keys: a line locks no row of another table
+access_log = Table(  # append-only, like `events`; no foreign keys, so that a line locks no row of another table
     "access_log",
     metadata,
     Column("id", Id, primary_key=True, autoincrement=True),
     Column("time", Double, nullable=False),
     Column("kind", String(30), nullable=False),  # access/log.py: Kind
-    Column("project_id", String(40)),  # null: of the account as a whole
-    Column("account_id", String(40)),  # who it is about
+    Column("project_id", String(40)),  # null: it concerns all projects of the account
+    Column("account_id", String(40)),  # the account it is about
     Column("made_by", String(40)),  # the account that did it; null: the operator
-    Column("body", Text, nullable=False),  # JSON: what else is known
+    Column("body", Text, nullable=False),  # JSON: details
     sqlite_autoincrement=True,
 )
 Index("ix_access_log_project", access_log.c.project_id, access_log.c.id)
@@ -389,7 +389,7 @@ attempts = Table(  # rate limits, shared by the workers: a bucket of tokens per 
     Column("time", Double, nullable=False),
 )
 
-# -- who is told -----------------------------------------------------------------------------------------------------
+# -- webhooks --------------------------------------------------------------------------------------------------------
 
 webhooks = Table(
     "webhooks",

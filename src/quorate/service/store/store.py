@@ -1,8 +1,8 @@
-"""A database URL -> a `Store` with `read()` and `write()` transactions. SQLite and PostgreSQL behave alike through it.
+"""`Store`: `read()` and `write()` transactions on a database URL, with the same behaviour on SQLite and PostgreSQL.
 
-A write is committed, durably, when its `with` block ends, or has not happened. On SQLite writers queue in the process
-before they queue in the database, so that none starves. `StoreUnavailable` says that a write did not happen, or may
-have happened: the same request, sent again with the same idempotency key, is safe either way.
+A write is committed durably when its `with` block ends, or not at all. On SQLite writers queue in the process before
+they queue in the database, so that none starves. After `StoreUnavailable` a write may or may not have happened; sending
+the same request again with the same idempotency key is safe either way.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from quorate.validate import broken
 
 FULL = ("disk is full", "no space left", "could not extend file", "disk i/o error", "readonly database")
 BUSY = ("database is locked", "deadlock detected", "could not serialize", "canceling statement")
-BUSY_CODES = ("40001", "40P01", "55P03", "57014")  # PostgreSQL's, whatever language it speaks; 55P03: lock_timeout
+BUSY_CODES = ("40001", "40P01", "55P03", "57014")  # PostgreSQL's, whatever its language; 55P03: lock_timeout
 
 
 class StoreUnavailable(QuorateError):
-    """The database cannot take this now; send the same request again."""
+    """The database is not available now; send the same request again."""
 
     def __init__(self, message: str, *, retry_after: float = 1.0, in_shell: str | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
-        self.in_shell = in_shell  # for whoever runs a command, and may know where the database is
+        self.in_shell = in_shell  # message for users of the command line, who may see the database's address
 
 
 class StoreBusy(StoreUnavailable):
-    """The database gave way to another transaction; nothing was changed, and trying again will do."""
+    """The transaction conflicted with another one; nothing was changed, and it can be tried again."""
 
 
 def failure(problem: DBAPIError) -> StoreUnavailable | None:
-    """What a caller is told; None for an error that is a bug of ours."""
+    """The error for the caller; None for an error that is a bug in this program."""
     words = str(problem.orig).lower()
     if any(phrase in words for phrase in FULL):
         return StoreUnavailable(
@@ -52,7 +52,7 @@ def failure(problem: DBAPIError) -> StoreUnavailable | None:
         )
     if any(phrase in words for phrase in BUSY) or getattr(problem.orig, "sqlstate", None) in BUSY_CODES:
         return StoreBusy("the database is busy; nothing was changed. Send this again.", retry_after=1.0)
-    if getattr(problem.orig, "sqlite_errorname", "") == "SQLITE_ERROR":  # a statement that is wrong, not a broken disk
+    if getattr(problem.orig, "sqlite_errorname", "") == "SQLITE_ERROR":  # an invalid statement, not a broken disk
         return None
     if problem.connection_invalidated or isinstance(problem, (OperationalError, InterfaceError)):
         reason = " ".join(str(problem.orig).split("\n")[0].split())
@@ -65,7 +65,7 @@ def failure(problem: DBAPIError) -> StoreUnavailable | None:
 
 
 def _and_its_server(problem: DBAPIError) -> str:
-    """SQLite has none."""
+    """A hint about the server; SQLite has none."""
     return "" if type(problem.orig).__module__.startswith("sqlite3") else ", and whether its server runs"
 
 
@@ -74,22 +74,22 @@ WAL = "journal_mode=WAL"
 PRAGMAS = (
     "synchronous=FULL",
     "foreign_keys=ON",
-    "recursive_triggers=ON",  # so that INSERT OR REPLACE cannot slip past the triggers that guard the events
+    "recursive_triggers=ON",  # so that INSERT OR REPLACE cannot bypass the triggers that protect the events
     "temp_store=MEMORY",
 )
 POOL = 16  # connections a worker holds; more threads than these wait
-REACHED: dict[str, int] = {  # libpq's words: nobody waits long for a machine that is gone
+REACHED: dict[str, int] = {  # libpq's parameters: do not wait long for an unreachable machine
     "connect_timeout": 10,  # seconds
     "keepalives_idle": 30,
     "keepalives_interval": 10,
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,  # milliseconds
 }
-PATIENCE = {"lock_timeout": "5s", "idle_in_transaction_session_timeout": "60s"}  # the server's words
+PATIENCE = {"lock_timeout": "5s", "idle_in_transaction_session_timeout": "60s"}  # parameters of the server
 
 
 class Store:
-    """One database, many threads. `close` lets go of the connections."""
+    """A database, shared by many threads. `close` closes the connections."""
 
     def __init__(self, url: str | URL) -> None:
         self.url = as_url(url)
@@ -107,7 +107,7 @@ class Store:
 
     @contextmanager
     def look(self) -> Iterator[Connection]:
-        """For statements that only read, each as of its own time: without a transaction and its round trips."""
+        """A connection without a transaction, for single statements that only read: saves round trips."""
         with _named_failures(), self._alone.connect() as connection:
             yield connection
 
@@ -125,12 +125,12 @@ class Store:
                     yield connection
 
     def ping(self) -> None:
-        """Raise StoreUnavailable unless the database answers."""
+        """Raise StoreUnavailable unless the database is reachable."""
         with self.read() as connection:
             connection.execute(text("SELECT 1"))
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         self.engine.dispose()
 
 
@@ -140,23 +140,23 @@ def as_url(url: str | URL) -> URL:
         return URL.create("sqlite", database=url)
     try:
         parsed = make_url(url)
-    except (ArgumentError, ValueError):  # both quote the URL, which may hold a password; so they are not passed on
+    except (ArgumentError, ValueError):  # not chained: both quote the URL, which may contain a password
         rule = "a file, e.g. quorate.db, or postgresql://user@host:port/name with a port of digits"
-        wrong = "`database` is no database URL (it is not shown, as it may hold a password)"
+        wrong = "`database` is not a database URL (it is not shown, as it may contain a password)"
         raise InvalidInput(
             f"{wrong}; expected {rule}; correct it.", field="database", rule=rule, fix="correct it."
         ) from None
     if parsed.drivername in ("postgres", "postgresql"):
         parsed = parsed.set(drivername="postgresql+psycopg")
     if parsed.get_backend_name() not in ("sqlite", "postgresql"):
-        rule = "SQLite (a file) or PostgreSQL (postgresql://user@host/name), where quorate keeps its events"
+        rule = "SQLite (a file) or PostgreSQL (postgresql://user@host/name)"
         raise broken("database", f"{parsed.get_backend_name()[:20]}://...", rule, "choose one.")
     return parsed
 
 
 def _sqlite(url: URL) -> Engine:
     if url.database in (None, "", ":memory:"):
-        rule = "a file, as memory would lose every vote at the end"
+        rule = "a file: a database in memory would lose every vote"
         raise broken("database", url.database or "", rule, "pass e.g. `database=quorate.db`.")
     folder = Path(str(url.database)).absolute().parent
     if not folder.is_dir():
@@ -171,7 +171,7 @@ def _sqlite(url: URL) -> Engine:
 
     @event.listens_for(engine, "connect")
     def _prepare(dbapi: sqlite3.Connection, _record: object) -> None:
-        dbapi.isolation_level = None  # we say BEGIN ourselves, below
+        dbapi.isolation_level = None  # BEGIN is sent below
         _into_wal(dbapi)
         for pragma in PRAGMAS:
             dbapi.execute(f"PRAGMA {pragma}").close()
@@ -185,7 +185,7 @@ def _sqlite(url: URL) -> Engine:
 
 
 def _into_wal(dbapi: sqlite3.Connection) -> None:
-    """Of a new file many may want this at once, and here SQLite itself does not wait for the others."""
+    """Switch to WAL mode. Several processes may do so at once on a new file, and SQLite does not wait for this lock."""
     give_up = time.monotonic() + BUSY_SECONDS
     while True:
         try:
@@ -198,13 +198,13 @@ def _into_wal(dbapi: sqlite3.Connection) -> None:
 
 
 def _create_private(file: str) -> None:
-    """Make the file, for its owner alone, if it is not there: it will hold the key that signs cookies.
+    """Create the file, readable by its owner only, if it is missing: it will contain the key that signs cookies.
 
-    One that is there is not even opened: to close it again would let go of the locks SQLite has on it in this process.
+    An existing file is not opened: closing it would release the locks that SQLite has on it in this process.
     """
     try:
         os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    except OSError:  # it is there, and its mode is somebody's choice; or it cannot be made, which SQLite will say
+    except OSError:  # it exists, and its mode is kept; or it cannot be created, which SQLite reports
         return
 
 
@@ -217,9 +217,9 @@ def _postgresql(url: URL) -> Engine:
 
 
 def _limits(url: URL) -> dict[str, Any]:
-    """How long anything is waited for: a lock that a vanished client holds must not stop a worker's whole line.
+    """Timeouts of the connection: a lock of a client that vanished must not block a worker.
 
-    What the URL or libpq's own variables say counts: of two settings of one name the server takes the last.
+    The URL and libpq's own variables take precedence: of two settings of one name the server uses the last.
 
     >>> _limits(as_url("postgresql://host/name?connect_timeout=3&options=-c lock_timeout=9s"))["options"]
     '-c lock_timeout=5s -c idle_in_transaction_session_timeout=60s -c lock_timeout=9s'
@@ -227,12 +227,12 @@ def _limits(url: URL) -> dict[str, Any]:
     given = url.normalized_query
     own = given.get("options") or tuple(filter(None, [os.environ.get("PGOPTIONS")]))
     options = " ".join([*(f"-c {name}={value}" for name, value in PATIENCE.items()), *own])
-    said = {*given, *(["connect_timeout"] if os.environ.get("PGCONNECT_TIMEOUT") else [])}
-    return {name: value for name, value in REACHED.items() if name not in said} | {"options": options}
+    set_by_user = {*given, *(["connect_timeout"] if os.environ.get("PGCONNECT_TIMEOUT") else [])}
+    return {name: value for name, value in REACHED.items() if name not in set_by_user} | {"options": options}
 
 
 def wait_as_long_as_it_takes(connection: Connection) -> None:
-    """For work that is known to be long: from here to the end of its transaction PostgreSQL's limits are lifted."""
+    """Lift PostgreSQL's timeouts until the end of the transaction, for long work."""
     if connection.dialect.name == "postgresql":
         for name in PATIENCE:
             connection.execute(text(f"SET LOCAL {name} = 0"))
@@ -258,17 +258,17 @@ REPEATABLE: dict[str, Any] = {"isolation_level": "REPEATABLE READ", "postgresql_
 
 @contextmanager
 def snapshot(store: Store) -> Iterator[Connection]:
-    """The database as it is at the first query (SQLite in WAL mode does so by itself)."""
+    """A consistent snapshot of the database as of the first query (SQLite in WAL mode does this by itself)."""
     with store.read() as connection:
         if not store.is_sqlite:
             connection.execution_options(**REPEATABLE)
-        wait_as_long_as_it_takes(connection)  # whoever reads may do much between two batches
+        wait_as_long_as_it_takes(connection)  # the reader may work for long between two batches
         yield connection
 
 
 @contextmanager
 def existing(database: str | URL) -> Iterator[Store]:
-    """A store on a database that must be there already: a misspelt file is not created."""
+    """A store on a database that must exist: a misspelt file name does not create one."""
     store = Store(database)
     if store.is_sqlite and not Path(str(store.url.database)).exists():
         rule = "the database of a service; there is no such file"

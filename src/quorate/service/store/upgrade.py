@@ -1,7 +1,7 @@
-"""A database, empty or old -> the same database with the newest tables. Its rows are kept.
+"""Upgrades an empty or old database to the newest tables; its rows are kept.
 
-Any number of workers may start at once: one upgrades, under the database's own lock, and the others wait for it. The
-whole upgrade is one transaction: it happens or it does not. Called before anything else touches a store.
+Several workers may start at once: one upgrades, under a lock in the database, and the others wait. The upgrade is one
+transaction. Called before anything else uses a store.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _one_at_a_time = threading.Lock()  # alembic's `op` is global
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """What was done: the revision `before` (None: the database was empty) and the one `now`."""
+    """The revision `before` (None: the database was empty) and `now`."""
 
     before: str | None
     now: str
@@ -44,9 +44,9 @@ class Upgrade:
 
 
 def prepare(store: Store) -> Upgrade:
-    """Bring the database to the newest revision; nothing happens if it is there already.
+    """Upgrade the database to the newest revision, if it is older.
 
-    Refuses, with what to do about it, a database that is newer than this program or that is not quorate's.
+    Refuses a database that is newer than this program or not one of quorate.
     """
     try:
         with store.read() as connection:
@@ -67,7 +67,7 @@ def newest() -> str:
 
 
 def revision_of(connection: Connection) -> str | None:
-    """The revision the database is at; None if it holds no tables of quorate's."""
+    """The revision of the database; None if it has no tables of quorate."""
     if not inspect(connection).has_table(VERSION_TABLE):
         return None
     rows = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalars().all()
@@ -75,7 +75,7 @@ def revision_of(connection: Connection) -> str | None:
 
 
 def bring_to(connection: Connection, revision: str) -> Upgrade:
-    """Upgrade within the caller's transaction, in which nobody else upgrades (SQLite: it began with the lock)."""
+    """Upgrade within the caller's transaction, under a lock (on SQLite the transaction already has it)."""
     wait_as_long_as_it_takes(connection)
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
@@ -94,7 +94,7 @@ def bring_to(connection: Connection, revision: str) -> Upgrade:
 
 
 def revisions() -> list[str]:
-    """Every revision this program knows, the newest first."""
+    """Every revision that this program knows, the newest first."""
     return [script.revision for script in _scripts().walk_revisions()]
 
 
@@ -104,8 +104,8 @@ def _refuse_what_is_not_ours(connection: Connection, before: str | None) -> None
         tables = sorted(set(inspect(connection).get_table_names()) - {VERSION_TABLE})
         if tables:
             others = f"{', '.join(tables[:3])}, {len(tables)} in all"
-            rule = f"an empty database; it holds tables that are not quorate's ({others})"
-            fix = "nothing was changed. Name a new file, or create an empty database for quorate alone."
+            rule = f"an empty database; it has tables of another program ({others})"
+            fix = "nothing was changed. Name a new file, or create an empty database for quorate."
             raise broken("database", name, rule, fix)
     elif before not in revisions():
         rule = (

@@ -1,4 +1,4 @@
-// Files dropped or chosen: images are uploaded first, the table is looked at, then stored; each step says where it is.
+// Imports dropped or chosen files: uploads images, previews the table, stores it; each step shows its progress.
 
 const form = document.querySelector("[data-import]");
 if (form) {
@@ -6,7 +6,7 @@ if (form) {
   const place = document.querySelector("[data-looked-at]");
   const csrf = form.querySelector("[name=csrf_token]").value;
   const api = `/api/v1/projects/${form.dataset.import}`;
-  let looked = null; // { table, images }: what the next "store" sends
+  let looked = null; // { table, images } for the next "store"
 
   for (const name of ["dragenter", "dragover"]) drop.addEventListener(name, (event) => { event.preventDefault(); drop.classList.add("over"); });
   for (const name of ["dragleave", "drop"]) drop.addEventListener(name, () => drop.classList.remove("over"));
@@ -42,7 +42,7 @@ if (form) {
       images[file.name] = body.image ?? `upload:${body.id}`;
       return null;
     } catch {
-      return "the connection broke; drop it again.";
+      return "the connection was lost; drop it again.";
     }
   }
 
@@ -56,7 +56,7 @@ if (form) {
       if (!answer.ok) throw new Error(answer.status);
       place.innerHTML = await answer.text();
     } catch {
-      say("The connection broke. Nothing is lost: try again; what is stored already stays as it is.", true);
+      say("The connection was lost. Try again: items that are stored already stay unchanged.", true);
     }
   }
 

@@ -1,14 +1,14 @@
-// Acts of a voter on their way to the server: kept in the browser until the server has stored them, sent in order,
-// sent again as long as it takes. Each has an idempotency key, so that one sent twice counts once.
+// Queue of a voter's acts: kept in the browser until the server has stored them, sent in order, retried until accepted.
+// Each has an idempotency key, so that one sent twice counts once.
 
 const FIRST_WAIT = 500, LONGEST_WAIT = 15000, PATIENCE = 10000; // milliseconds
-const NOT_FROM_HERE = ["X-CSRF-Token", "Origin", "Sec-Fetch-Site"]; // what a 403 names that is not about the act
+const NOT_FROM_HERE = ["X-CSRF-Token", "Origin", "Sec-Fetch-Site"]; // fields of a 403 about the sign-in, not about the act
 
 export class Outbox {
-  // `send(act)` gives a Response or throws; `renew()` is true if there is another sign-in to send with;
-  // `told(name, act, detail)`: "sent", "refused", "waiting", "signed-out"
-  constructor(prefix, send, renew, told) {
-    Object.assign(this, { prefix, send, renew, told, isBusy: false, wake: () => {}, kept: new Map() });
+  // `send(act)` returns a Response or throws; `renew()` returns whether there is a new sign-in to send with;
+  // `notify(name, act, detail)` is called with "sent", "refused", "waiting" or "signed-out"
+  constructor(prefix, send, renew, notify) {
+    Object.assign(this, { prefix, send, renew, notify, isBusy: false, wake: () => {}, kept: new Map() });
     for (const [name, act] of this.stored()) this.kept.set(name, act);
     addEventListener("online", () => this.wake());
     document.addEventListener("visibilitychange", () => { if (!document.hidden) this.wake(); });
@@ -22,7 +22,7 @@ export class Outbox {
     try {
       return Object.keys(localStorage).filter((name) => name.startsWith(this.prefix)).sort()
         .map((name) => [name, JSON.parse(localStorage.getItem(name))]);
-    } catch { return []; } // no storage here: this page alone remembers
+    } catch { return []; } // no storage: only this page keeps the acts
   }
 
   add(act) {
@@ -43,7 +43,7 @@ export class Outbox {
     try { localStorage.removeItem(name); } catch { /* as above */ }
   }
 
-  // Take back what never left: true if the act was still here and never tried.
+  // Remove an act that was never sent; returns whether it was still here.
   recall(name) {
     if (this.kept.get(name)?.tries !== 0) return false;
     this.drop(name);
@@ -65,35 +65,35 @@ export class Outbox {
     this.isBusy = false;
   }
 
-  // 0: go on, undefined or milliseconds: try this one again later
+  // Returns 0 to continue, or undefined or milliseconds to retry this act later.
   async attempt(name, act) {
     let answer, body = {};
     try {
       answer = await this.send(act, AbortSignal.timeout?.(PATIENCE));
       body = await answer.json();
-    } catch { if (!answer?.ok) { this.told("waiting", act); return undefined; } }
-    if (answer.ok) { this.drop(name); this.told("sent", act, body); return 0; }
+    } catch { if (!answer?.ok) { this.notify("waiting", act); return undefined; } }
+    if (answer.ok) { this.drop(name); this.notify("sent", act, body); return 0; }
     if (isSignedOut(answer.status, body)) {
       if (await this.renew()) return 0;
-      this.told("signed-out", act, body);
+      this.notify("signed-out", act, body);
       return undefined;
     }
     if (answer.status >= 500 || answer.status === 429 || answer.status === 408) {
-      this.told("waiting", act);
+      this.notify("waiting", act);
       return 1000 * Number(answer.headers.get("Retry-After")) || undefined;
     }
     this.drop(name);
-    this.told("refused", act, body);
+    this.notify("refused", act, body);
     return 0;
   }
 }
 
-// Whether an answer is about who sends, not about what is sent: nobody, or a page of an earlier sign-in.
+// Whether a response is about the sign-in, not about the act: signed out, or the page is of an earlier sign-in.
 export function isSignedOut(status, body) {
   return status === 401 || (status === 403 && NOT_FROM_HERE.includes(body.field));
 }
 
-// Not crypto.randomUUID: browsers have it on https only.
+// Not crypto.randomUUID: browsers offer it on https only.
 function randomKey() {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }

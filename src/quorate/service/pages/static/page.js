@@ -1,4 +1,4 @@
-// What every page has: times in the reader's zone, copying, asking before what cannot be undone, live parts.
+// On every page: times in the visitor's zone, copy buttons, confirmations, parts that refresh themselves.
 
 for (const time of document.querySelectorAll("time[data-at]")) localTime(time);
 
@@ -19,7 +19,7 @@ document.addEventListener("click", async (event) => {
   try {
     await navigator.clipboard.writeText(field.value);
   } catch {
-    document.execCommand("copy"); // plain http in a local network has no clipboard
+    document.execCommand("copy"); // there is no clipboard API on plain http
   }
   button.textContent = "Copied";
 });
@@ -36,9 +36,8 @@ document.addEventListener("change", (event) => {
   else event.target.form.requestSubmit();
 });
 
-// A part that is fetched again every few seconds, while somebody looks at it. The sign beside it says how old the
-// numbers on the page are; numbers that are older than those shown are not shown,
-// by their version: a clock can be set back.
+// A part that is fetched again every few seconds while the page is visible. The sign beside it says how old the numbers
+// are. Numbers with an older version than those shown are ignored; times are not compared, as clocks can be set back.
 const part = document.querySelector("[data-live]");
 if (part) {
   const sign = document.querySelector("[data-live-sign]");

@@ -1,12 +1,12 @@
-// The voter's page: one item shown, the next one loaded and drawn beforehand, votes sent behind the voter's back.
+// The voting page: shows one item, preloads the next one, sends votes in the background.
 
 import { Outbox, isSignedOut } from "./outbox.js";
 import { Zoom } from "./zoom.js";
 
 const root = document.querySelector("[data-vote]");
 const { project, account, csrf, undoSeconds, leaseSeconds, isNew } = JSON.parse(root.dataset.vote);
-let { state } = JSON.parse(root.dataset.vote); // of the project
-let token = csrf; // of this browser's sign-in: another one after signing in again, in whichever tab
+let { state } = JSON.parse(root.dataset.vote); // the project's state
+let token = csrf; // changes when the voter signs in again, in any tab
 const api = `/api/v1/projects/${project}`;
 const part = (name) => root.querySelector(`[data-part=${name}]`);
 const stage = part("stage"), choices = part("choices"), say = part("say"), last = part("last"), filter = part("filter");
@@ -18,20 +18,20 @@ const NOTHING = {
   archived: "This project is over. Thank you.",
 };
 const NOT_YET = "There is nothing to vote on yet.";
-const RETRIES = [1000, 3000]; // ms before a broken image is loaded again; then it is reported
-const MOST_SPOKEN = 120; // characters of an item that are read aloud; the rest is on the page
+const RETRIES = [1000, 3000]; // ms before a broken image is loaded again; after the last it is reported
+const MOST_SPOKEN = 120; // characters of an item that screen readers announce
 const HELD = 2, SETTLE = 120, POLL = 4000, LONGEST_POLL = 30000;
-const LEASE = 1000 * leaseSeconds, UNATTENDED = Math.max(30 * 60000, 2 * LEASE); // ms without a sign of anybody
+const LEASE = 1000 * leaseSeconds, UNATTENDED = Math.max(30 * 60000, 2 * LEASE); // ms without activity
 
-const held = []; // items of this voter, drawn: [0] is shown, the rest wait
-const acted = new Set(); // items acted on here: a lease may still name them while the act is on its way
+const held = []; // items of this voter, rendered: [0] is shown, the rest wait
+const acted = new Set(); // items acted on here: the server may still list them while the act is being sent
 let isGone = false; // no longer a voter of this project
-let past = null; // the last act, as long as it can be taken back
+let past = null; // the last act, while it can be undone
 let shownAt = 0, counts = { session: 0, today: 0 }, poll = POLL, isAsking = false;
-let keptAt = 0, askedAt = 0, keeping; // when the server last said what this voter holds; the timer that asks again
-let signAt = Date.now(); // of somebody being there
+let keptAt = 0, askedAt = 0, keeping; // when the server last listed this voter's items; when asked; the timer to ask again
+let signAt = Date.now(); // the last activity
 
-const outbox = new Outbox(`quorate-act:${project}:${account}:`, post, renew, told);
+const outbox = new Outbox(`quorate-act:${project}:${account}:`, post, renew, notify);
 
 function post(act, signal) {
   const { key, path, item, label, abstain, skip } = act;
@@ -40,7 +40,7 @@ function post(act, signal) {
   return fetch(`${api}/${path}`, { method: "POST", headers, body, signal });
 }
 
-// True if this voter has signed in again since. The votes of one are never sent by the sign-in of another.
+// Whether this voter has signed in again. Votes are never sent with another account's sign-in.
 async function renew() {
   try {
     const answer = await fetch("/sign-in/token");
@@ -51,7 +51,7 @@ async function renew() {
   } catch { return false; }
 }
 
-function told(name, act, body) {
+function notify(name, act, body) {
   if (name === "sent" && body.next) take(body.next);
   if (name === "refused") refused(act, body);
   if (name === "sent" && !held.length) refill();
@@ -69,7 +69,7 @@ function refused(act, body) {
   if (act.path === "undo") forget(act.item);
 }
 
-// Whether an answer says that this voter may not vote here any more.
+// Whether a response says that this voter may no longer vote here.
 function isRemoved({ status, field }) {
   return (status === 404 && field === "project_id") || (status === 403 && field === "role");
 }
@@ -88,7 +88,7 @@ function leave(votes) {
   last.textContent = "";
 }
 
-// What is shown can no longer be taken back: on to the next.
+// The item cannot be voted on any more: show the next.
 function forget(item) {
   acted.add(item);
   const place = held.findIndex((each) => each.item === item);
@@ -130,11 +130,11 @@ async function refill() {
     isAsking = false;
     if (isGone) clearTimeout(keeping);
     else if (!held.length) { askState(); setTimeout(refill, poll); poll = Math.min(1.5 * poll, LONGEST_POLL); }
-    else if (Date.now() - keptAt > LEASE / 2) keepSoon(Math.min(POLL, LEASE / 4)); // it was not reached
+    else if (Date.now() - keptAt > LEASE / 2) keepSoon(Math.min(POLL, LEASE / 4)); // the server was not reached
   }
 }
 
-// An item is held for a while only; who reads on keeps it, as long as the page is seen and somebody is there.
+// Items are reserved for a limited time; renew while the page is visible and the voter is active.
 function keep() {
   if (!held.length || document.hidden || Date.now() - signAt > UNATTENDED) return;
   refill();
@@ -144,7 +144,7 @@ function keepSoon(after) {
   keeping = setTimeout(keep, after);
 }
 
-// Away for too long: what went to others meanwhile is no longer shown.
+// The voter was away for too long: stop showing items that others have got in the meantime.
 function drop(items) {
   const before = held[0];
   const mine = held.filter((each) => items.some((given) => given.item === each.item));
@@ -186,12 +186,12 @@ function draw(here) {
     const link = { href: show.link, textContent: "Open the link", target: "_blank", rel: "noopener noreferrer" };
     shown.append(Object.assign(document.createElement("a"), { ...link, className: "button" }));
   }
-  const isBare = !show.image && !show.text && !show.link; // an id may give the answer away: it is shown only if there is nothing else
+  const isBare = !show.image && !show.text && !show.link; // an id may reveal the answer: shown only if there is nothing else
   if (isBare) shown.append(Object.assign(document.createElement("p"), { textContent: item }));
   return shown;
 }
 
-// The answers become active once the whole image is there; one that stays broken is reported, and the next is shown.
+// The answer buttons become active when the image is loaded; a broken image is reported, and the next item is shown.
 async function load(here, image, enlarge, tries = 0) {
   enlarge.disabled = true;
   image.src = here.show.image;
@@ -208,8 +208,8 @@ async function load(here, image, enlarge, tries = 0) {
   }
 }
 
-// True if the item is no longer shown: the server knows that its image is broken, or did not take the report. False
-// without a connection or a sign-in: it is tried again.
+// True if the item is no longer shown: the server knows that its image is broken, or refused the report. False without
+// a connection or a sign-in: the report is tried again.
 async function report(here) {
   try {
     const headers = { "Content-Type": "application/json", "X-CSRF-Token": token };
@@ -221,8 +221,8 @@ async function report(here) {
     if (isOurs && !body.set_aside) outbox.add({ path: "votes", item: here.item, skip: true });
     const isShown = held[0] === here;
     forget(here.item);
-    if (body.set_aside) acted.delete(here.item); // once it is repaired it may come back
-    const words = answer.ok ? "could not be loaded. The owner was told." : "could not be loaded.";
+    if (body.set_aside) acted.delete(here.item); // it may come back when it is repaired
+    const words = answer.ok ? "could not be loaded. The owner was notified." : "could not be loaded.";
     if (isShown) announce(`The image ${words} ${say.textContent}`);
     if (isShown) last.textContent = `An image ${words}`;
     if (held.length < HELD) refill();
@@ -230,7 +230,7 @@ async function report(here) {
   } catch { return false; }
 }
 
-// What can be pressed now: nothing without an item, and no answer before all of it is there.
+// Enable buttons: none without an item, and no answers before its image is loaded.
 function enable() {
   const here = held[0];
   for (const each of [...buttons, part("abstain"), filter]) if (each) each.disabled = !here?.isSeen;
@@ -255,11 +255,11 @@ function show() {
   stage.scrollTop = 0;
   root.dataset.item = here.item;
   if (filter) { filter.value = ""; narrow(); }
-  if (document.activeElement !== document.body) stage.focus({ preventScroll: true }); // not left on a button
+  if (document.activeElement !== document.body) stage.focus({ preventScroll: true }); // do not leave it on a button
   announce(`Next item: ${short(here.show.text ?? (here.show.image ? "an image" : here.show.link ? "a link to open" : here.item))}`);
 }
 
-// The beginning of a long text, for the ear.
+// The beginning of a long text, for screen readers.
 function short(text) {
   if (text.length <= MOST_SPOKEN) return text;
   const cut = text.slice(0, MOST_SPOKEN);
@@ -268,7 +268,7 @@ function short(text) {
 
 const whyNothing = () => (state === "active" && isNew && !acted.size ? NOT_YET : NOTHING[state]);
 
-// Why there is nothing: all voted on, or the project rests.
+// Show why there is nothing to vote on: everything is voted on, or the project is not active.
 function nothing() {
   const isEmpty = !held.length && !isGone && outbox.size === 0;
   const isFirst = isNew && !acted.size;
@@ -286,7 +286,7 @@ async function askState() {
     state = mine.state;
     nothing();
     if (!held.length && !outbox.size) announce(whyNothing());
-  } catch { /* asked again soon */ }
+  } catch { /* tried again soon */ }
 }
 
 function announce(words, isLoud = false) {
@@ -298,7 +298,7 @@ function announce(words, isLoud = false) {
 
 function act(path, details, words) {
   const here = held[0];
-  if (!here || performance.now() - shownAt < SETTLE) return; // a key that bounces must not vote on the unseen
+  if (!here || performance.now() - shownAt < SETTLE) return; // a bouncing key must not vote on the next item
   if (!here.isSeen && !details.skip) return announce("The image is still loading.", true);
   held.shift();
   acted.add(here.item);
@@ -382,7 +382,7 @@ function enlarge() {
   else if (image) zoom.open(image);
 }
 
-// Digits are typed into the search box: there they choose nothing, and are not shown.
+// While typing in the search box, digits are text: hide the keys of the answers.
 for (const name of ["focus", "blur"]) filter?.addEventListener(name, () => choices.classList.toggle("typing", name === "focus"));
 
 function filterKey(event) {
@@ -410,7 +410,7 @@ function narrow() {
 filter?.addEventListener("input", narrow);
 
 function remembered(name) { try { return localStorage.getItem(name); } catch { return null; } }
-function remember(name, value) { try { localStorage.setItem(name, value); } catch { /* not kept */ } }
+function remember(name, value) { try { localStorage.setItem(name, value); } catch { /* not stored */ } }
 
 const help = part("instructions");
 if (help) {
@@ -419,7 +419,7 @@ if (help) {
   help.addEventListener("toggle", () => { if (!help.open) remember(seen, help.dataset.version); });
 }
 
-// Another tab of this browser has answered: the same item is not shown here any longer.
+// Another tab of this browser has answered: stop showing the same item here.
 addEventListener("storage", ({ key, newValue }) => {
   if (!newValue || !key?.startsWith(outbox.prefix)) return;
   const { path, item } = JSON.parse(newValue);

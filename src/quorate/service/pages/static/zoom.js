@@ -1,6 +1,6 @@
-// An image over the whole window: fitted at first, wheel or pinch enlarges it, dragging moves it; a click, Escape or Z closes.
+// An image in the whole window, fitted at first: wheel or pinch zooms, dragging moves, a click, Escape or Z closes.
 
-const MOST = 12, STEP = 1.4, MOVE = 80, CLICK = 6; // at most so many times the fitted size; pixels
+const MOST = 12, STEP = 1.4, MOVE = 80, CLICK = 6; // largest zoom, zoom factor of a step, pixels of a move and of a click
 
 export class Zoom {
   constructor(dialog) {
@@ -8,7 +8,7 @@ export class Zoom {
     this.pane = dialog.querySelector("[data-pane]");
     this.image = dialog.querySelector("img");
     this.fingers = new Map(); // pointers that are down, by id
-    this.path = 0; // how far they went: a click goes nowhere
+    this.path = 0; // how far they moved, to recognise a click
     dialog.addEventListener("close", () => { this.fingers.clear(); this.image.removeAttribute("src"); this.back?.focus({ preventScroll: true }); });
     dialog.addEventListener("click", (event) => this.press(event.target.closest("button")?.dataset.zoom));
     dialog.addEventListener("keydown", (event) => this.key(event));
@@ -41,7 +41,7 @@ export class Zoom {
     this.draw();
   }
 
-  // By a factor about a point of the window, which stays where it is.
+  // Zoom by a factor around a point of the window.
   scale(factor, x = this.pane.clientWidth / 2, y = this.pane.clientHeight / 2) {
     const size = Math.min(Math.max(this.size * factor, this.least), Math.max(MOST * this.least, 2));
     this.x = x - (x - this.x) * size / this.size;
@@ -68,7 +68,7 @@ export class Zoom {
     const other = [...this.fingers.values()].find((each) => each.pointerId !== event.pointerId);
     this.fingers.set(event.pointerId, event);
     this.path += apart(event, before);
-    const share = other ? 2 : 1; // two fingers move it by half of each
+    const share = other ? 2 : 1; // each of two fingers contributes half of its movement
     this.x += (event.clientX - before.clientX) / share;
     this.y += (event.clientY - before.clientY) / share;
     if (!other) return this.draw();
@@ -102,7 +102,7 @@ export class Zoom {
 
 const apart = (one, other) => Math.hypot(one.clientX - other.clientX, one.clientY - other.clientY);
 
-// Where an edge may lie: in the middle if there is room, else so that the image fills the window.
+// The position of an edge: centred if the image is smaller than the window, else such that the image fills the window.
 function within(edge, room, length) {
   return length <= room ? (room - length) / 2 : Math.min(0, Math.max(room - length, edge));
 }

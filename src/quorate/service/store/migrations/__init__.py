@@ -1,7 +1,7 @@
-"""How the tables came to be, one file for each step; `upgrade` runs those that a database has not had.
+"""The migrations, one file for each; `upgrade` runs those that a database is missing.
 
-A change of `schema.py` after a release comes with a new file here: `revision` is the next number, `down_revision` the
-one before. What a released file does is never changed. Constraints are named by the convention of `schema.metadata`.
+A change of `schema.py` needs a new file here: `revision` is the next number, `down_revision` the one before. Released
+migrations never change. Constraints are named by the convention of `schema.metadata`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def append_only(table: str, words: str) -> None:
-    """Let the database refuse, in these words, to change or delete a row of the table."""
+    """Make the database refuse, with this message, to change or delete a row of the table."""
     if op.get_bind().dialect.name == "sqlite":
         for act in ("UPDATE", "DELETE"):
             head = f"CREATE TRIGGER {table}_no_{act.lower()} BEFORE {act} ON {table}"

@@ -1,6 +1,6 @@
 """The first schema: every table, its indexes, and the triggers that keep `events` append-only.
 
-Written out in full, so that later changes to `schema.py` do not change what this revision makes. Run by `upgrade`.
+Written out in full, so that later changes to `schema.py` do not change this revision. Run by `upgrade`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Columns = list[str | sa.ColumnClause[str]]
 
 
 def upgrade() -> None:
-    """Make everything."""
+    """Create all tables."""
     _what_is_decided()
     _who_may_act()
     _who_is_told()
@@ -28,7 +28,7 @@ def upgrade() -> None:
 def _partial(
     name: str, table: str, columns: Columns, where: str, *, sqlite: str | None = None, unique: bool = False
 ) -> None:
-    """An index of the rows that meet a condition; `sqlite`: as its queries spell truth values, else it is not used."""
+    """An index of the rows that meet a condition; `sqlite`: the condition as SQLite's queries write truth values."""
     on_sqlite = sa.text(sqlite or where)
     op.create_index(name, table, columns, unique=unique, sqlite_where=on_sqlite, postgresql_where=sa.text(where))
 

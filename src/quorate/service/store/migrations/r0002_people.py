@@ -1,6 +1,6 @@
-"""Which accounts a browser has signed in to; items set aside because their image is broken, and who reported them.
+"""The accounts that signed in with a browser; items set aside because their image is broken, and who reported them.
 
-Run by `upgrade`. Nothing that is stored changes: no browser is remembered yet, and no item is set aside.
+Run by `upgrade`. Stored rows do not change.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ down_revision = "0001"
 
 
 def upgrade() -> None:
-    """Make two tables and a column."""
+    """Add two tables and a column."""
     op.add_column("items", sa.Column("set_aside", sa.Double()))
     op.create_table(
         "image_reports",

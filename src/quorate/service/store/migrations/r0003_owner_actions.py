@@ -1,4 +1,4 @@
-"""What owners do is kept with who and when; items can be withdrawn. Existing projects begin their history of prices.
+"""Actions of owners, with author and time; withdrawn items. The history of prices of existing projects starts here.
 
 Run by `upgrade`.
 """
@@ -17,7 +17,7 @@ down_revision = "0002"
 
 
 def upgrade() -> None:
-    """Add the table and the column; take the price of each project as the one in force since it was made."""
+    """Add the table and the column; each project's price is taken as the one in force since its creation."""
     op.add_column("items", sa.Column("withdrawn", sa.Double()))
     op.create_table(
         "owner_actions",
@@ -34,10 +34,10 @@ def upgrade() -> None:
     op.create_index("ix_owner_actions_project", "owner_actions", ["project_id", "id"])
     op.create_index("ix_owner_actions_item", "owner_actions", ["item_id"])
     append_only("owner_actions", "owner_actions are only ever appended to: they are neither changed nor deleted")
-    _begin_the_history()
+    _start_price_history()
 
 
-def _begin_the_history() -> None:
+def _start_price_history() -> None:
     bind = op.get_bind()
     insert = sa.text(
         "INSERT INTO owner_actions (project_id, kind, who, time, body) VALUES (:project, 'create', '', :time, :body)"
@@ -50,5 +50,5 @@ def _begin_the_history() -> None:
 def _price(settings: str) -> float:
     try:
         return float(json.loads(settings).get("price", 0.0))
-    except (ValueError, TypeError, AttributeError):  # what cannot be read has no price either
+    except (ValueError, TypeError, AttributeError):  # unreadable settings have no price
         return 0.0

@@ -1,6 +1,6 @@
-"""How whoever acts was signed in, beside each event; and a log of what decides who may act, which only grows.
+"""How the author of each event signed in; and the access log, which is append-only.
 
-Sign-ins and links that are there already: those for one project were made by an owner, the rest say nothing.
+Existing sign-ins and links to one project were made by an owner; for the others this is unknown.
 """
 
 from __future__ import annotations

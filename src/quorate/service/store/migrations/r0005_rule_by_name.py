@@ -1,4 +1,4 @@
-"""The stopping rule of projects that are there already, by name: "quorate" asked by the optimistic value until now."""
+"""Names the stopping rule of existing projects: until now "quorate" used the optimistic value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PROJECTS = sa.table("projects", sa.column("id"), sa.column("settings"))
 
 
 def upgrade() -> None:
-    """Name the rule in the settings of each project that asks by what a vote is worth."""
+    """Add the rule to the settings of each project that stops by the value of a vote."""
     connection = op.get_bind()
     for project_id, text in connection.execute(sa.select(PROJECTS.c.id, PROJECTS.c.settings)).all():
         try:

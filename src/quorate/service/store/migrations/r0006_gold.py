@@ -1,4 +1,4 @@
-"""Items with a known answer, which measure their voters and count for nothing else."""
+"""Gold items, whose known answer tests voters."""
 
 from __future__ import annotations
 

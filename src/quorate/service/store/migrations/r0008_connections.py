@@ -1,4 +1,4 @@
-"""Projects whose front end is another tool: where it is, and how its tasks were before they were changed.
+"""Projects whose front end is another tool: its address, and the original state of its tasks.
 
 Run by `upgrade`.
 """
