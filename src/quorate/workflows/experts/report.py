@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from quorate.workflows.experts import ExpertsResult, Person
 
 MOST_SHOWN = 20  # rows of a table on the page; the files have all
+FEW_PEOPLE = 20  # drawn by name
 KINDS = {
     "careful": "none found",
     "uniform": "guesses",
@@ -159,25 +161,55 @@ def _sections(result: ExpertsResult) -> tuple[Section, ...]:
 
 
 def people_figure(result: ExpertsResult) -> Figure:
-    """Estimated accuracy of everybody against their number of votes."""
-    careful = [each for each in result.people if each.quality.kind == "careful"]
-
-    def draw(figure: MplFigure) -> None:
-        axes = figure.subplots()
-        groups = ((careful, BLUE, "no careless pattern"), (result.careless, ORANGE, "looks careless"))
-        for group, colour, name in groups:
-            if group:
-                votes = [each.quality.num_votes for each in group]
-                values = [100 * each.quality.accuracy.value for each in group]
-                axes.plot(votes, values, "o", color=colour, markersize=4, alpha=0.7, label=f"{name} ({len(group):,})")
-        chance = 100 / len(result.ballots.classes)
-        axes.axhline(chance, color=QUIET, linewidth=1, linestyle=(0, (4, 3)), label="guessing")
-        axes.set(xlabel="votes", ylabel="estimated accuracy, %", xscale="log", ylim=(0, 101))
-        axes.grid(color=GRID)
-        axes.legend(frameon=False, loc="lower right", fontsize=8)
-
+    """Estimated accuracies: by name with their intervals if there are few people, else against the number of votes."""
+    if len(result.people) <= FEW_PEOPLE:
+        height = 1.2 + 0.28 * len(result.people)
+        caption = "Bars are 95 % intervals."
+        return Figure("people", "People", caption, "Accuracy by person", partial(_by_name, result), (7.6, height))
     caption = "One point per person. Estimates from few votes lie close to the crowd's mean."
-    return Figure("people", "People", caption, "Estimated accuracy against number of votes", draw, (7.6, 4.4))
+    title = "Estimated accuracy against number of votes"
+    return Figure("people", "People", caption, title, partial(_by_votes, result), (7.6, 4.4))
+
+
+def _groups(result: ExpertsResult) -> list[tuple[list[Person], str, str]]:
+    careful = [each for each in result.people if each.quality.kind == "careful"]
+    groups = ((careful, BLUE, "no careless pattern"), (list(result.careless), ORANGE, "looks careless"))
+    return [(group, colour, f"{name} ({len(group):,})") for group, colour, name in groups if group]
+
+
+def _by_name(result: ExpertsResult, figure: MplFigure) -> None:
+    axes = figure.subplots()
+    names = [each.quality.person for each in sorted(result.people, key=lambda each: each.quality.accuracy.value)]
+    for group, colour, label in _groups(result):
+        places = [names.index(each.quality.person) for each in group]
+        values, low, high = (
+            100
+            * np.array(
+                [(each.quality.accuracy.value, each.quality.accuracy.low, each.quality.accuracy.high) for each in group]
+            ).T
+        )
+        axes.errorbar(values, places, xerr=(values - low, high - values), fmt="o", color=colour, capsize=3, label=label)
+    axes.axvline(_chance(result), color=QUIET, linewidth=1, linestyle=(0, (4, 3)), label="guessing")
+    axes.set(xlabel="estimated accuracy, %", xlim=(0, 101), ylim=(-0.6, len(names) - 0.4))
+    axes.set_yticks(range(len(names)), names)
+    axes.grid(axis="x", color=GRID)
+    axes.legend(frameon=False, loc="upper left", fontsize=8)
+
+
+def _by_votes(result: ExpertsResult, figure: MplFigure) -> None:
+    axes = figure.subplots()
+    for group, colour, label in _groups(result):
+        votes = [each.quality.num_votes for each in group]
+        values = [100 * each.quality.accuracy.value for each in group]
+        axes.plot(votes, values, "o", color=colour, markersize=4, alpha=0.7, label=label)
+    axes.axhline(_chance(result), color=QUIET, linewidth=1, linestyle=(0, (4, 3)), label="guessing")
+    axes.set(xlabel="votes", ylabel="estimated accuracy, %", xscale="log", ylim=(0, 101))
+    axes.grid(color=GRID)
+    axes.legend(frameon=False, loc="lower right", fontsize=8)
+
+
+def _chance(result: ExpertsResult) -> float:
+    return 100 / len(result.ballots.classes)
 
 
 def _share(found: Estimate) -> str:
