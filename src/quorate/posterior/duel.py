@@ -135,4 +135,4 @@ def _pair_chance(betas: FloatArray, votes: IntArray, remaining: int, leader: int
     for i in range(2):
         shifts[i] = weights_into(beta[i], steps, weights, i * stride, remaining)
     add_pairs(seen[0], beta, others, seen, remaining, weights, shifts, np.ones(2), total, total_shift, steps, work, win)
-    return min(win[0], 1.0)
+    return float(min(win[0], 1.0))
