@@ -70,7 +70,7 @@ def infexp_row(*, items: int, rounds: int) -> Row:
         f"as published: Monte Carlo of {SAMPLES} samples, Adam with its early stop", f"{source}, first classifier",
         median(ours), median(theirs) * dataset.num_items / items,
         note="" if whole else f"published algorithm timed on the first {items} items and scaled",
-    ).at_least(100)  # fmt: skip
+    ).at_least(200)  # fmt: skip
 
 
 def finexp_row(*, refits: int, samples: int, decisions: int, rounds: int) -> Row:
