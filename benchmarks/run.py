@@ -20,14 +20,14 @@ from fresh import (
     compile_row,
     first_demo_row,
     first_run_row,
-    first_start_row,
+    first_start_rows,
     journal_row,
     start_row,
 )
 from large_pools import pool_rows
 from posteriors import finite_rows, infinite_rows
 from report import Row, show, write_json
-from streams import eager_rows, finexp_row, infexp_row, refit_row
+from streams import control_rows, eager_rows, finexp_row, infexp_row, refit_row
 
 Step = tuple[str, Callable[[], Row | list[Row]]]
 
@@ -44,8 +44,9 @@ def steps(*, quick: bool) -> list[Step]:
         ("FinExp stream", lambda: finexp_row(refits=1 if quick else 3, samples=10 if quick else 1000,
                                              decisions=20 if quick else 1000, rounds=1 if quick else 5)),
         ("refit after every item", lambda: eager_rows(count=2 if quick else 6, rounds=1 if quick else 3)),
+        ("budget and target error", lambda: control_rows(items=200 if quick else 20_000, rounds=1 if quick else 3)),
         ("fresh process", lambda: start_row(1 if quick else 9)),
-        ("first start", first_start_row),
+        ("first start", first_start_rows),
         ("first start of the service", serve_rows),
         ("first run of 800 items", lambda: first_run_row(quick=quick)),
         ("first demo", lambda: first_demo_row(quick=quick)),

@@ -1,17 +1,28 @@
-"""Times learning and whole streams against the published algorithm, and refits after every item against every 20."""
+"""Times learning and whole streams against the published algorithm, refits after every item against every 20, and runs
+that hold a budget or a target error against plain ones.
+"""
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
+import quorate
 from common import SHIFT, Refit, alternate, data_set, median, params_at, seconds, warm_refits
 from quorate import VoteDataset, method, simulate
+from quorate.datasets import synthetic
 from quorate.paper import as_published
 from quorate.prior.hyperprior import HYPERPRIORS
 from quorate.streams import prepare
 from report import Row
 
 POOL, WINDOW, EVERY, SAMPLES = 6, 500, 20, 1000
+CONTROLS = {  # what is held -> how `quorate.run` is told; class-0 is a class of the synthetic stream
+    "budget": {"budget": 3.0},
+    "target_error": {"target_error": 0.03},
+    "class_target": {"target_error": 0.03, "class_targets": {"class-0": 0.05}},
+}
 
 
 def refit_row(*, count: int, steps: int, rounds: int) -> Row:
@@ -59,7 +70,7 @@ def infexp_row(*, items: int, rounds: int) -> Row:
         f"as published: Monte Carlo of {SAMPLES} samples, Adam with its early stop", f"{source}, first classifier",
         median(ours), median(theirs) * dataset.num_items / items,
         note="" if whole else f"published algorithm timed on the first {items} items and scaled",
-    ).at_least(100)  # fmt: skip
+    ).at_least(200)  # fmt: skip
 
 
 def finexp_row(*, refits: int, samples: int, decisions: int, rounds: int) -> Row:
@@ -115,6 +126,27 @@ def eager_rows(*, count: int, rounds: int) -> list[Row]:
             ).at_most(6, excuse=refits_each < 1.5, text=", or under 1.5 warm refits an item")
         )  # fmt: skip
     return rows
+
+
+def control_rows(*, items: int, rounds: int) -> list[Row]:
+    """`quorate.run` with a budget, a target error, a target of one class against a plain run: CPU seconds, in turn."""
+    data = synthetic(num_items=items, num_classes=10, pool_size=10, accuracy=0.8, seed=1)
+
+    def run(**control: object) -> float:
+        begin = time.process_time()
+        quorate.run(data.votes, data.predictions[0], classes=data.classes, **control)
+        return time.process_time() - begin
+
+    wanted = [{}, *CONTROLS.values()]
+    times = [[run(**control) for control in wanted] for _ in range(rounds + 1)][1:]  # the first loads the kernels
+    plain, *others = (median(list(own)) for own in zip(*times, strict=True))
+    return [
+        Row(
+            f"run_{name}", f"quorate.run that holds a {name.replace('_', ' ')}", "quorate.run without",
+            f"synthetic, {items} items, K=10, N=10; CPU seconds", ours, plain,
+        ).at_most(1.5)
+        for name, ours in zip(CONTROLS, others, strict=True)
+    ]  # fmt: skip
 
 
 def _simulate(dataset: VoteDataset, method: str, every: int) -> None:

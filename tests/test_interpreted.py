@@ -19,7 +19,7 @@ from quorate.decision.look_ahead import gain_or_enough
 from quorate.densities import log_gamma
 from quorate.learning.fit import fit
 from quorate.methods import ANONYMOUS, method
-from quorate.posterior.duel import duel
+from quorate.posterior.duel import duel, finite_duel
 from quorate.posterior.finite import plurality_finite
 from quorate.posterior.infinite import plurality_infinite
 from quorate.session import Session
@@ -90,6 +90,7 @@ def test_posteriors_are_alike(data):
         lambda: plurality_finite(alpha, votes, pool_size=max(pool_size, 1)).tolist(),
         lambda: plurality_infinite(alpha, votes).tolist(),
         lambda: duel(alpha + votes),
+        lambda: finite_duel(alpha, votes, int(votes.sum()) + 3),
     ):
         interpreted, made = both_ways(call)
         assert interpreted == made

@@ -1,4 +1,4 @@
-"""The duel of the two leading classes: the incomplete beta function, and a bound of the leader's chance."""
+"""The duel of two leading classes: the incomplete beta function, and bounds of the leader's chance in any pool."""
 
 import mpmath as mp
 import numpy as np
@@ -9,7 +9,8 @@ from hypothesis.extra import numpy as hnp
 from scipy import special
 
 from quorate.compiled import kernel
-from quorate.posterior.duel import duel
+from quorate.posterior.duel import duel, finite_duel
+from quorate.posterior.finite import plurality_finite
 from quorate.posterior.infinite import plurality_infinite
 
 GRID = np.concatenate([np.logspace(-6, 6, 85), np.linspace(10, 40, 13), 1e6 - np.arange(1, 5000, 500)])
@@ -83,3 +84,27 @@ def test_no_class_has_a_higher_chance(data):
     beta = 10**exponents + votes
     bound = duel(beta)
     assert plurality_infinite(beta, np.zeros(beta.size)).max() - 1e-10 <= bound <= 1.0
+
+
+@settings(deadline=None, max_examples=400)
+@given(st.data())
+def test_no_class_of_a_finite_pool_has_a_higher_chance(data):
+    exponents = data.draw(hnp.arrays(float, data.draw(st.integers(2, 6)), elements=st.floats(-6, 3)))
+    votes = data.draw(hnp.arrays(np.int64, exponents.size, elements=st.integers(0, 4)))
+    pool_size = int(votes.sum()) + data.draw(st.integers(1, 12))
+    bound = finite_duel(10**exponents, votes, pool_size)
+    assert plurality_finite(10**exponents, votes, pool_size=pool_size).max() - 1e-12 <= bound <= 1.0
+
+
+@pytest.mark.parametrize("alpha", [[0.3, 0.2], [4.0, 0.5]])
+def test_the_finite_duel_of_two_classes_is_their_exact_chance(alpha):
+    for votes in ([0, 0], [2, 1], [1, 2], [3, 3]):
+        expected = plurality_finite(alpha, votes, pool_size=9).max()
+        assert finite_duel(np.array(alpha), np.array(votes), 9) == pytest.approx(expected, abs=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "votes"), [([1.0, 9.0, 6.0], [4, 0, 2]), ([1e-200, 1e-200], [0, 0]), ([1e70, 1e70], [0, 0])]
+)
+def test_where_no_two_classes_lead_or_alphas_are_extreme_the_finite_duel_says_nothing(alpha, votes):
+    assert finite_duel(np.array(alpha), np.array(votes), 9) == 1.0

@@ -183,6 +183,7 @@ def _integrate(
     """
     size = probs.size
     shapes, shifts, peaks = classes[SHAPE], classes[SHIFT], classes[PEAK]
+    nodes = min(NUM_NODES, HALF * size)  # NUM_NODES; a length the compiler knew would be unrolled, not vectorised
     width = (end - start) / panels
     scratch = np.empty((5, size + 1, NUM_NODES))
     factors, densities, cdfs, before, sums = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
@@ -192,7 +193,7 @@ def _integrate(
     amplitudes = np.empty(size)  # of g_j in the current panel, without factors and damping
     growth = np.empty(size)
     for j in range(size):
-        for i in range(NUM_NODES):
+        for i in range(nodes):
             sums[j, i] = 0.0
     if direct:
         for j in range(size):
@@ -205,26 +206,26 @@ def _integrate(
     for panel in range(panels):
         middle = start + (panel + 0.5) * width
         x_middle = top * math.exp(middle)
-        for i in range(NUM_NODES):
+        for i in range(nodes):
             before[0, i] = 1.0
             after[i] = MIRRORED_WEIGHTS[i]
         if direct:
-            for i in range(NUM_NODES):
+            for i in range(nodes):
                 damping[i] = math.exp(x_start - x_middle * factors[size, i])
         for j in range(size):
             if direct:
-                for i in range(NUM_NODES):
+                for i in range(nodes):
                     densities[j, i] = amplitudes[j] * factors[j, i] * damping[i]
                 amplitudes[j] *= growth[j]
             else:
-                for i in range(NUM_NODES):
+                for i in range(nodes):
                     s = middle + width * MIRRORED[i] + shifts[j]
                     densities[j, i] = width * math.exp(peaks[j] - shapes[j] * exp_excess(s))
-            edges[j] = _accumulate(edges[j], densities[j], cdfs[j])
-            for i in range(NUM_NODES):
+            edges[j] = _accumulate(edges[j], densities[j], cdfs[j], nodes // 2)
+            for i in range(nodes):
                 before[j + 1, i] = before[j, i] * cdfs[j, i]
         for j in range(size - 1, -1, -1):
-            for i in range(NUM_NODES):
+            for i in range(nodes):
                 sums[j, i] += densities[j, i] * before[j, i] * after[i]
                 after[i] *= cdfs[j, i]
     defect: float = _collect(shapes, classes[START], edges, sums, probs)
@@ -241,7 +242,7 @@ def _factorise(shape: float, width: float, factors: FloatArray) -> None:
 
 
 @kernel
-def _accumulate(edge: float, density: FloatArray, cdf: FloatArray) -> float:
+def _accumulate(edge: float, density: FloatArray, cdf: FloatArray, half: int) -> float:
     """Fill cdf (n,) with G at the nodes from G = edge where the panel begins; return G where it ends.
 
     The even part of the density about the middle of the panel has an odd running integral, and the odd part an even
@@ -256,13 +257,13 @@ def _accumulate(edge: float, density: FloatArray, cdf: FloatArray) -> float:
     total: float = (WEIGHTS[0] * e0 + WEIGHTS[1] * e1) + (WEIGHTS[2] * e2 + WEIGHTS[3] * e3)
     total += (WEIGHTS[4] * e4 + WEIGHTS[5] * e5) + (WEIGHTS[6] * e6 + WEIGHTS[7] * e7)
     middle = edge + 0.5 * total
-    for i in range(HALF):
+    for i in range(half):
         even = (EVEN[0, i] * o0 + EVEN[1, i] * o1) + (EVEN[2, i] * o2 + EVEN[3, i] * o3)
         even += (EVEN[4, i] * o4 + EVEN[5, i] * o5) + (EVEN[6, i] * o6 + EVEN[7, i] * o7)
         odd = (ODD[0, i] * e0 + ODD[1, i] * e1) + (ODD[2, i] * e2 + ODD[3, i] * e3)
         odd += (ODD[4, i] * e4 + ODD[5, i] * e5) + (ODD[6, i] * e6 + ODD[7, i] * e7)
         cdf[i] = middle + even + odd
-        cdf[HALF + i] = middle + even - odd
+        cdf[half + i] = middle + even - odd
     return edge + total
 
 

@@ -12,14 +12,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.compiled import kernel
-from quorate.decision.belief import ASK, INFINITE, RULE, SHORT, TIE_WIDTH, belief_into, pick_label, stop_before_rule
+from quorate.decision.belief import (
+    ASK,
+    FINITE,
+    INFINITE,
+    RULE,
+    SHORT,
+    TIE_WIDTH,
+    belief_into,
+    pick_label,
+    stop_before_rule,
+)
 from quorate.decision.error_costs import cheapest_answer
 from quorate.decision.model_picker import picker_rate, picker_update
 from quorate.decision.quota import binomial_quantile
 from quorate.decision.rules import ALWAYS, BLENDED, THRESHOLD, rule_asks
 from quorate.learning.fit import INFO_SIZE, WARM, fit_kernel
 from quorate.learning.problem import unpacked
-from quorate.posterior.duel import duel
+from quorate.posterior.duel import duel, finite_duel
 from quorate.posterior.settled import is_settled
 from quorate.prior.concentration import concentration_into
 from quorate.types import FloatArray, IntArray
@@ -114,6 +124,18 @@ def _concentrate(packed: FloatArray, num_classifiers: int, logs: FloatArray, out
 
 
 @kernel
+def _has_duel(posterior: int, threshold: float) -> bool:
+    """Is there a bound of the largest probability that tells when it is below the threshold?"""
+    return posterior == INFINITE or (posterior == FINITE and threshold >= 0.5)
+
+
+@kernel
+def _duel(posterior: int, alpha: FloatArray, votes: IntArray, pool_size: int) -> float:
+    """An upper bound of the largest probability, cheaper than the posterior."""
+    return duel(alpha + votes) if posterior == INFINITE else finite_duel(alpha, votes, pool_size)
+
+
+@kernel
 def run_stream(
     inputs: Inputs, method: CompiledMethod, state: StreamState, outputs: Outputs, first: int, last: int
 ) -> None:
@@ -132,7 +154,7 @@ def run_stream(
         and method.rule_kind != ALWAYS
     )
     unequal = inputs.error_costs.size > 0
-    duels = method.rule_kind == THRESHOLD and method.ask_posterior == INFINITE and not unequal
+    duels = method.rule_kind == THRESHOLD and _has_duel(method.ask_posterior, rule_first) and not unequal
     looks_at_alpha = duels or method.rule_kind == BLENDED
     alpha = np.empty(num_classes)
     for t in range(first, last):
@@ -155,11 +177,12 @@ def run_stream(
                 prior = packed if method.ask_learned else fixed
                 if looks_at_alpha and asked == first_look:
                     _concentrate(prior, num_classifiers, logs, alpha)
-                if duels and asked < inputs.recorded[t] and duel(alpha + seen) <= rule_first - TIE_WIDTH:
-                    # hence so is max p: no need to integrate
-                    seen[inputs.votes[t, asked]] += 1
-                    asked += 1
-                    continue
+                if duels and asked < inputs.recorded[t]:
+                    bound = _duel(method.ask_posterior, alpha, seen, pool_size)
+                    if bound <= rule_first - TIE_WIDTH:  # hence so is max p: no need to compute it
+                        seen[inputs.votes[t, asked]] += 1
+                        asked += 1
+                        continue
                 if method.rule_kind != ALWAYS:
                     _believe(method.ask_posterior, prior, num_classifiers, logs, mean, seen, pool_size, probs)
                 if not rule_asks(
