@@ -209,7 +209,14 @@ class CompiledRun(StreamRun):
         if self._prices is None:
             self.paid[first:last] = self.outputs.costs[first:last]
         else:
-            self.paid[first:last] = [self.price_of(t, 0, int(self.outputs.costs[t])) for t in range(first, last)]
+            self.paid[first:last] = self._prices_of(first, last)
+
+    def _prices_of(self, first: int, last: int) -> FloatArray:
+        """(last - first,) what the votes asked of these items cost."""
+        assert self._prices is not None and self.stream.voters is not None
+        paid = np.cumsum(self._prices[self.stream.voters[first:last]], axis=1)
+        asked = self.outputs.costs[first:last]
+        return np.where(asked > 0, paid[np.arange(last - first), asked - 1], 0.0)
 
     @property
     def answer_params(self) -> PriorParams:
