@@ -231,12 +231,7 @@ def _verdicts(stream: Stream, method: Method) -> FloatArray:
 
 
 def _early(
-    confidence: FloatArray,
-    costs: IntArray,
-    quarters: IntArray,
-    right: FloatArray,
-    known: np.ndarray,
-    seed: int,
+    confidence: FloatArray, costs: IntArray, quarters: IntArray, right: FloatArray, known: np.ndarray, seed: int,
     num_bins: int,
 ) -> tuple[Honesty | None, tuple[Honesty, ...], tuple[Honesty, ...]]:
     """Those that stopped early: together, by the votes they had seen, and by quarter of the stream."""
