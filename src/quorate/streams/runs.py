@@ -71,6 +71,7 @@ class StreamRun:
     """The part that all runs have: the stream, what was decided, what was learned.
 
     `paid` (T,) what the votes of each item cost, those of audits included: one each, unless people differ in cost.
+    `is_score` (T,) where the confidence is a score and no probability (`Decision.confidence_is`).
     """
 
     def __init__(self, stream: Stream, method: Method, options: StreamOptions, keep_probs: bool) -> None:
@@ -79,6 +80,7 @@ class StreamRun:
         self.stop_asking = num_items if options.query_free_after is None else options.query_free_after
         self.start = method.initial_params(num_classes, num_classifiers)
         self.paid = np.zeros(num_items)
+        self.is_score = np.zeros(num_items, dtype=bool)
         costs = options.voter_costs
         self._prices = None
         if costs is not None and stream.voters is not None:

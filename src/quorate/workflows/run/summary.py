@@ -63,7 +63,8 @@ def method_summary(result: RunResult) -> dict[str, Any]:
     described, control = result.method.describe(), result.control
     turned = {} if control is None else {control["knob"]: control["kind"]}
     knobs = {name: value for name, value in described["knobs"].items() if name not in turned}
-    return {**described, "knobs": knobs, "turned": turned, "text": knob_text(knobs)}
+    text, knows = knob_text(knobs), result.method.needs_people
+    return {**described, "knobs": knobs, "turned": turned, "text": text, "knows_people": knows}
 
 
 def votes_summary(result: RunResult) -> dict[str, Any]:
