@@ -87,15 +87,16 @@ def decisions(projects_: Projects, connection: Connection, project: Project) -> 
     return Export(columns, map(cells, all_decisions(projects_, connection, project)))
 
 
-def votes(connection: Connection, project: Project) -> Export:
+def votes(connection: Connection, project: Project, *, prices_shown: bool = True) -> Export:
     """Every act of a voter once, in order: also those that came late or were taken back. Withdrawn items are left out.
 
     `label` is empty where no vote stands, so `quorate run --votes` reads what stands; `cast_label` is never.
     """
-    return Export({name: KINDS.get(name, "text") for name in VOTE_COLUMNS}, _votes(connection, project))
+    rows = _votes(connection, project, prices_shown=prices_shown)
+    return Export({name: KINDS.get(name, "text") for name in VOTE_COLUMNS}, rows)
 
 
-def _votes(connection: Connection, project: Project) -> Iterator[tuple[Cell, ...]]:
+def _votes(connection: Connection, project: Project, *, prices_shown: bool) -> Iterator[tuple[Cell, ...]]:
     later = acts.alias()  # whoever acts on an item again has taken back what they did before
     again = exists().where(
         later.c.item_id == acts.c.item_id, later.c.voter == acts.c.voter, later.c.id > acts.c.id,
@@ -112,7 +113,7 @@ def _votes(connection: Connection, project: Project) -> Iterator[tuple[Cell, ...
             cast, late = body.get("label"), bool(body.get("late"))
             stands = None if is_retracted else cast
             name = names.get(row.voter, row.voter.removeprefix("ext:"))
-            price = None if stands is None else history.at(row.time, row.voter)
+            price = history.at(row.time, row.voter) if stands is not None and prices_shown else None
             told = (stands, row.time, row.kind, late, is_retracted, cast, row.signed_in_by, price)
             yield (body["item"], row.voter, name, *told)
 
@@ -312,7 +313,7 @@ router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["decisions"], r
 
 What = Literal["decisions", "votes", "gold", "events", "journal"]
 Kept = What | Literal["access-log"]
-TABLES = {"votes": votes, "gold": gold, "events": events, "access-log": log}
+TABLES = {"gold": gold, "events": events, "access-log": log}
 
 
 @router.get(
@@ -336,8 +337,8 @@ def export(
 ) -> Response:
     """Of one moment, however long it takes to read; one at a time for each account. In CSV, text that looks like a
     formula gets an apostrophe. Votes: every act once; `label` is what stands, `cast_label` what was chosen, also of a
-    vote that was taken back (`retracted`); `late`: cast when the item was closed. Gold: answers to gold items, which
-    are in no other table but the events."""
+    vote that was taken back (`retracted`); `late`: cast when the item was closed; `price` is for owners alone. Gold:
+    answers to gold items, which are in no other table but the events."""
     if what == "journal" and format_ not in (None, "jsonl"):
         raise broken("format", format_, "'jsonl' for a journal", "leave it out.")
     chosen: Format = format_ or ("jsonl" if what == "journal" else "json")
@@ -353,7 +354,7 @@ def _sent(
         with suppress(StoreUnavailable), projects_.store.write() as connection:
             told = {"what": what, "format": chosen}
             note(connection, "export", project_id=project_id, account_id=me, by=me, now=now_of(request), **told)
-        file = exported(projects_, project_id, what, chosen)
+        file = exported(projects_, project_id, what, chosen, prices_shown=caller.role == "owner")
     headers = {"Content-Disposition": f'attachment; filename="{what}.{chosen}"', "Content-Length": str(file.tell())}
     return StreamingResponse(chunks(file), headers=headers, media_type=MEDIA_TYPES[chosen])
 
@@ -399,8 +400,10 @@ def export_access_log(
     return _sent(request, projects_, project_id, caller, "access-log", format_)
 
 
-def exported(projects_: Projects, project_id: str, what: Kept, format_: Format) -> IO[bytes]:
-    """The export as a file, written to its end; whoever takes it closes it."""
+def exported(
+    projects_: Projects, project_id: str, what: Kept, format_: Format, *, prices_shown: bool = True
+) -> IO[bytes]:
+    """The export as a file, written to its end; whoever takes it closes it. `prices_shown`: of votes, for owners."""
     file: IO[bytes] = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115
     try:
         with snapshot(projects_.store) as connection:
@@ -409,6 +412,8 @@ def exported(projects_: Projects, project_id: str, what: Kept, format_: Format) 
                 file.writelines(journal(connection, project))
             elif what == "decisions":
                 write(decisions(projects_, connection, project), format_, file)
+            elif what == "votes":
+                write(votes(connection, project, prices_shown=prices_shown), format_, file)
             else:
                 write(TABLES[what](connection, project), format_, file)
     except BaseException:
