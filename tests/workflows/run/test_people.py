@@ -6,6 +6,7 @@ import pytest
 
 import quorate
 from quorate.errors import InvalidInput
+from quorate.workflows.run.notes import ONE_ORDER
 
 PEOPLE = ["ann", "bob", "eve"]
 
@@ -110,3 +111,22 @@ def test_confidence_in_the_truth_is_calibrated_by_known_classes():
     found = quorate.calibrate(votes, target="truth", truth=truth.slice(0, 120))
     assert found.every.num == 120
     assert found.early is not None and found.early.num == 120
+
+
+def test_each_item_says_whether_its_confidence_is_a_score():
+    votes, truth = crowd()
+    kinds = quorate.run(votes, target="truth", truth=truth).table.column("confidence_is").to_pylist()
+    assert kinds[0] == "score" and kinds[-1] == "probability" and kinds == sorted(kinds, reverse=True)
+    assert "confidence_is" not in quorate.run(votes).table.column_names
+
+
+def test_people_who_all_come_in_one_order_are_warned_of():
+    votes, _ = crowd()
+    found = quorate.run(votes)
+    assert found.vote_order.by_people and ONE_ORDER in found.notes()
+    assert ONE_ORDER not in quorate.run(votes, order="shuffled").notes()
+    assert ONE_ORDER not in quorate.run(votes, method="quorate:order=agreement").notes(), "it chooses whom to ask"
+    mixed = votes.take(np.random.default_rng(0).permutation(votes.num_rows))
+    assert ONE_ORDER not in quorate.run(mixed).notes()
+    assert quorate.rate_experts(votes, bootstraps=20).one_order
+    assert not quorate.rate_experts(mixed, bootstraps=20).one_order
