@@ -7,6 +7,7 @@ import pytest
 import quorate
 from quorate.errors import InvalidInput
 from quorate.workflows.run.notes import ONE_ORDER
+from quorate.workflows.run.summary import table_rows
 
 PEOPLE = ["ann", "bob", "eve"]
 
@@ -130,3 +131,13 @@ def test_people_who_all_come_in_one_order_are_warned_of():
     assert ONE_ORDER not in quorate.run(mixed).notes()
     assert quorate.rate_experts(votes, bootstraps=20).one_order
     assert not quorate.rate_experts(mixed, bootstraps=20).one_order
+
+
+def test_the_share_beside_money_is_of_money_where_people_differ_in_cost():
+    votes, _ = crowd()
+    found = quorate.run(votes, method="quorum:votes=1", price=1.0, costs={"ann": 8.0})
+    assert found.summary()["votes"]["money"]["spent"] == 8.0 * 60, "ann, the first, is asked about every item"
+    everyone = table_rows(found.summary())[1][-1][-1]
+    assert "67 %" in everyone and "20 %" in everyone, "two of three votes, 2 of 10 in money"
+    usual = table_rows(quorate.run(votes, method="quorum:votes=1", price=1.0).summary())[1][-1][-1]
+    assert usual.count("%") == 1
