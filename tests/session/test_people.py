@@ -14,6 +14,7 @@ from quorate.experts.panel_learning import learn_item
 from quorate.experts.panel_plan import advise
 from quorate.session.inputs import parse_prediction
 from quorate.session.lines import FORMAT, FORMAT_WITH_PEOPLE
+from quorate.session.people import MODEL
 from tests.session.conftest import CLASSES
 from tests.session.people_support import PANEL, SENIOR, known_of_people, make
 
@@ -182,6 +183,57 @@ def test_without_a_senior_the_item_closes_unconfirmed():
     assert session.decision("x").ask and not session.next_expert("x")
     session.back("ann")
     assert session.timeout("x", "ann").decision.reason == "unconfirmed"
+
+
+def test_an_item_that_waits_for_a_senior_closes_unconfirmed_when_the_last_one_leaves(tmp_path):
+    journal = tmp_path / "j.jsonl"
+    rules = ["a senior must confirm before an item closes as dog"]
+    session = make(
+        quorate.method("quorum", votes=1), rules=rules, experts=[*PANEL, Expert("eli", rank=SENIOR)], journal=journal
+    )
+    for item in ("waits", "goes on"):
+        session.open(item)
+    assert session.vote("waits", "dog", "bob").ask, "for a senior"
+    assert session.leave("ann") == [], "eli can still confirm"
+    assert session.leave("eli") == ["waits"]
+    decision = session.decision("waits")
+    assert (decision.ask, decision.label, decision.reason) == (False, "dog", "unconfirmed")
+    assert session.decision("goes on").ask
+    session.vote("goes on", "dog", "bob")
+    assert session.decision("goes on").reason == "unconfirmed"
+    session._journal.close()
+    assert known_of_people(Session.resume(journal)) == known_of_people(session)
+
+
+def test_an_item_closed_by_hand_without_its_confirmation_says_so():
+    session = make(quorate.method("quorum", votes=1), rules=["a senior must confirm before an item closes as dog"])
+    session.open("x")
+    session.vote("x", "dog", "bob")
+    assert session.close("x").reason == "unconfirmed"
+    session.open("y")
+    assert session.close("y").reason == "closed", "the method itself would have gone on"
+
+
+def test_a_confirmation_may_be_one_vote_more_than_the_most():
+    rules = ["a senior must confirm before an item closes as dog"]
+    session = make("quorate", rules=rules, max_votes=2)
+    for item, label in (("x", "dog"), ("y", "cat")):
+        session.open(item)
+        session.vote(item, label, "bob")
+        session.vote(item, label, "eve")
+    assert session.next_expert("x").expert.name == "ann"
+    assert not session.decision("y").ask, "needs no confirmation"
+    assert not session.vote("x", "dog", "ann").ask
+
+
+def test_votes_told_of_late_do_not_reset_the_count_of_the_day():
+    session = make(rules=["bob answers at most 2 items a day"])
+    for number in range(4):
+        session.open(str(number))
+    for number, time in ((0, 5 * DAY), (1, 5 * DAY + 60.0), (2, 2 * DAY)):
+        session.vote(str(number), "cat", "bob", time=time)
+    assert not session.next_expert("3", ["bob"], time=5 * DAY + 120.0)
+    assert session.next_expert("3", ["bob"], time=6 * DAY)
 
 
 def test_a_senior_who_disagrees_confirms_nothing():
@@ -400,7 +452,7 @@ def test_a_panel_waits_for_those_who_are_away_and_needs_to_know_its_members():
     assert session.vote("x", "cat", "kim").ask
     session.leave("bob")
     assert session.leave("ann") == ["x"]
-    assert session.decision("x").reason in ("nobody_left", "closed", "settled")
+    assert session.decision("x").reason == "exhausted", "kim, who joined, is all that is left of its pool"
     with pytest.raises(errors.InvalidInput) as caught:
         make("panel", experts=[])
     assert caught.value.field == "experts"
@@ -538,3 +590,50 @@ def test_one_setting_of_a_panel_can_be_compared_on_resume():
     journal = MemoryJournal()
     make("panel", journal=journal, rules=["bob costs 2"])
     assert Session.resume(journal, rules=["bob costs 2"]) and Session.resume(journal, target="plurality")
+
+
+def test_who_joins_or_leaves_a_panel_changes_its_pools(tmp_path):
+    journal = tmp_path / "j.jsonl"
+    session = make("panel", experts=["ann", "bob", "eve"], journal=journal)
+    session.open("before")
+    session.vote("before", "cat", "ann")
+    session.join("joe")
+    session.open("after")
+    assert [session.item(each).pool_size for each in ("before", "after")] == [4, 4]
+    session.leave("joe")
+    session.leave("ann")
+    assert [session.item(each).pool_size for each in ("before", "after")] == [3, 2], "ann has voted on the first"
+    session.open("last")
+    assert session.item("last").pool_size == 2
+    for name in ("bob", "eve"):
+        session.vote("last", "cat", name)
+    assert not session.decision("last").ask
+    session._journal.close()
+    assert known_of_people(Session.resume(journal)) == known_of_people(session)
+
+
+def test_a_journal_says_by_which_model_of_people_it_was_written_and_is_replayed_by_it():
+    journal = MemoryJournal()
+    session = make("panel", experts=["ann", "bob"], journal=journal)
+    header, events = journal.header(), list(journal.events())
+    assert header["people"]["model"] == MODEL
+    old = {key: value for key, value in header["people"].items() if key != "model"}
+    for given, model in (({**header, "people": old}, 1), (header, MODEL)):
+        again = Session.resume(rewritten(given, events))
+        again.open("x")
+        again.join("joe")
+        assert again._state.people.settings.model == model
+        assert again.item("x").pool_size == (2 if model == 1 else 3)
+    with pytest.raises(errors.JournalMismatch) as caught:
+        Session.resume(rewritten({**header, "people": header["people"] | {"model": MODEL + 1}}, events))
+    assert caught.value.field == "people" and caught.value.value == MODEL + 1
+    assert session.settings["people"]["model"] == MODEL
+
+
+def rewritten(header, events):
+    """A journal with another first line."""
+    journal = MemoryJournal()
+    journal.start(header)
+    for event in events:
+        journal.append(event)
+    return journal

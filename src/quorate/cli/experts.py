@@ -9,7 +9,14 @@ from quorate.cli.output import print_json, print_lines, print_table, print_under
 from quorate.files import check_free
 from quorate.tables.options import TableKeywords, TableOptions
 from quorate.workflows.experts import ExpertsResult, rate_experts
-from quorate.workflows.experts.report import MOST_SHOWN, PEOPLE_HEADS, agreement_rows, person_row, write_experts
+from quorate.workflows.experts.report import (
+    MOST_SHOWN,
+    ONE_ORDER,
+    PEOPLE_HEADS,
+    agreement_rows,
+    person_row,
+    write_experts,
+)
 
 FEW = 10  # people in the terminal
 
@@ -77,6 +84,8 @@ def _print(found: ExpertsResult) -> None:
     if found.copied:
         names = ", ".join(f"{each.first} and {each.second}" for each in found.copied[:FEW])
         print_lines(f"Pairs that look copied: {names}")
+    if found.one_order:
+        print_lines(ONE_ORDER)
     if found.exclude_below is not None:
         left = ", ".join(each.quality.person for each in found.excluded[:MOST_SHOWN]) or "nobody"
         print_lines(f"Excluded, estimated accuracy below {found.exclude_below:g}: {left}")

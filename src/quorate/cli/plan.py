@@ -11,18 +11,19 @@ from quorate.cli.options import (
     Json,
     Overwrite,
     PredictionTables,
+    TargetName,
+    TruthTable,
     VotesTable,
     one_of,
     option,
     reads_tables,
 )
 from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
-from quorate.methods import ANONYMOUS
+from quorate.methods import METHODS
 from quorate.reports.figures import MISSING, can_plot
 from quorate.tables.options import TableKeywords, TableOptions
 from quorate.version import __version__
-from quorate.workflows.plan import METHODS as COMPARED
-from quorate.workflows.plan import MOST_ITEMS, Plan
+from quorate.workflows.plan import Plan
 from quorate.workflows.plan import plan as make_plan
 from quorate.workflows.plan.pools import PartlyVoted
 from quorate.workflows.plan.report import FILES, expected_rows, table_rows
@@ -36,6 +37,8 @@ def plan(
     *,
     votes: VotesTable,
     predictions: PredictionTables = None,
+    target: TargetName = None,
+    truth: TruthTable = None,
     target_error: Annotated[
         float | None,
         goal(
@@ -52,10 +55,11 @@ def plan(
         list[str] | None,
         option(
             "Methods to compare; repeatable; all: every method. The plan advises a setting of the first. Default: "
-            "quorate, finexp, infexp, beta, quorum, unanimous-then-cap, random.",
+            "quorate, finexp, infexp, beta, quorum, unanimous-then-cap, random; for the truth crowd, quorate, quorum. "
+            "crowd, panel and quorate:order=agreement need votes that name their voters.",
             "--method",
             "-m",
-            complete=one_of(*ANONYMOUS, "all"),
+            complete=one_of(*METHODS, "all"),
         ),
     ] = None,
     pool_size: Annotated[
@@ -75,9 +79,12 @@ def plan(
     orderings: Annotated[int, pilot("Number of random orders in which the pilot is replayed.")] = 4,
     draws: Annotated[int, pilot("Number of bootstrap samples of the pilot.")] = 1000,
     most_items: Annotated[
-        int,
-        pilot("Run at most this many items of the pilot, drawn by seed; 0 runs all. The plan says what that changes."),
-    ] = MOST_ITEMS,
+        int | None,
+        pilot(
+            "Run at most this many items of the pilot, drawn by seed; 0 runs all. The plan says what that changes. "
+            "Default: 15000; 300 with a method that knows people."
+        ),
+    ] = None,
     level: Annotated[float, pilot("Level of the intervals.")] = 0.9,
     seed: Annotated[int, option("Seed; the same seed gives the same plan.")] = 0,
     reading: TableOptions,
@@ -95,12 +102,12 @@ def plan(
 
     Example: quorate plan --votes pilot.csv --predictions probs.parquet --target-error 0.03 --price 0.08 --out plan
     """
-    choices: dict[str, Any] = {"partly_voted": partly_voted}
+    choices: dict[str, Any] = {"partly_voted": partly_voted, "target": target, "truth": truth}
     with progress_bar(quiet=json) as report:
         result = make_plan(
             votes, predictions or None, target_error=target_error, budget=budget, sureness=sureness, price=price,
-            costs=costs, batch_size=batch_size, methods=method or COMPARED, pool_size=pool_size,
-            error_costs=error_costs, orderings=orderings, draws=draws, most_items=most_items or None, level=level,
+            costs=costs, batch_size=batch_size, methods=method or None, pool_size=pool_size,
+            error_costs=error_costs, orderings=orderings, draws=draws, most_items=most_items, level=level,
             seed=seed, out=out, overwrite=overwrite, progress=report, **choices, **reading.keywords(TableKeywords),
         )  # fmt: skip
     if json:

@@ -32,24 +32,30 @@ from quorate.methods import Method, Target, checked_target
 from quorate.session.inputs import checked_id, class_number
 from quorate.session.ledger import CompactMap
 from quorate.types import FloatArray
-from quorate.validate import broken
+from quorate.validate import broken, whole
 
 Status = Literal["here", "away", "left"]
 FEWEST_GOLD = 20  # closed items of known class before the confidence is called a probability
 SECONDS_A_DAY = 86_400
+MODEL = 2  # how people are modelled; journals say by which they were written, and are replayed by it
+MODELS = {
+    1: "who joins or leaves a panel does not change the number of votes in the pools of open items",
+    2: "who joins a panel enters the pools of open items, and who leaves it without a vote is not in them any more",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class PeopleSettings:
     """Settings of a session with people. If `experts` are named, others cannot vote until they join.
 
-    `gold`: items whose true class is known, by name of the class.
+    `gold`: items whose true class is known, by name of the class. `model`: by which of `MODELS` people are learned.
     """
 
     target: Target
     experts: tuple[Expert, ...] = ()
     rules: tuple[Rule, ...] = ()
     gold: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    model: int = MODEL
 
     def header(self) -> dict[str, Any]:
         """The settings as stored in the journal's header."""
@@ -58,6 +64,7 @@ class PeopleSettings:
             "experts": [asdict(each) for each in self.experts],
             "rules": [str(each) for each in self.rules],
             "gold": dict(self.gold),
+            "model": self.model,
         }
 
 
@@ -149,6 +156,7 @@ def people_settings(
     experts: object = None,
     rules: object = None,
     gold: object = None,
+    model: object = MODEL,
 ) -> PeopleSettings | None:
     """The settings about people from a caller or a journal's header; None if there are none."""
     if target is None and experts is None and rules is None and gold is None and not method.needs_people:
@@ -156,7 +164,9 @@ def people_settings(
     seeks = checked_target(target, method)
     if seeks == "plurality" and experts is None and not rules and not gold and not method.needs_people:
         return None
-    settings = PeopleSettings(seeks, _experts(experts), _rules(rules, classes), _gold(gold, classes, seeks))
+    settings = PeopleSettings(
+        seeks, _experts(experts), _rules(rules, classes), _gold(gold, classes, seeks), whole(model, where="model")
+    )
     _check_names(settings)
     if method.asking.posterior == "panel" and not settings.experts:
         raise broken("experts", experts, "the members of the panel", "name them, or use order='agreement'.")

@@ -60,7 +60,7 @@ def next_expert(
         why = SENTENCES["closed" if item.standing is None else item.standing.reason]
         return nobody(f"The item is closed: {why}.")
     label = item.standing.label
-    rank = _rank_wanted(state, people, item, label)
+    rank = rank_wanted(state, people, item)
     known = list(people.members) if names is None else _checked(people, names)
     free = [name for name in known if may_now(people, item, name, time, rank=rank)]
     if not free:
@@ -77,9 +77,10 @@ def next_expert(
     return NextExpert(found.expert, found.gain, found.gain_per_cost, reason)
 
 
-def _rank_wanted(state: State, people: SessionPeople, item: ItemState, label: int) -> str | None:
+def rank_wanted(state: State, people: SessionPeople, item: ItemState) -> str | None:
     """The rank that alone can help now: the method would stop, but a confirmation is missing."""
-    rank = rank_needed(people, item, label)
+    assert item.standing is not None
+    rank = rank_needed(people, item, item.standing.label)
     if rank is None or decide(state.method, state.prior, state.policy_state, counted_item(people, item)).ask:
         return None
     return rank

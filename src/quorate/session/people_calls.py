@@ -13,7 +13,7 @@ from quorate.experts.person import Expert
 from quorate.session.inputs import checked_id, checked_time
 from quorate.session.journal import Event
 from quorate.session.people import Status, expert_from
-from quorate.session.people_advice import NextExpert, next_expert
+from quorate.session.people_advice import NextExpert, next_expert, rank_wanted
 from quorate.session.people_rules import anybody_left, check_member, with_people
 from quorate.session.state import is_repeat
 from quorate.types import Decision
@@ -21,6 +21,7 @@ from quorate.types import Decision
 if TYPE_CHECKING:
     import threading
 
+    from quorate.session.items import ItemState
     from quorate.session.state import State
 
 
@@ -79,14 +80,24 @@ class PeopleCalls:
             self._member_event("join", {"expert": asdict(expert_from(expert))}, time, request_id)
 
     def leave(self, name: str, *, time: float | None = None, request_id: str | None = None) -> list[str]:
-        """Somebody is not asked any more. Open items that nobody is left for are closed; returns their ids."""
+        """Somebody is not asked any more; returns the ids of the items that are closed by it.
+
+        These are the open items that nobody is left for ("nobody_left"), and those that waited only for a confirmation
+        which nobody can give any more ("unconfirmed"): both with the answer of the votes there are.
+        """
         with self._lock:
             self._member_event("leave", {"voter": name}, time, request_id)
-            people = with_people(self._state.people, "leave")
-            waiting = [item_id for item_id, item in self._state.open.items() if not anybody_left(people, item)]
-            for item_id in waiting:
+            stuck = [item_id for item_id, item in self._state.open.items() if self._is_stuck(item)]
+            for item_id in stuck:
                 self.close(item_id, time=time)
-            return waiting
+            return stuck
+
+    def _is_stuck(self, item: ItemState) -> bool:
+        people = with_people(self._state.people, "leave")
+        if not anybody_left(people, item):
+            return True
+        rank = rank_wanted(self._state, people, item)
+        return rank is not None and not anybody_left(people, item, rank=rank)
 
     def away(self, name: str, *, time: float | None = None, request_id: str | None = None) -> None:
         """A person is not asked until `back`; items may wait for this person."""

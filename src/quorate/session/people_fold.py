@@ -28,8 +28,8 @@ from quorate.types import FloatArray, IntArray
 MEMBER_EVENTS: Mapping[str, Status] = {"join": "here", "leave": "left", "away": "away", "back": "here"}
 
 
-def apply_member(people: SessionPeople, event: Event) -> None:
-    """Somebody joins, leaves, is away or back."""
+def apply_member(people: SessionPeople, event: Event, open_items: dict[str, ItemState]) -> None:
+    """Somebody joins, leaves, is away or back; who joins or leaves a panel changes the pools of `open_items`."""
     kind = event["type"]
     if kind == "join":
         member = new_member(people.settings, expert_from(event["expert"]))
@@ -39,9 +39,21 @@ def apply_member(people: SessionPeople, event: Event) -> None:
         people.members[member.expert.name] = (
             member if before is None else replace(before, expert=member.expert, status="here")
         )
+        _change_pools(people, member.expert.name, open_items, 1)
         return
     name = event["voter"]
     people.members[name] = replace(people.members[name], status=MEMBER_EVENTS[kind])
+    if kind == "leave":
+        _change_pools(people, name, open_items, -1)
+
+
+def _change_pools(people: SessionPeople, name: str, open_items: dict[str, ItemState], change: int) -> None:
+    """The pool of a panel's item is its members; who has acted on it stays in it."""
+    if people.panel is None or people.settings.model < 2:
+        return
+    for item_id, item in open_items.items():
+        if name not in item.ballots:
+            open_items[item_id] = replace(item, pool_size=max(item.pool_size + change, 1))
 
 
 def judged(
@@ -138,7 +150,10 @@ def count_vote(people: SessionPeople, event: Event, before: ItemState | None) ->
     """Count a vote for its voter; if people are learned as they appear, the voter becomes a member."""
     name, day = event["voter"], day_of(event["time"])
     member = people.member(name)
-    today = member.today + 1 if member.day == day else 1
+    if day < member.day:  # a vote that is told of late uses up nothing of the day that counts now
+        day, today = member.day, member.today
+    else:
+        today = member.today + 1 if member.day == day else 1
     people.members[name] = replace(member, day=day, today=today, votes=member.votes + 1)
     if people.crowd is not None:
         people.crowd.enter(name)

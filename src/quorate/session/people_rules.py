@@ -48,13 +48,18 @@ def verdict(
     reason = found.reason
     if counted is not item:
         reason = decide(method, learned, policy_state, counted, closing=closing).reason
-    reason = _with_rules(people, item, found.label, reason, closing=closing)
+    if closing:
+        unconfirmed = rank_needed(people, item, found.label) is not None
+        if unconfirmed and not decide(method, learned, policy_state, counted).ask:  # it waited for that alone
+            return replace(found, reason="unconfirmed", ask=False)
+        if reason == "closed" and not anybody_left(people, item):
+            reason = "nobody_left"
+        return replace(found, reason=reason, ask=False)
+    reason = _with_rules(people, item, found.label, reason)
     return replace(found, reason=reason, ask=reason == "ask")
 
 
-def _with_rules(people: SessionPeople, item: ItemState, label: int, reason: Reason, *, closing: bool) -> Reason:
-    if closing:
-        return "nobody_left" if reason == "closed" and not anybody_left(people, item) else reason
+def _with_rules(people: SessionPeople, item: ItemState, label: int, reason: Reason) -> Reason:
     if reason == "ask":
         return "ask" if anybody_left(people, item) else "nobody_left"
     rank = rank_needed(people, item, label)
@@ -225,7 +230,7 @@ def reasons_with_people(
     """The possible reasons of a decision when rules about people apply too."""
     assert item.standing is not None
     if event["type"] == "close":
-        return (*possible, "nobody_left")
+        return (*possible, "nobody_left", "unconfirmed")
     if any(reason in STOP_REASONS.values() for reason in possible) and not people.settings.rules:
         return possible
     more: tuple[Reason, ...] = ("ask", "nobody_left")

@@ -10,7 +10,7 @@ from quorate.errors import JournalCorrupt, JournalError, JournalMismatch, Quorat
 from quorate.methods import METHODS, Method, method, stored_knobs
 from quorate.session.event_checks import Recomputed, check_after, check_before
 from quorate.session.journal import FIRST_SEQ, Event, Header
-from quorate.session.people import people_settings
+from quorate.session.people import MODELS, people_settings
 from quorate.session.state import Settings, State, apply, checked_settings
 from quorate.validate import broken
 
@@ -27,10 +27,15 @@ def settings_from(header: Header | None, given: Method | None, expected: dict[st
         people = header.get("people", {})
         if not isinstance(people, dict):
             raise TypeError("people by field")
+        people = {"model": 1, **people} if people else {}  # journals did not say so at first
         is_ours = name in METHODS
     except (KeyError, TypeError) as cause:
         rule = f"a session's journal, whose header has {cause}"
         raise JournalCorrupt(field="journal", value=header, rule=rule, fix="check the path.", line=1) from cause
+    if people and people["model"] not in MODELS:
+        rule = f"one of the models of people that this version knows: {', '.join(map(str, MODELS))}"
+        fix = "resume it with the version of quorate that wrote it, or a later one."
+        raise broken("people", people["model"], rule, fix, error=JournalMismatch)
     if given is not None:
         _compare("method", given.describe(), {"name": name, "knobs": knobs})
     elif not is_ours:

@@ -163,7 +163,7 @@ class Session(ReadCalls, PeopleCalls):
             high = settings.max_votes if max_votes is None else whole(max_votes, where="max_votes", least=0)
             vote_limits(low, high)
             number = self._state.num_opened
-            size = settings.pool_size if pool_size is None else members(pool_size)
+            size = self._default_pool() if pool_size is None else members(pool_size)
             event |= {
                 "prediction": probs.tolist(),
                 "pool_size": size,
@@ -182,6 +182,13 @@ class Session(ReadCalls, PeopleCalls):
             draws = rng.stream(settings.seed, "quota", number)
             event["quota"] = draw_quota(self._state.method, self._state.policy_state, item, rng=draws)
             return self._commit(event, opened(event, number))
+
+    def _default_pool(self) -> int:
+        """The pool of a new item: of a panel its members, of whom some may have joined or left; else as set."""
+        people = self._state.people
+        if people is None or people.panel is None:
+            return self._state.settings.pool_size
+        return max(sum(member.status != "left" for member in people.members.values()), 1)
 
     def vote(
         self,

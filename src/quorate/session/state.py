@@ -219,7 +219,7 @@ def apply(state: State, event: Event) -> None:
     elif kind in ("open", "vote", "abstain", "retract", "close", "timeout"):
         _item_event(state, event)
     elif kind in MEMBER_EVENTS and state.people is not None:
-        apply_member(state.people, event)
+        apply_member(state.people, event, state.open)
     else:
         fix, place = "Was it written by a newer version?", f"event {event.get('seq')!r}"
         raise broken("type", kind, "an event type known to this version", fix, place=place, error=JournalCorrupt)

@@ -66,8 +66,9 @@ class ReplayResult:
     `audited_error` error of the answer by the panel, ties shared; NaN where not audited or the record ends too early:
     the latter counts as an error to the controller   `truth` (T, K) what the panel says of settled and audited items,
     ties shared; NaN elsewhere
-    `paid` what all votes cost, one each unless people differ in cost   `params` learned by the end, by `num_fits` fits,
-    the last after `fitted_after` items   `control`, `class_control` as they ended, None without one
+    `is_score` where the confidence is a score, no probability   `paid` what all votes cost, one each unless people
+    differ in cost   `params` learned by the end, by `num_fits` fits, the last after `fitted_after` items   `control`,
+    `class_control` as they ended, None without one
     """
 
     method: Method
@@ -78,6 +79,7 @@ class ReplayResult:
     reasons: tuple[str, ...]
     num_votes: IntArray
     paid: FloatArray
+    is_score: NDArray[np.bool_]
     audit_votes: IntArray
     knob: FloatArray
     audit_rates: FloatArray
@@ -266,6 +268,7 @@ class _Loop:
             reasons=run.reasons,
             num_votes=out.costs,
             paid=run.paid,
+            is_score=run.is_score,
             audit_votes=self.audit_votes,
             knob=self.knob,
             audit_rates=self.rates,

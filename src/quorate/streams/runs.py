@@ -71,6 +71,7 @@ class StreamRun:
     """The common part of all runs: the stream, the decisions, the learned parameters.
 
     `paid` (T,) what the votes of each item cost, those of audits included: one each, unless people differ in cost.
+    `is_score` (T,) where the confidence is a score and no probability (`Decision.confidence_is`).
     """
 
     def __init__(self, stream: Stream, method: Method, options: StreamOptions, keep_probs: bool) -> None:
@@ -79,6 +80,7 @@ class StreamRun:
         self.stop_asking = num_items if options.query_free_after is None else options.query_free_after
         self.start = method.initial_params(num_classes, num_classifiers)
         self.paid = np.zeros(num_items)
+        self.is_score = np.zeros(num_items, dtype=bool)
         costs = options.voter_costs
         self._prices = None
         if costs is not None and stream.voters is not None:
@@ -209,7 +211,14 @@ class CompiledRun(StreamRun):
         if self._prices is None:
             self.paid[first:last] = self.outputs.costs[first:last]
         else:
-            self.paid[first:last] = [self.price_of(t, 0, int(self.outputs.costs[t])) for t in range(first, last)]
+            self.paid[first:last] = self._prices_of(first, last)
+
+    def _prices_of(self, first: int, last: int) -> FloatArray:
+        """(last - first,) what the votes asked of these items cost."""
+        assert self._prices is not None and self.stream.voters is not None
+        paid = np.cumsum(self._prices[self.stream.voters[first:last]], axis=1)
+        asked = self.outputs.costs[first:last]
+        return np.where(asked > 0, paid[np.arange(last - first), asked - 1], 0.0)
 
     @property
     def answer_params(self) -> PriorParams:

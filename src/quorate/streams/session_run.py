@@ -91,6 +91,7 @@ class SessionRun(StreamRun):
             label = cheapest_answer(self.error_costs, np.array(decision.probs), tie_draw, np.empty(len(self.classes)))
         out.costs[t], out.labels[t], out.confidence[t] = decision.num_votes, label, decision.probs[label]
         out.stops[t] = ASK if t >= self.stop_asking else code_of(decision.reason)
+        self.is_score[t] = decision.confidence_is == "score"
         if len(out.probs):
             out.probs[t] = decision.probs
 

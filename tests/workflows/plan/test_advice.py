@@ -19,7 +19,10 @@ def made_up(rng, num_items, errors):
     luck = rng.random(num_items)
     settings = [
         PilotSetting(
-            method("quorum", votes=k), measured(np.full(num_items, float(k)) + (luck < 0.5)), measured(luck < rate)
+            method("quorum", votes=k),
+            votes := measured(np.full(num_items, float(k)) + (luck < 0.5)),
+            measured(luck < rate),
+            votes,
         )
         for k, rate in enumerate(errors)
     ]
@@ -105,7 +108,7 @@ def test_the_winner_of_many_equal_settings_is_not_believed():
     for trial in range(12):
         settings = [
             PilotSetting(method("quorum", votes=k), measured(np.full(num_items, float(k))),
-                    measured(rng.random(num_items) < truth))
+                    measured(rng.random(num_items) < truth), measured(np.full(num_items, float(k))))
             for k in range(20)
         ]  # fmt: skip
         advice = advised(PilotCurve("quorum", tuple(settings)), Goal("target-error", 0.0), batch_size=400, seed=trial)

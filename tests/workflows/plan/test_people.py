@@ -1,12 +1,15 @@
 """What knowing the experts is worth on a pilot."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from quorate.datasets import vote_dataset
+from quorate.errors import InvalidInput
 from quorate.methods import method
-from quorate.workflows.plan import people
+from quorate.workflows.plan import advice, curves, forecast, people, plan
 from quorate.workflows.plan.people import people_worth
+from quorate.workflows.plan.report import expected_rows
 
 ADVISED = method("quorate", min_gain=0.01)
 
@@ -50,3 +53,99 @@ def test_without_names_or_with_few_items_nothing_is_claimed():
 )
 def test_a_curve_is_read_at_the_error_of_the_run_without_names(costs, errors, saving):
     assert people._saving(np.array(costs), np.array(errors)) == pytest.approx(saving)
+
+
+def tables(skills, *, num_items=60, known=60, seed=0):
+    """A long table of votes, the true classes of the first `known` items, and costs of two people."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 2, num_items)
+    right = rng.random((num_items, len(skills))) < np.array(skills)
+    votes = np.where(right, truth[:, None], 1 - truth[:, None])
+    item, person = (each.ravel() for each in np.indices(votes.shape))
+    names = {"task": [f"i{n}" for n in item], "worker": [f"p{n}" for n in person], "label": votes.ravel().astype(str)}
+    told = {"task": [f"i{n}" for n in range(known)], "truth": truth[:known].astype(str)}
+    return pa.table(names), pa.table(told)
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Fewer settings and resampled pilots: what is planned is the same."""
+    monkeypatch.setattr(curves, "DOUBTS", (0.3, 0.02))
+    monkeypatch.setattr(forecast, "PILOTS", 3)
+    monkeypatch.setattr(forecast, "RIVAL_PILOTS", 3)
+    monkeypatch.setattr(forecast, "PEOPLE_LONGEST", 40)
+    monkeypatch.setattr(people, "FEWEST_ITEMS", 20)
+    monkeypatch.setattr(people, "SCALES", (1.0,))
+    monkeypatch.setattr(people, "DRAWS", 40)
+
+
+def test_a_plan_for_the_truth_counts_errors_against_the_true_classes(quick):
+    votes, truth = tables((0.95, 0.9, 0.55, 0.55, 0.5))
+    made = plan(votes, target="truth", truth=truth, methods=["crowd", "quorum"], orderings=2, draws=100)
+    assert made.advice.setting.method.name == "crowd" and made.pilot.target == "truth"
+    majority = _majority_error(votes, truth)
+    assert made.floor == pytest.approx(majority, abs=1e-6), "what the plurality of all votes gets wrong"
+    assert min(made.curves[0].errors) < majority, "who is good is known in the end"
+    assert "--target truth" in made.command() and made.classifier is None
+    assert made.people is not None and made.people.method == "crowd" and made.people.num_scored == 60
+    assert made.summary()["settings"]["target"] == "truth" and made.summary()["project"] is None
+
+
+def _majority_error(votes, truth):
+    label = np.array(votes["label"].to_pylist()).reshape(-1, 5).astype(int)
+    return np.mean((label.mean(axis=1) > 0.5) != np.array(truth["truth"].to_pylist()).astype(int))
+
+
+def test_items_of_unknown_class_are_taken_to_go_as_those_of_known_class(quick):
+    votes, truth = tables((0.95, 0.9, 0.55, 0.55, 0.5), known=30)
+    made = plan(votes, target="truth", truth=truth, methods=["crowd"], orderings=2, draws=100)
+    assert made.pilot.scored == 0.5 and made.pilot.most_counted == 2.0
+    few = _majority_error(votes.slice(0, 30 * 5), truth)
+    assert made.floor == pytest.approx(few, abs=1e-6)
+    low, high = made.advice.errors.interval(0.9)
+    assert low <= made.advice.errors.centre <= high
+
+
+@pytest.mark.parametrize(
+    ("field", "options"),
+    [
+        ("truth", {"target": "truth"}),  # none is given
+        ("truth", {"truth": "here"}),  # but nothing is counted by it
+        ("target", {"target": "truth", "methods": ["quorum"], "truth": "here"}),
+        ("target", {"target": "everything"}),
+        ("partly_voted", {"methods": ["quorate:order=agreement"], "pool_size": 9}),
+        ("costs", {"methods": ["quorum"], "pool_size": 9, "costs": {"p0": 3.0}}),
+    ],
+)
+def test_plans_about_people_that_do_not_fit_are_refused(field, options):
+    votes, truth = tables((0.9, 0.9, 0.6))
+    options = options | ({"truth": truth} if "truth" in options else {})
+    with pytest.raises(InvalidInput) as caught:
+        plan(votes, **options)
+    assert caught.value.field == field
+
+
+def test_money_is_what_these_people_cost_and_so_is_the_share_of_it_that_is_saved():
+    votes, _ = tables((0.9, 0.9, 0.9, 0.9), num_items=80)
+    costs = {"p0": 10.0}
+    made = plan(votes, methods=["quorum"], budget=2.0, orderings=2, draws=100, price=0.5, costs=costs)
+    assert made.paid["ask-all"] == pytest.approx(10.0 + 3.0)
+    summary = made.summary()["advice"]
+    assert summary["money"]["ask_all"] == pytest.approx(0.5 * 13.0 * 80)
+    paid = made.advice.setting.paid.mean / made.advice.setting.votes.mean
+    assert summary["money"]["expected"] == pytest.approx(0.5 * 80 * paid * summary["votes_per_item"]["expected"])
+    share = 1 - summary["money"]["expected"] / summary["money"]["ask_all"]
+    assert summary["money_saved_against_ask_all"] == pytest.approx(share)
+    heads = [row[0] for row in expected_rows(made)[1]]
+    assert heads.index("money saved") > heads.index("money")
+    usual = plan(votes, methods=["quorum"], budget=2.0, orderings=2, draws=100, price=0.5)
+    assert usual.summary()["advice"]["money"]["ask_all"] == pytest.approx(0.5 * 4.0 * 80)
+    assert "money saved" not in [row[0] for row in expected_rows(usual)[1]], "the share of the votes is that of money"
+
+
+def test_the_setting_can_be_advised_for_a_method_that_knows_people(quick, monkeypatch):
+    monkeypatch.setattr(advice, "PEOPLE_GAINS", (0.1, 0.001))
+    votes, _ = tables((0.95, 0.9, 0.6, 0.6, 0.55))
+    made = plan(votes, methods=["quorate:order=agreement", "quorum"], budget=3.0, orderings=2, draws=100)
+    assert made.curves[0].name == "quorate:order=agreement" and len(made.curves[0].settings) >= 2
+    assert "order=agreement" in made.command() and made.people.method == "quorate:order=agreement"

@@ -6,6 +6,8 @@ import pytest
 
 import quorate
 from quorate.errors import InvalidInput
+from quorate.workflows.run.notes import ONE_ORDER
+from quorate.workflows.run.summary import table_rows
 
 PEOPLE = ["ann", "bob", "eve"]
 
@@ -110,3 +112,32 @@ def test_confidence_in_the_truth_is_calibrated_by_known_classes():
     found = quorate.calibrate(votes, target="truth", truth=truth.slice(0, 120))
     assert found.every.num == 120
     assert found.early is not None and found.early.num == 120
+
+
+def test_each_item_says_whether_its_confidence_is_a_score():
+    votes, truth = crowd()
+    kinds = quorate.run(votes, target="truth", truth=truth).table.column("confidence_is").to_pylist()
+    assert kinds[0] == "score" and kinds[-1] == "probability" and kinds == sorted(kinds, reverse=True)
+    assert "confidence_is" not in quorate.run(votes).table.column_names
+
+
+def test_people_who_all_come_in_one_order_are_warned_of():
+    votes, _ = crowd()
+    found = quorate.run(votes)
+    assert found.vote_order.by_people and ONE_ORDER in found.notes()
+    assert ONE_ORDER not in quorate.run(votes, order="shuffled").notes()
+    assert ONE_ORDER not in quorate.run(votes, method="quorate:order=agreement").notes(), "it chooses whom to ask"
+    mixed = votes.take(np.random.default_rng(0).permutation(votes.num_rows))
+    assert ONE_ORDER not in quorate.run(mixed).notes()
+    assert quorate.rate_experts(votes, bootstraps=20).one_order
+    assert not quorate.rate_experts(mixed, bootstraps=20).one_order
+
+
+def test_the_share_beside_money_is_of_money_where_people_differ_in_cost():
+    votes, _ = crowd()
+    found = quorate.run(votes, method="quorum:votes=1", price=1.0, costs={"ann": 8.0})
+    assert found.summary()["votes"]["money"]["spent"] == 8.0 * 60, "ann, the first, is asked about every item"
+    everyone = table_rows(found.summary())[1][-1][-1]
+    assert "67 %" in everyone and "20 %" in everyone, "two of three votes, 2 of 10 in money"
+    usual = table_rows(quorate.run(votes, method="quorum:votes=1", price=1.0).summary())[1][-1][-1]
+    assert usual.count("%") == 1

@@ -113,10 +113,16 @@ def show_audit(project_id: ProjectId, _caller: Viewer, projects_: TheProjects, n
     response_model=StatsTold,
     responses=problems(403, 404),
 )
-def show_stats(project_id: ProjectId, _caller: Viewer, projects_: TheProjects, now: Now) -> dict[str, Any]:
-    """The latest numbers, a few seconds old while a worker is running: see `age`."""
+def show_stats(project_id: ProjectId, caller: Viewer, projects_: TheProjects, now: Now) -> dict[str, Any]:
+    """The latest numbers, a few seconds old while a worker is running: see `age`.
+
+    Only owners see what each voter was paid.
+    """
     with projects_.store.read() as connection:
-        return latest_stats(connection, projects_.get_in(connection, project_id), now=now)
+        told = latest_stats(connection, projects_.get_in(connection, project_id), now=now)
+    if caller.role == "owner":
+        return told
+    return told | {"voters": [each | {"spent": None} for each in told["voters"]]}
 
 
 @router.get("/learning", tags=["numbers"], summary="Learned parameters over time", responses=problems(403, 404))

@@ -87,16 +87,17 @@ def decisions(projects_: Projects, connection: Connection, project: Project) -> 
     return Export(columns, map(cells, all_decisions(projects_, connection, project)))
 
 
-def votes(connection: Connection, project: Project) -> Export:
+def votes(connection: Connection, project: Project, *, prices_shown: bool = True) -> Export:
     """Every act of a voter once, in order, including late and retracted ones. Withdrawn items are left out.
 
     `label` is empty unless the vote counts, so that `quorate run --votes` reads the votes that count; `cast_label` is
     the class chosen.
     """
-    return Export({name: KINDS.get(name, "text") for name in VOTE_COLUMNS}, _votes(connection, project))
+    rows = _votes(connection, project, prices_shown=prices_shown)
+    return Export({name: KINDS.get(name, "text") for name in VOTE_COLUMNS}, rows)
 
 
-def _votes(connection: Connection, project: Project) -> Iterator[tuple[Cell, ...]]:
+def _votes(connection: Connection, project: Project, *, prices_shown: bool) -> Iterator[tuple[Cell, ...]]:
     later = acts.alias()  # a later act of the same voter on the item means that the earlier one was retracted
     again = exists().where(
         later.c.item_id == acts.c.item_id, later.c.voter == acts.c.voter, later.c.id > acts.c.id,
@@ -113,7 +114,7 @@ def _votes(connection: Connection, project: Project) -> Iterator[tuple[Cell, ...
             cast, late = body.get("label"), bool(body.get("late"))
             stands = None if is_retracted else cast
             name = names.get(row.voter, row.voter.removeprefix("ext:"))
-            price = None if stands is None else history.at(row.time, row.voter)
+            price = history.at(row.time, row.voter) if stands is not None and prices_shown else None
             cells = (stands, row.time, row.kind, late, is_retracted, cast, row.signed_in_by, price)
             yield (body["item"], row.voter, name, *cells)
 
@@ -312,7 +313,7 @@ router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["decisions"], r
 
 What = Literal["decisions", "votes", "gold", "events", "journal"]
 Kept = What | Literal["access-log"]
-TABLES = {"votes": votes, "gold": gold, "events": events, "access-log": log}
+TABLES = {"gold": gold, "events": events, "access-log": log}
 
 
 @router.get(
@@ -336,8 +337,8 @@ def export(
 ) -> Response:
     """A consistent snapshot; one export at a time per account. In CSV, text that looks like a formula gets an
     apostrophe. Votes: every act once; `label` is empty unless the vote counts, `cast_label` is what was chosen, also of
-    a retracted vote; `late`: cast when the item was closed. Gold: answers to gold items; apart from the events, no
-    other table contains them."""
+    a retracted vote; `late`: cast when the item was closed; `price` is shown to owners only. Gold: answers to gold
+    items; apart from the events, no other table contains them."""
     if what == "journal" and format_ not in (None, "jsonl"):
         raise broken("format", format_, "'jsonl' for a journal", "leave it out.")
     chosen: Format = format_ or ("jsonl" if what == "journal" else "json")
@@ -351,9 +352,9 @@ def _sent(
     me = caller.account_id
     with request.app.state.export_slots.taken(me):
         with suppress(StoreUnavailable), projects_.store.write() as connection:
-            details = {"what": what, "format": chosen}
-            note(connection, "export", project_id=project_id, account_id=me, by=me, now=now_of(request), **details)
-        file = exported(projects_, project_id, what, chosen)
+            told = {"what": what, "format": chosen}
+            note(connection, "export", project_id=project_id, account_id=me, by=me, now=now_of(request), **told)
+        file = exported(projects_, project_id, what, chosen, prices_shown=caller.role == "owner")
     headers = {"Content-Disposition": f'attachment; filename="{what}.{chosen}"', "Content-Length": str(file.tell())}
     return StreamingResponse(chunks(file), headers=headers, media_type=MEDIA_TYPES[chosen])
 
@@ -399,8 +400,10 @@ def export_access_log(
     return _sent(request, projects_, project_id, caller, "access-log", format_)
 
 
-def exported(projects_: Projects, project_id: str, what: Kept, format_: Format) -> IO[bytes]:
-    """The export as a complete file; the caller closes it."""
+def exported(
+    projects_: Projects, project_id: str, what: Kept, format_: Format, *, prices_shown: bool = True
+) -> IO[bytes]:
+    """The export as a file, written to its end; whoever takes it closes it. `prices_shown`: of votes, for owners."""
     file: IO[bytes] = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115
     try:
         with snapshot(projects_.store) as connection:
@@ -409,6 +412,8 @@ def exported(projects_: Projects, project_id: str, what: Kept, format_: Format) 
                 file.writelines(journal(connection, project))
             elif what == "decisions":
                 write(decisions(projects_, connection, project), format_, file)
+            elif what == "votes":
+                write(votes(connection, project, prices_shown=prices_shown), format_, file)
             else:
                 write(TABLES[what](connection, project), format_, file)
     except BaseException:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal, get_type_hints
 
 from fastapi import APIRouter, Response
@@ -78,8 +79,8 @@ class SettingsChange(In):
         ]
         | None
     ) = None
-    routing: Annotated[Rule, Field(description="Whom items are given to first.")] | None = None
-    show_own_gold: Annotated[bool, Field(description="Show each voter their own accuracy on gold.")] | None = None
+    routing: Annotated[Rule, Field(description="Which item goes to whom: any, agreement or best.")] | None = None
+    show_own_gold: Annotated[bool, Field(description="Show each voter their own accuracy on gold items.")] | None = None
     adjudicate_below: (
         Annotated[float, Field(ge=0, le=1, description="Closed items below this confidence wait for a senior.")] | None
     ) = None
@@ -228,6 +229,7 @@ def as_row(project: Project, role: Role) -> dict[str, Any]:
 def project_out(projects_: Projects, project: Project, who: Principal, role: Role) -> ProjectOut:
     """The project as this role sees it."""
     sees_all, settings = role in ("owner", "reader"), project.settings
+    shown = settings if role == "owner" else replace(settings, person_prices={})  # what people are paid is for owners
     with projects_.store.read() as connection:
         acted = acts_of(connection, project.id, who.account_id)
         numbers = counts(connection, project.id) if sees_all else None
@@ -237,6 +239,6 @@ def project_out(projects_: Projects, project: Project, who: Principal, role: Rol
         display_names=settings.display_names,
         instructions=settings.instructions,
         acted=acted,
-        settings=SettingsOut.model_validate(settings) if sees_all else None,
+        settings=SettingsOut.model_validate(shown) if sees_all else None,
         counts=numbers,
     )

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, exists, func, select, update
+from sqlalchemy import Connection, Row, bindparam, func, select, update
 
 from quorate.audit import draw
 from quorate.compiled import status
@@ -22,9 +22,10 @@ from quorate.errors import InvalidInput
 from quorate.service.domain.events import item_events, record
 from quorate.service.domain.item_projection import NO_AUDIT, after_event
 from quorate.service.domain.projects import Project, Projects, archived
+from quorate.service.domain.routing import is_new
 from quorate.service.domain.votes import Request, VoteContext, VoteWrite, not_here
 from quorate.service.store.bulk import among
-from quorate.service.store.schema import ballots, events, is_gold, items, leases, not_withdrawn
+from quorate.service.store.schema import ballots, events, is_gold, items, not_withdrawn
 from quorate.session.inputs import class_number
 from quorate.session.journal import Event
 from quorate.session.session import Session
@@ -36,13 +37,6 @@ REASON = "gold"  # stop reason in a gold item's row: it is never decided
 MOST_REPLAYED = 200  # gold items that `gold_calibration` decides
 DAY = 86400.0
 FEWEST_SHOWN = 20  # answers of a voter before their accuracy is shown
-
-
-def is_new() -> ColumnElement[bool]:
-    """The condition that the voter has neither acted on the item nor holds it."""
-    voted = exists().where(ballots.c.item_id == items.c.id, ballots.c.voter == bindparam("voter"))
-    holds = exists().where(leases.c.item_id == items.c.id, leases.c.voter == bindparam("voter"), leases.c.is_out)
-    return and_(~voted, ~holds)  # with ~or_(...) PostgreSQL would read all ballots of the voter
 
 
 GOLD = select(items.c.id, items.c.name, items.c.show, bindparam("priority").label("priority"))

@@ -19,6 +19,7 @@ from sqlalchemy import Connection, Row, select
 from quorate.compiled import status
 from quorate.experts.agreement import others_plurality
 from quorate.experts.ballots import Ballots
+from quorate.experts.crowd import CrowdState, rows_of
 from quorate.experts.crowd_stream import run_crowd
 from quorate.experts.quality import PersonQuality, quality_of
 from quorate.experts.reliability import reliability
@@ -42,6 +43,7 @@ class PersonFigures:
 
     `gold_right` of `gold_answers` known answers given   `accuracy` as the crowd model estimates it   `agreement` with
     the plurality of the other voters, on `compared` items   `reliability` agreement drawn towards the mean of all
+    `by_class` how often right on items of each class, by the same model, which `routing` uses
     `kind` careful, uniform or habit, with its probability and the evidence   `seconds` median between votes
     """
 
@@ -65,6 +67,7 @@ class PersonFigures:
     evidence: str
     seconds: float | None
     price: float
+    by_class: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +138,9 @@ def _people(connection: Connection, project: Project, cast: Sequence[Row[Any]]) 
             agreeing[voter],
             reliable[voter],
             paces.get(voter),
+            _by_class(run.state, number, careful=each.kinds[0]),
         )
-        for voter, each in quality.items()
+        for number, (voter, each) in enumerate(quality.items())
     ]
     return tuple(sorted(found, key=lambda each: (each.name.lower(), each.voter)))
 
@@ -195,6 +199,7 @@ def _person(
     agreeing: tuple[float, int],
     reliable: float,
     seconds: float | None,
+    by_class: tuple[float, ...],
 ) -> PersonFigures:
     right = round((each.with_truth or 0.0) * each.num_known)
     gold_low, gold_high = wilson(right / each.num_known, each.num_known) if each.num_known else (None, None)
@@ -207,5 +212,11 @@ def _person(
         compared=compared, agreement=agrees / compared if compared else None, agreement_low=low, agreement_high=high,
         reliability=reliable,
         kind=each.kind, kind_probability=each.kinds[KINDS.index(each.kind)], evidence=each.evidence, seconds=seconds,
-        price=project.settings.person_prices.get(each.person, project.settings.price),
+        price=project.settings.person_prices.get(each.person, project.settings.price), by_class=by_class,
     )  # fmt: skip
+
+
+def _by_class(state: CrowdState, person: int, *, careful: float) -> tuple[float, ...]:
+    """How often a person is right on items of each class; so far as they are careless, as often as by chance."""
+    right = careful * rows_of(state, person).diagonal() + (1.0 - careful) / len(state.pooled)
+    return tuple(round(float(each), 4) for each in right)

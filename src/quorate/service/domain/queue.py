@@ -33,10 +33,10 @@ from sqlalchemy import (
 
 from quorate.service.domain.cost import decisions_ahead
 from quorate.service.domain.events import item_events
-from quorate.service.domain.gold import is_new, with_gold
+from quorate.service.domain.gold import with_gold
 from quorate.service.domain.item_projection import votes_to_settle
 from quorate.service.domain.projects import Project, Projects, unknown
-from quorate.service.domain.routing import LEFT_TO_OTHERS
+from quorate.service.domain.routing import LEFT_TO_OTHERS, Standing, Suits, candidates, is_new
 from quorate.service.store.bulk import among, each_of, insert_rows
 from quorate.service.store.schema import ballots, is_gold, items, leases, projects
 
@@ -95,6 +95,7 @@ def _in_line() -> Select[Any]:
 
 START, LINE = _start(), _in_line().where(items.c.project_id == bindparam("project"))
 WAITED, *LOOKS = _looks()
+CHOSEN = LINE.where(among(items.c.id, "ids"), is_new())
 
 
 def next_items(projects_: Projects, project_id: str, voter: str, *, count: int = 1, now: float) -> list[Leased]:
@@ -120,9 +121,9 @@ def serve(
     short = [Want(want.voter, want.count - len(found[want.voter])) for want in wants]
     short = [want for want in short if want.count > 0]
     expires = now + project.settings.lease_seconds
-    first = projects_.routing.first(connection, project, now=now)
+    standing = projects_.routing.now(connection, project, now=now)
     has_gold = start.gold_item is not None
-    for voter, rows in _hand_out(projects_, connection, project, short, now, start.busy_priority, first, has_gold):
+    for voter, rows in _hand_out(projects_, connection, project, short, now, start.busy_priority, standing, has_gold):
         found[voter] += [Leased(row.name, json.loads(row.show), expires) for row in rows]
     return project, [found[want.voter] for want in wants]
 
@@ -134,26 +135,26 @@ def _hand_out(
     wants: Sequence[Want],
     now: float,
     busy: int | None,
-    first: frozenset[str],
+    standing: Standing,
     has_gold: bool,
 ) -> Iterator[tuple[str, list[Row[Any]]]]:
     """New items for each voter in turn: the first in the queue that they have not met. The queue is read once for all.
 
-    `busy`: the highest priority of items without a place left, None without any. `_take` serves the voters who go
-    `first`, and those for whom the front of the queue has too few items or something more urgent is busy.
+    `busy`: the highest priority of items without a place left, None without any. `_take` serves the voters who are
+    routed, and those for whom the front of the queue has too few items or something more urgent is busy.
     """
     line, met = _front(connection, project, wants) if len(wants) > 1 else ({}, set())
     given: list[tuple[int, str]] = []
     for want in wants:
         new = (row for number, row in line.items() if (number, want.voter) not in met)
         rows = list(islice(new, want.count))
-        if want.voter not in first and len(rows) == want.count and (busy is None or busy <= rows[0].priority):
+        is_routed = standing.suits is not None or want.voter in standing.first
+        if not is_routed and len(rows) == want.count and (busy is None or busy <= rows[0].priority):
             rows = with_gold(connection, project, want.voter, rows, now) if has_gold else rows
             given += [(row.id, want.voter) for row in rows]
         else:
             grant(connection, project, given, now)
-            is_first = want.voter in first
-            rows = _take(projects_, connection, project, want, now, busy, is_first=is_first, has_gold=has_gold)
+            rows = _take(projects_, connection, project, want, now, busy, standing=standing, has_gold=has_gold)
             given = []
         for row in rows:
             line.pop(row.id, None)
@@ -179,12 +180,16 @@ def _take(
     now: float,
     busy: int | None,
     *,
-    is_first: bool,
+    standing: Standing,
     has_gold: bool,
 ) -> list[Row[Any]]:
     """The next items for one voter, however far back in the queue; preceded by a busy item if it is more urgent."""
-    voter, looks = want.voter, [WAITED, *LOOKS] if is_first else LOOKS
-    rows = _free(connection, project, voter, want.count, looks, now)
+    voter, looks = want.voter, [WAITED, *LOOKS] if want.voter in standing.first else LOOKS
+    rows = [] if standing.suits is None else _suited(projects_, connection, project, want, standing.suits, now)
+    if len(rows) < want.count:
+        chosen = {row.id for row in rows}
+        more = _free(connection, project, voter, want.count + len(rows), looks, now)
+        rows = (rows + [row for row in more if row.id not in chosen])[: want.count]
     if busy is not None and (not rows or busy > rows[0].priority):
         above = rows[0].priority if rows else None
         rows = (_doubled_up(projects_, connection, project, voter, above=above) + rows)[: want.count]
@@ -193,6 +198,27 @@ def _take(
     rows = [row for row in rows if (row.id, voter) not in seen]
     grant(connection, project, [(row.id, voter) for row in rows], now)
     return rows
+
+
+def _suited(
+    projects_: Projects, connection: Connection, project: Project, want: Want, suits: Suits, now: float
+) -> list[Row[Any]]:
+    """Of the most urgent items at the front of the line those that suit the voter best, locked.
+
+    The candidates are read without a lock, so that others are not kept from them; those chosen are then locked, unless
+    somebody else was faster.
+    """
+    rows = candidates(connection, project, want.voter)
+    if not rows:
+        return []
+    has_met: dict[int, set[str]] = {row.id: set() for row in rows}
+    for item_id, voter in met(connection, list(has_met)):
+        has_met[item_id].add(voter)
+    classes = project.settings.classes
+    ids = projects_.routing.best_of(suits, want.voter, rows, list(has_met.values()), classes, want.count, now)
+    asked = {"project": project.id, "voter": want.voter, "ids": ids, "count": want.count}
+    locked = {row.id: row for row in connection.execute(CHOSEN, asked).all()}
+    return [locked[each] for each in ids if each in locked]
 
 
 def _free(

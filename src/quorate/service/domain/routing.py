@@ -1,23 +1,25 @@
-"""Who is asked first about an item, among those present: the better half starts items, the others continue them.
+"""Which item goes to whom, among those present.
 
-Everybody who asks gets an item, so nobody waits: routing only decides which one. The steward computes reliability
-(`people`). Who is present and who goes first is cached: every few seconds one request of each worker looks it up.
-Called by `queue`.
+`agreement`: the better half of the people starts items, the others continue them. `best`: an item goes to the person
+whose vote carries most information about its class per cost. Everybody who asks gets an item, so nobody waits: routing
+only decides which one. The steward computes what is known of people (`people`); every few seconds one request of each
+worker looks it up and caches it for the others. Called by `queue`.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-from sqlalchemy import Connection, bindparam, select
+import numpy as np
+from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, exists, select
 
 from quorate.service.store.bulk import among
-from quorate.service.store.schema import ballots, leases, stewards
+from quorate.service.store.schema import ballots, items, leases, stewards
+from quorate.types import FloatArray
 
 if TYPE_CHECKING:
     from quorate.service.domain.projects import Project
@@ -25,40 +27,152 @@ if TYPE_CHECKING:
 Rule = Literal["any", "agreement", "best"]
 RULES: tuple[Rule, ...] = ("any", "agreement", "best")
 LOOKED_EVERY = 5.0  # seconds
-LEFT_TO_OTHERS = 60.0  # seconds since the last act on an item, after which anybody gets it
+LEFT_TO_OTHERS = 60.0  # seconds that an item, or the first in line, is kept for others; then anybody gets it
 PRESENT_SECONDS = 120.0  # since the last act of somebody who holds no item
 FREE_OF_CHARGE = 1e-9  # replaces a price of 0 in a project with prices
+MOST_CANDIDATES = 16  # items at the front of the queue that are considered
+MOST_COMPARED = 64  # people present with whom the caller is compared
+MOST_REMEMBERED = 10_000  # items whose time at the front of the queue is cached
+ROUND_OFF = 1e-9  # of information per cost
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing:
+class Suits:
+    """What votes of the people present tell. `accuracy` (P, K) on items of each class, `cost` (P,) of a vote.
+
+    `known` accuracy of everybody measured, `of_all` (K,) their mean, for others; `prices` by voter, and of others
+    """
+
+    people: tuple[str, ...]
+    accuracy: FloatArray
+    cost: FloatArray
+    known: Mapping[str, FloatArray]
+    of_all: FloatArray
+    prices: Mapping[str, float]
+    price: float
+
+    def scores(self, voter: str, beliefs: FloatArray, has_met: Sequence[Collection[str]]) -> FloatArray:
+        """(C,) how much more the voter tells of each item, per cost, than anybody else present who may be asked.
+
+        `beliefs` (C, K) about the items, `has_met` who cannot be asked about each. Nobody else there: all 0.
+        """
+        others = [n for n, name in enumerate(self.people) if name != voter][:MOST_COMPARED]
+        if not others:
+            return np.zeros(len(beliefs))
+        own, cost = self.known.get(voter, self.of_all), self.prices.get(voter, self.price)
+        mine = information(own[None], beliefs)[0] / cost
+        theirs = information(self.accuracy[others], beliefs) / self.cost[others, None]  # (P - 1, C)
+        names = [self.people[n] for n in others]
+        may = np.array([[name not in met for met in has_met] for name in names])
+        return np.asarray(mine - np.where(may, theirs, 0.0).max(axis=0))
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The people present at `time`: who starts items (`agreement`), or what each one's votes tell (`best`)."""
+
     time: float
-    first: frozenset[str]
+    first: frozenset[str] = frozenset()
+    suits: Suits | None = None
 
 
 class Routing:
-    """Who goes first in each project, cached for a few seconds; safe to share between threads."""
+    """What is known of the people present in each project, cached for a few seconds; safe to share between threads."""
 
     def __init__(self) -> None:
-        self._standings: dict[tuple[str, int], _Standing] = {}
+        self._standings: dict[tuple[str, int], Standing] = {}
+        self._first_since: dict[int, float] = {}
         self._lock = threading.Lock()
 
-    def first(self, connection: Connection, project: Project, *, now: float) -> frozenset[str]:
-        """The voters among those present who start items; none where items go to anybody."""
+    def now(self, connection: Connection, project: Project, *, now: float) -> Standing:
+        """Who is there and what they are worth; nothing where items go to anybody."""
         if project.settings.routing == "any":
-            return frozenset()
+            return Standing(now)
         key = (project.id, project.version)
         held = self._fresh(key, now)
         if held is None:
             with self._lock:
-                held = self._fresh(key, now) or _Standing(now, first_of(_worth(connection, project, now)))
+                held = self._fresh(key, now) or _standing(connection, project, now)
                 others = {kept: each for kept, each in self._standings.items() if kept[0] != project.id}
                 self._standings = others | {key: held}
-        return held.first
+        return held
 
-    def _fresh(self, key: tuple[str, int], now: float) -> _Standing | None:
+    def _fresh(self, key: tuple[str, int], now: float) -> Standing | None:
         held = self._standings.get(key)
         return held if held is not None and 0.0 <= now - held.time < LOOKED_EVERY else None
+
+    def best_of(
+        self, suits: Suits, voter: str, rows: Sequence[Row[Any]], has_met: Sequence[Collection[str]],
+        classes: Sequence[str], count: int, now: float,
+    ) -> list[int]:  # fmt: skip
+        """The ids of the `count` items to give the voter, the best first: `rows` are candidates in the line's order.
+
+        The first in line is given next once it has been the first for `LEFT_TO_OTHERS` seconds, whomever it suits: so
+        the line moves on, and no item waits for ever.
+        """
+        scores = np.round(suits.scores(voter, beliefs_of(rows, classes), has_met) / ROUND_OFF)
+        with self._lock:
+            if now - self._first_since.setdefault(rows[0].id, now) >= LEFT_TO_OTHERS:
+                scores[0] = np.inf
+            chosen = [rows[c].id for c in np.argsort(-scores, kind="stable")[:count]]
+            for item_id in chosen:
+                self._first_since.pop(item_id, None)
+            while len(self._first_since) > MOST_REMEMBERED:  # the oldest, long closed
+                del self._first_since[next(iter(self._first_since))]
+        return chosen
+
+
+def is_new() -> ColumnElement[bool]:
+    """The voter has neither acted on the item nor holds it."""
+    voted = exists().where(ballots.c.item_id == items.c.id, ballots.c.voter == bindparam("voter"))
+    holds = exists().where(leases.c.item_id == items.c.id, leases.c.voter == bindparam("voter"), leases.c.is_out)
+    return and_(~voted, ~holds)  # as ~or_(...) PostgreSQL would read all ballots of the voter
+
+
+CANDIDATES = select(items.c.id, items.c.priority, items.c.votes, items.c.label, items.c.confidence)
+CANDIDATES = CANDIDATES.where(items.c.project_id == bindparam("project"), items.c.is_wanted, items.c.slots > 0)
+CANDIDATES = CANDIDATES.order_by(items.c.priority.desc(), items.c.to_close, items.c.number).limit(MOST_CANDIDATES)
+CANDIDATES = CANDIDATES.where(is_new())
+
+
+def candidates(connection: Connection, project: Project, voter: str) -> list[Row[Any]]:
+    """Items at the front of the line that the voter has not met, the most urgent alone; not locked."""
+    rows = connection.execute(CANDIDATES, {"project": project.id, "voter": voter}).all()
+    return [cast("Row[Any]", row) for row in rows if row.priority == rows[0].priority]
+
+
+def beliefs_of(rows: Sequence[Row[Any]], classes: Sequence[str]) -> FloatArray:
+    """(C, K) about each item: its confidence in its label, the rest by its other votes, one more each."""
+    votes = np.array([json.loads(row.votes) for row in rows], dtype=float) + 1.0
+    at = np.arange(len(rows)), np.array([classes.index(row.label) for row in rows])
+    confidence = np.array([row.confidence for row in rows])
+    votes[at] = 0.0
+    beliefs = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1.0) * (1.0 - confidence)[:, None]
+    beliefs[at] = confidence
+    return np.asarray(beliefs)
+
+
+def information(accuracy: FloatArray, beliefs: FloatArray) -> FloatArray:
+    """(P, C) what one vote of each person tells of each item's class, in bits: the mutual information of the two.
+
+        H(y) - sum_z r_z H(y | z),   y = z with probability a_z, else any of the other classes alike
+
+    `accuracy` (P, K) on items of each class, `beliefs` (C, K) about the items.
+
+    >>> information(np.array([[1.0, 1.0], [0.5, 0.5], [0.9, 0.9]]), np.array([[0.5, 0.5]])).round(3).tolist()
+    [[1.0], [0.0], [0.531]]
+    """
+    num_classes = beliefs.shape[1]
+    off = (1.0 - accuracy) / (num_classes - 1)  # (P, K)
+    wrong = off @ beliefs.T  # (P, C) probability of one given class by mistake
+    said = beliefs[None] * (accuracy - off)[:, None] + wrong[:, :, None]  # (P, C, K)
+    doubt = -_log2(accuracy) - (num_classes - 1) * _log2(off)  # (P, K)
+    return np.asarray(np.maximum(-_log2(said).sum(axis=2) - doubt @ beliefs.T, 0.0))
+
+
+def _log2(p: FloatArray) -> FloatArray:
+    """p log2 p, 0 at 0."""
+    return np.asarray(p * np.log2(np.where(p > 0.0, p, 1.0)))
 
 
 def first_of(worth: Mapping[str, float]) -> frozenset[str]:
@@ -75,41 +189,40 @@ def first_of(worth: Mapping[str, float]) -> frozenset[str]:
     return frozenset(person for person, value in worth.items() if value > least)
 
 
-def information(accuracy: float, num_classes: int) -> float:
-    """The information of one vote about the class, in bits, with equally likely classes and uniform errors.
-
-        log2 K + a log2 a + (1 - a) log2((1 - a) / (K - 1)),   0 at or below chance
-
-    >>> information(1.0, 2), information(0.5, 2), round(information(0.9, 2), 3)
-    (1.0, 0.0, 0.531)
-    """
-    if accuracy <= 1.0 / num_classes:
-        return 0.0
-    doubt = 1.0 - accuracy
-    lost = 0.0 if doubt <= 0.0 else doubt * math.log2(doubt / (num_classes - 1))
-    return math.log2(num_classes) + accuracy * math.log2(accuracy) + lost
-
-
-def _worth(connection: Connection, project: Project, now: float) -> dict[str, float]:
-    """What a vote of each person present is worth: agreement with others, or information for its price."""
+def _standing(connection: Connection, project: Project, now: float) -> Standing:
     mine = (stewards.c.project_id == project.id, stewards.c.task == "people")
     state = json.loads(connection.execute(select(stewards.c.state).where(*mine)).scalar_one_or_none() or "{}")
-    known = {each["voter"]: each["reliability"] for each in state.get("people", [])}
+    known = {each["voter"]: each for each in state.get("people", [])}
     if not known:
-        return {}
-    present = _present(connection, project, list(known), now)
-    mean = sum(known.values()) / len(known)
-    reliable = {person: known.get(person, mean) for person in present}
-    if project.settings.routing == "agreement":
-        return reliable
-    settings, num_classes = project.settings, len(project.settings.classes)
-    prices = {person: settings.person_prices.get(person, settings.price) for person in present}
-    if not any(prices.values()):
-        prices = dict.fromkeys(present, 1.0)
-    return {
-        person: information(value, num_classes) / max(prices[person], FREE_OF_CHARGE)
-        for person, value in reliable.items()
-    }
+        return Standing(now)
+    present = sorted(_present(connection, project, list(known), now))
+    if project.settings.routing == "best":
+        return Standing(now, suits=_suits(project, known, present))
+    reliable = {person: each["reliability"] for person, each in known.items()}
+    mean = sum(reliable.values()) / len(reliable)
+    return Standing(now, first_of({person: reliable.get(person, mean) for person in present}))
+
+
+def _suits(project: Project, known: Mapping[str, Mapping[str, Any]], present: Sequence[str]) -> Suits | None:
+    """None where figures were kept before accuracies by class were; the steward soon computes new ones."""
+    if any("by_class" not in each for each in known.values()):
+        return None
+    measured = {name: np.array(each["by_class"]) for name, each in known.items()}
+    of_all = np.mean(list(measured.values()), axis=0)
+    prices, usual = _prices(project)
+    cost = np.array([prices.get(name, usual) for name in present])
+    accuracy = np.array([measured.get(name, of_all) for name in present]).reshape(-1, len(of_all))
+    best = np.argsort(-accuracy.mean(axis=1) / cost, kind="stable")
+    return Suits(tuple(present[n] for n in best), accuracy[best], cost[best], measured, of_all, prices, usual)
+
+
+def _prices(project: Project) -> tuple[dict[str, float], float]:
+    """What a vote costs, by voter and for others; 1 each in a project without prices."""
+    settings = project.settings
+    if settings.price == 0.0 and not any(settings.person_prices.values()):
+        return {}, 1.0
+    own = {name: max(price, FREE_OF_CHARGE) for name, price in settings.person_prices.items()}
+    return own, max(settings.price, FREE_OF_CHARGE)
 
 
 HOLDING = select(leases.c.voter).where(

@@ -176,11 +176,12 @@ Own = dict[str, tuple[float, float]]
 """The cost of the votes of people with individual prices: at those, and at the project's price."""
 
 
-def _own_money(connection: Connection, project: Project, history: Prices) -> Own:
+def _own_money(connection: Connection, project: Project, history: Prices, which: ColumnElement[bool] = counted) -> Own:
+    """By person, of `which` items; each query reads the votes of one person alone (`ix_ballots_voter`)."""
     found: Own = {}
     for person in history.people:
         query = select(func.sum(history.of(ballots.c.time, person)), func.sum(history.of(ballots.c.time)))
-        query = query.join(items, items.c.id == ballots.c.item_id).where(ballots.c.project_id == project.id, counted)
+        query = query.join(items, items.c.id == ballots.c.item_id).where(ballots.c.project_id == project.id, which)
         paid, usual = connection.execute(query.where(ballots.c.voter == person, ballots.c.kind == "vote")).one()
         found[person] = (float(paid or 0.0), float(usual or 0.0))
     return found
@@ -190,10 +191,11 @@ def _gold(connection: Connection, project: Project, history: Prices) -> dict[str
     """The number of gold items, of answers to them, and their cost."""
     here = (items.c.project_id == project.id, is_gold, not_withdrawn)
     number = connection.execute(select(func.count()).where(*here)).scalar_one()
-    query = select(ballots.c.voter, ballots.c.time).join(items, items.c.id == ballots.c.item_id)
-    answers = connection.execute(query.where(*here, ballots.c.kind == "vote")).all()
-    cost = sum(history.at(row.time, row.voter) for row in answers)
-    return {"num_gold": int(number), "gold_answers": len(answers), "money_gold": round(cost, 9)}
+    query = select(func.count(), func.sum(history.of(ballots.c.time))).join(items, items.c.id == ballots.c.item_id)
+    answers, usual = connection.execute(query.where(*here, ballots.c.kind == "vote")).one()
+    own = _own_money(connection, project, history, is_gold & not_withdrawn).values()
+    cost = float(usual or 0.0) + sum(paid - at_usual for paid, at_usual in own)
+    return {"num_gold": int(number), "gold_answers": int(answers), "money_gold": round(cost, 9)}
 
 
 def _money(

@@ -41,7 +41,7 @@ LABELS = {
     "max_votes": "Most votes per item",
     "audit_rate": "Audited share, %",
     "gold_share": "Gold items among those given out, %",
-    "routing": "Who starts items",
+    "routing": "Who gets which item",
     "show_own_gold": "Voters see their own accuracy on gold items",
     "adjudicate_below": "A senior decides below this confidence, %",
     "lease_seconds": "Item reserved for a voter, s",

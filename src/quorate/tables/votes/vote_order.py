@@ -53,7 +53,7 @@ class VoteOrder:
     def describe(self) -> dict[str, Any]:
         """As plain values, for summary.json."""
         found = {"sorted_by": self.sorted_by, "mostly": self.mostly, "tau": self.tau, "z": self.z}
-        return found | {"items": self.num_items}
+        return found | {"items": self.num_items, "by_people": self.by_people}
 
 
 @dataclass(frozen=True, slots=True)

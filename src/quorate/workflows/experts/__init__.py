@@ -24,6 +24,7 @@ from quorate.tables.options import TableKeywords, TableOptions, shows, table_opt
 from quorate.tables.readers.arrow import pa
 from quorate.tables.readers.sources import Progress
 from quorate.tables.report import Report
+from quorate.tables.votes.vote_order import vote_order
 from quorate.types import FloatArray, IntArray, TableLike, VoteDataset
 from quorate.validate import broken, fraction, whole
 from quorate.version import __version__
@@ -52,6 +53,7 @@ class ExpertsResult:
 
     `labels`, `scores` (num_items,) the most probable class and the model's score for it   `confidence` the score
     calibrated on items with a known class; None if there are too few   `excluded` by `exclude_below`
+    `one_order` every item has its people in the same order
     """
 
     ballots: Ballots
@@ -66,6 +68,7 @@ class ExpertsResult:
     exclude_below: float | None
     seed: int
     report: Report
+    one_order: bool = False
 
     def __repr__(self) -> str:
         return f"ExpertsResult({self.answer!r})"
@@ -136,6 +139,7 @@ class ExpertsResult:
             "is_calibrated": self.confidence is not None,
             "exclude_below": self.exclude_below,
             "excluded": [each.quality.person for each in self.excluded],
+            "one_order": self.one_order,
             "seed": self.seed,
             "tables": self.report.as_dict(),
             "version": __version__,
@@ -276,6 +280,7 @@ def _study(
         exclude_below=None,
         seed=seed,
         report=joined.report,
+        one_order=vote_order(joined).by_people,
     )
 
 

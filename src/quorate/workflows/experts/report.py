@@ -46,6 +46,10 @@ FIGURES = {
     "cohen_kappa": "Cohen's kappa, mean over pairs",
     "effective_size": "independent people an item's votes are worth",
 }
+ONE_ORDER = (
+    "Warning: every item has its people in one and the same order, as in a table with a column per person. The order "
+    "of the votes therefore says nothing about who was asked first, or who could see whose vote."
+)
 ABOUT = (
     "Estimated accuracy: the share of items on which the person gives the true class. The true class is not observed; "
     "it is estimated from everybody's votes, weighted by how good each person is (a Dawid-Skene model that is learned "
@@ -133,7 +137,7 @@ def _notes(result: ExpertsResult) -> tuple[str, ...]:
     if result.exclude_below is not None:
         names = ", ".join(each.quality.person for each in result.excluded[:MOST_SHOWN]) or "nobody"
         sentences.insert(0, f"Excluded, estimated accuracy below {percent(result.exclude_below)}: {names}.")
-    return tuple(sentences)
+    return (*sentences, ONE_ORDER) if result.one_order else tuple(sentences)
 
 
 def _sections(result: ExpertsResult) -> tuple[Section, ...]:

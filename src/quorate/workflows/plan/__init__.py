@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -16,15 +16,16 @@ import numpy as np
 
 from quorate.catalogue import parse_method
 from quorate.files import check_free
-from quorate.methods import ANONYMOUS, require_anonymous
+from quorate.methods import ANONYMOUS, Method, Target, checked_target, known_target
 from quorate.posterior.settled import plurality_shares
 from quorate.reports.figures import canvas
 from quorate.streams.classifier_saving import ClassifierReport, classifier_report
 from quorate.streams.error_costs import ErrorCosts, read_error_costs
 from quorate.streams.prepare import prepare
 from quorate.tables import Report
-from quorate.tables.beside import Costs, read_costs
+from quorate.tables.beside import Costs, read_costs, read_truth
 from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
+from quorate.types import TableLike, frozen_array
 from quorate.validate import bounded, broken, whole
 from quorate.workflows.plan import report, words
 from quorate.workflows.plan.advice import REFERENCES, Advice, Band, Goal, Rival, advised, band, rivals, study
@@ -40,8 +41,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as MplFigure
 
 METHODS = ("quorate", "finexp", "infexp", "beta", "quorum", "unanimous-then-cap", "random")
+TRUTH_METHODS = ("crowd", "quorate", "quorum")
 ALL = "all"  # every method; the references (single points) are always added
 MOST_ITEMS = 15_000  # items of a pilot that are run by default: more take minutes and hardly narrow the ranges
+MOST_WITH_PEOPLE = 300  # the same with a method that knows people: it runs a session, about a millisecond per vote
 ABOVE_FLOOR = 0.01  # the target if none is given: the pilot's tie floor and a point
 
 
@@ -52,8 +55,9 @@ class Plan:
     `advice` the setting and its forecasts   `curves` of every method, with `bands`; `references` until settled and
     asking everyone   `rivals` other methods at the same cost   `level` of the intervals   `batch_size` m
     `is_own_goal` False if the target was not given   `settings` the arguments in force   `columns`, `report` how
-    the tables were read and what was met in them   `classifier` what it saves at the setting advised, `people` what
-    knowing them saves, None where votes do not name their voters
+    the tables were read and what was met in them   `classifier` what it saves at the setting advised, None with a
+    method that knows people   `people` what knowing them saves, None where votes do not name their voters   `paid` what
+    an item costs by each reference, in ordinary votes
     `prediction_files` made-up names of the next batch's predictions, `next_folder` of its results, for `.command()`
     """
 
@@ -61,6 +65,7 @@ class Plan:
     curves: tuple[PilotCurve, ...]
     bands: tuple[Band, ...]
     references: Mapping[str, Measured]
+    paid: Mapping[str, float]
     floor: float
     advice: Advice
     rivals: tuple[Rival, ...]
@@ -71,7 +76,7 @@ class Plan:
     settings: Mapping[str, Any]
     columns: TableOptions
     report: Report
-    classifier: ClassifierReport
+    classifier: ClassifierReport | None
     people: PeopleWorth | None
     prediction_files: tuple[str, ...]
     next_folder: str
@@ -118,10 +123,12 @@ def plan(
     votes: VoteSource,
     predictions: PredictionSources = None,
     *,
+    target: Target | None = None,
+    truth: TableLike | None = None,
     target_error: float | None = None,
     budget: float | None = None,
     sureness: float = 0.9,
-    methods: Sequence[str] = METHODS,
+    methods: Sequence[str] | None = None,
     pool_size: int | None = None,
     partly_voted: PartlyVoted = "complete",
     error_costs: ErrorCosts | None = None,
@@ -131,7 +138,7 @@ def plan(
     level: float = 0.9,
     orderings: int = 4,
     draws: int = 1000,
-    most_items: int | None = MOST_ITEMS,
+    most_items: int | None = None,
     seed: int = 0,
     out: str | Path | None = None,
     overwrite: bool = False,
@@ -140,8 +147,10 @@ def plan(
 ) -> Plan:
     """Choose a setting for the next batch from a pilot of recorded votes.
 
-    `votes`, `predictions` and how to read them (`tables`): as `quorate.run` takes them. `methods`: those to compare;
-    "all" stands for every method there is. The setting is one of the first: the cheapest that keeps the errors of the
+    `votes`, `predictions` and how to read them (`tables`): as `quorate.run` takes them. `target` "plurality": an answer
+    is wrong if the whole pool votes otherwise; "truth": if the true class is another, counted on the items that the
+    table `truth` names. `methods`: those to compare (default: `METHODS`, for the truth `TRUTH_METHODS`); "all" stands
+    for every method for anonymous votes. The setting is one of the first: the cheapest that keeps the errors of the
     next batch within `target_error` (default: the pilot's tie floor and a point) with probability `sureness`, or the
     one that asks most within `budget` votes per item.
     `pool_size` None: the pool of an item is the votes recorded for it; N: every pool is N of them, drawn anew in each
@@ -149,9 +158,9 @@ def plan(
     those seen, "own-pool" takes the votes there are for the pool, "drop" leaves the items out. `error_costs`: what
     errors cost, by truth and answer; errors and target are then costs per item. `batch_size`: items to come (default:
     as many as the pilot has). `most_items`: of a larger pilot so many items are drawn by `seed` and run, and the plan
-    says how much wider that makes the ranges; None: all. Where votes name their voters, the plan says what knowing them
-    is worth; `costs` of a vote of each person as in `quorate.run`. docs/plan.md says what is promised, and how well it
-    was kept.
+    says how much wider that makes the ranges; 0: all; None: 15,000, with a method that knows people 300. Where votes
+    name their voters, the plan says what knowing them is worth; `costs` of a vote of each person as in `quorate.run`,
+    in which money is then counted. docs/plan.md says what is promised, and how well it was kept.
 
     >>> from quorate.datasets import synthetic
     >>> pilot = synthetic(num_items=200, pool_size=5, accuracy=0.9, seed=1)
@@ -161,22 +170,30 @@ def plan(
     """
     bounded(sureness, where="sureness", least=0.5, most=0.999)
     goal = _goal(target_error, budget, sureness, most=1.0 if error_costs is None else math.inf)
-    names = _names(methods)
+    names = _names(_default(target) if methods is None else methods)
+    chosen = [parse_method(name) for name in names]
+    seeks = checked_target(target, chosen[0])
+    if truth is not None and seeks == "plurality":
+        raise broken("truth", truth, "`target='truth'` beside it", "pass that too, or leave it out.")
     number, runs = whole(seed, where="seed", least=0), whole(orderings, where="orderings", least=2)
     whole(draws, where="draws", least=100)
     bounded(level, where="level", least=0.5, most=0.999)
     cost = None if price is None else bounded(price, where="price", least=0.0)
     coming = None if batch_size is None else whole(batch_size, where="batch_size")
-    most = None if most_items is None else whole(most_items, where="most_items", least=FEWEST_ITEMS)
+    most = _most_items(most_items, knows_people=any(each.needs_people for each in chosen))
     folder = None if out is None else check_free(out, overwrite=overwrite)
     columns = table_options(tables)
     joined, _ = read_inputs(votes, predictions, columns, by_time=False, progress=progress)
     wrong_costs = None if error_costs is None else read_error_costs(error_costs, joined.classes)
     voter_costs = None if costs is None else read_costs(costs, joined.workers)
+    data = joined.to_dataset()
+    if truth is not None:
+        data = replace(data, truth=frozen_array(read_truth(truth, joined), np.int64))
     pilot = pilot_of(
-        joined.to_dataset(), pool_size=pool_size, partly_voted=partly_voted, error_costs=wrong_costs, most_items=most,
-        seed=number,
+        data, pool_size=pool_size, partly_voted=partly_voted, error_costs=wrong_costs, most_items=most,
+        target=seeks, voter_costs=voter_costs, seed=number,
     )  # fmt: skip
+    _check_named(pilot, chosen)
     batch = coming or pilot.num_items + pilot.unused
     found = study(pilot, names, orderings=runs, batch_size=batch, seed=number, progress=progress)
     wanted = goal or Goal("target-error", found.floor + ABOVE_FLOOR * pilot.most_error, sureness)
@@ -185,15 +202,17 @@ def plan(
     settings = {
         "orderings": runs, "draws": draws, "seed": number, "sureness": sureness, "methods": list(names),
         "price": cost, "partly_voted": partly_voted, "most_items": most, "with_predictions": bool(models),
-        "error_costs": None if wrong_costs is None else wrong_costs.tolist(),
+        "error_costs": None if wrong_costs is None else wrong_costs.tolist(), "target": seeks,
+        "with_costs": voter_costs is not None,
     }  # fmt: skip
-    worst = pilot.most_error
+    worst = pilot.most_counted
     drawn = resampled(found.curves, found.ratios, draws=draws, seed=number, most=worst)
     made = Plan(
         pilot=pilot,
         curves=found.curves,
         bands=tuple(band(c, ratio, worst, level) for c, ratio in zip(found.curves, found.ratios, strict=True)),
         references={name: setting.votes for name, setting in found.references.items()},
+        paid={name: setting.paid.mean for name, setting in found.references.items()},
         floor=found.floor,
         advice=advice,
         rivals=rivals(advice, found.curves, drawn, level=level),
@@ -206,8 +225,14 @@ def plan(
         report=joined.report,
         classifier=_saving(pilot, advice, models, seed=number),
         people=people_worth(
-            pilot.dataset, advice.setting.method, pool_size=pilot.pool_size, voter_costs=voter_costs, level=level,
-            seed=number, progress=progress,
+            pilot.dataset,
+            advice.setting.method,
+            pool_size=pilot.pool_size,
+            voter_costs=voter_costs,
+            target=seeks,
+            level=level,
+            seed=number,
+            progress=progress,
         ),
         prediction_files=prediction_files(predictions, models),
         next_folder=free_folder(out),
@@ -217,8 +242,32 @@ def plan(
     return made
 
 
-def _saving(pilot: Pilot, advice: Advice, models: tuple[str, ...], *, seed: int) -> ClassifierReport:
-    """What the classifiers save at the setting advised, in the first ordering of the pilot."""
+def _default(target: object) -> tuple[str, ...]:
+    return METHODS if target is None or known_target(target) == "plurality" else TRUTH_METHODS
+
+
+def _most_items(given: int | None, *, knows_people: bool) -> int | None:
+    """None: all."""
+    if given is None:
+        return MOST_WITH_PEOPLE if knows_people else MOST_ITEMS
+    return None if given == 0 else whole(given, where="most_items", least=FEWEST_ITEMS)
+
+
+def _check_named(pilot: Pilot, chosen: Sequence[Method]) -> None:
+    """Methods that know people need the voter of every vote, and nobody cast a drawn one."""
+    for each in chosen:
+        if each.needs_people and pilot.model is not None:
+            rule = f"'own-pool' or 'drop' with method {each.name!r}: nobody cast the votes that complete a pool"
+            raise broken("partly_voted", pilot.partly_voted, rule, "pass one of these.")
+
+
+def _saving(pilot: Pilot, advice: Advice, models: tuple[str, ...], *, seed: int) -> ClassifierReport | None:
+    """What the classifiers save at the setting advised, in the first ordering of the pilot.
+
+    None for methods that know people, and for the truth: it is measured for anonymous pools and their plurality.
+    """
+    if advice.setting.method.needs_people or pilot.target == "truth":
+        return None
     met = prepare(pilot.met(seed), pilot.pool_size, "all", seed)
     return classifier_report(
         met, advice.setting.method, models=models, classes=pilot.dataset.classes, votes=advice.setting.votes.mean,
@@ -245,5 +294,5 @@ def _names(methods: Sequence[str]) -> tuple[str, ...]:
     if not names:
         raise broken("methods", list(given), "at least one name", "name the method to plan for first.")
     for name in names:
-        require_anonymous(parse_method(name))
+        parse_method(name)
     return names

@@ -24,6 +24,7 @@ from quorate.distributions import normal_quantile
 from quorate.methods import Method, method
 from quorate.types import FloatArray, IntArray
 from quorate.workflows.plan.curves import (
+    PEOPLE_GAINS,
     Measured,
     Meter,
     PilotCurve,
@@ -49,6 +50,7 @@ from quorate.workflows.plan.forecast import (
 from quorate.workflows.plan.pools import Pilot
 
 ROUNDS = 8  # halvings of the parameter between the setting chosen and the next one, at most
+PEOPLE_ROUNDS = 2  # the same for methods that know people, whose runs take a session
 REFINED = 4  # the usual number of them
 CLOSE = 0.02  # of the votes per item: nearer than this no setting is looked for
 Status = Literal["sure", "likely", "unreachable"]
@@ -139,8 +141,8 @@ def refined(
     The next one spends more, and not surely within the budget; or less, and errs not surely within the target. The
     pilot is met in the same orderings as before, so `seed` and `orderings` must be those of the curve.
     """
-    for _ in range(ROUNDS):
-        k = int(_chosen(curve, ratio, goal, batch_size, pilot.most_error)[0][0])
+    for _ in range(PEOPLE_ROUNDS if curve.settings[0].method.needs_people else ROUNDS):
+        k = int(_chosen(curve, ratio, goal, batch_size, pilot.most_counted)[0][0])
         beside = k + 1 if goal.kind == "budget" else k - 1
         if not 0 <= beside < len(curve.settings):
             break
@@ -235,8 +237,12 @@ def rivals(
     The intervals hold together: each at 1 - (1 - level) / number of methods. Methods that cannot ask so much are left
     out. Differences are taken on the same resampled pilots.
     """
-    k = next(k for k, c in enumerate(curves) if c.name == advice.setting.method.name)
-    place = next(k for k, setting in enumerate(curves[k].settings) if setting is advice.setting)
+    k, place = next(
+        (k, place)
+        for k, curve in enumerate(curves)
+        for place, setting in enumerate(curve.settings)
+        if setting is advice.setting
+    )
     cost, mine = advice.setting.votes.mean, drawn[k].errors[:, place]
     others = [each for j, each in enumerate(zip(curves, drawn, strict=True)) if j != k and len(each[0].settings) > 1]
     tail = (1 - level) / 2 / max(len(others), 1)
@@ -321,7 +327,7 @@ def study(
     families = [_family(name, pilot) for name in names]
     every = [*families, *([method(name)] for name in REFERENCES)]
     once = sum(work(chosen, pilot.num_items) for family in every for chosen in family)
-    between = REFINED * work(families[0][0], pilot.num_items)
+    between = (PEOPLE_ROUNDS if families[0][0].needs_people else REFINED) * work(families[0][0], pilot.num_items)
     meter = Meter(progress, orderings * (once + between) + inflation_work(pilot, families))
     found = measure(pilot, every, orderings=orderings, batch_size=batch_size, seed=seed, meter=meter)
     curves = found[: len(names)]
@@ -333,7 +339,10 @@ def study(
 def _family(name: str, pilot: Pilot) -> list[Method]:
     """A method at every value of its parameter; at one only if the name has it: "quorum:votes=4"."""
     if ":" in name:
-        return [parse_method(name)]
+        chosen = parse_method(name)
+        if name != f"{chosen.name}:order={chosen.order}":
+            return [chosen]
+        return [method(chosen.name, order=chosen.order, min_gain=gain) for gain in PEOPLE_GAINS]
     grid = plan_grid(name, pool_size=pilot.largest, num_classes=pilot.dataset.num_classes)
     return [method(name, **knobs) for knobs in grid]
 
@@ -344,7 +353,7 @@ def advised(found: Study, goal: Goal, *, draws: int) -> tuple[Study, Advice]:
         found.pilot, found.curves[0], found.ratios[0], goal, orderings=found.orderings, batch_size=found.batch_size,
         seed=found.seed, meter=found.meter,
     )  # fmt: skip
-    most = found.pilot.most_error
+    most = found.pilot.most_counted
     (drawn,) = resampled([curve], [ratio], draws=draws, seed=found.seed, most=most)
     advice = advise(curve, drawn, ratio, goal, batch_size=found.batch_size, most=most)
     finer = replace(found, curves=(curve, *found.curves[1:]), ratios=(ratio, *found.ratios[1:]))

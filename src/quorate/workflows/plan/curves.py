@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,8 @@ from quorate.methods import DEFAULT_MIN_GAIN, METHODS, Method, method
 from quorate.posterior.settled import plurality_shares
 from quorate.rng import stream
 from quorate.streams.prepare import prepare
-from quorate.streams.simulate import simulate_stream
+from quorate.streams.runs import StreamOptions
+from quorate.streams.simulate import expected_errors, simulate_stream
 from quorate.streams.sweep import knob_grid, lower_hull
 from quorate.types import FloatArray, IntArray, VoteDataset
 from quorate.workflows.plan.pools import Pilot
@@ -30,6 +31,9 @@ MIN_GAINS = tuple(
     sorted({*(float(f"{g:.2g}") for g in np.geomspace(0.7, 0.0005, 19)), 1.0, 0.0, DEFAULT_MIN_GAIN}, reverse=True)
 )
 THRESHOLDS = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.78, 0.84, 0.89, 0.93, 0.96, 0.98, 0.99, 0.995, 0.999, 1.0)
+DOUBTS = (0.5, 0.2, 0.1, 0.05, 0.02, 0.005, 0.0)  # few, because each runs a session
+PEOPLE_GAINS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0)
+SESSION_COSTS = 1000  # a run through a session takes about this many times as long as one that does not learn
 LEARNING_COSTS = 8  # a run that learns takes about this many times as long as one that does not
 MOST_COUNTS = 14  # values of a whole-numbered parameter; in between they are spread evenly in the logarithm
 
@@ -55,11 +59,12 @@ class Measured:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PilotSetting:
-    """A method at one value of its parameter, on the pilot."""
+    """A method at one value of its parameter, on the pilot. `paid`: what the votes cost, one each or by person."""
 
     method: Method
     votes: Measured
     errors: Measured
+    paid: Measured
 
     @property
     def knob(self) -> str:
@@ -93,6 +98,10 @@ def plan_grid(name: str, *, pool_size: int, num_classes: int) -> tuple[dict[str,
     """
     if name == "quorate":
         return tuple({"min_gain": gain} for gain in MIN_GAINS)
+    if name == "crowd":
+        return tuple({"doubt": doubt} for doubt in DOUBTS)
+    if name == "panel":
+        return tuple({"min_gain": gain} for gain in PEOPLE_GAINS)
     if name == "quorum":
         return tuple({"votes": votes} for votes in _counts(pool_size, MOST_COUNTS))
     if name == "unanimous-then-cap":
@@ -117,6 +126,8 @@ def _counts(most: int, number: int) -> list[int]:
 
 def work(chosen: Method, num_items: int) -> int:
     """How long a run takes, roughly, in items of a method that does not learn."""
+    if chosen.needs_people:
+        return num_items * SESSION_COSTS
     return num_items * (LEARNING_COSTS if chosen.learner is not None else 1)
 
 
@@ -171,19 +182,26 @@ def measure(
 
 
 def run_on(pilot: Pilot, dataset: VoteDataset, chosen: Method, *, seed: int) -> tuple[IntArray, FloatArray]:
-    """One run: the items in the order met, and (2, n) votes and errors of each.
+    """One run: the items in the order met, and (3, n) votes, errors and what the votes cost, of each.
 
-    An error is the probability of being wrong, ties by expectation; with `error_costs` what the answer costs.
+    An error is the probability of being wrong, ties by expectation; with `error_costs` what the answer costs. Where
+    only a share of the items can be scored, each of them stands for 1 / share, and the others are 0.
     """
     costs = pilot.error_costs
     met = prepare(dataset, pilot.pool_size, "all", seed)
     if costs is None and chosen.knobs.get("threshold") == 1.0:
         chosen = method("until-settled")  # nothing is surer than 1: the same votes and errors, without any belief
-    done = simulate_stream(met, chosen, seed=seed, error_costs=costs)
+    unscored = replace(met, truth=None)  # known answers are for counting errors; they change no answer
+    options = StreamOptions(voter_costs=pilot.voter_costs)
+    done = simulate_stream(unscored, chosen, options, seed=seed, error_costs=costs, target="plurality")
     if costs is None:
-        return done.items, np.stack([done.costs.astype(float), done.expected_errors])
-    errors = (plurality_shares(met.counts) * costs[:, done.predictions].T).sum(axis=1)
-    return done.items, np.stack([done.costs.astype(float), errors])
+        errors = expected_errors(met, done.predictions, pilot.target)
+    elif pilot.target == "truth" and met.truth is not None:
+        errors = np.where(met.truth < 0, np.nan, costs[met.truth, done.predictions])
+    else:
+        errors = (plurality_shares(met.counts) * costs[:, done.predictions].T).sum(axis=1)
+    counted = np.where(np.isnan(errors), 0.0, errors) / pilot.scored
+    return done.items, np.stack([done.costs.astype(float), counted, done.paid])
 
 
 def in_threads(work: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[Any]:
@@ -210,9 +228,9 @@ class _Sums:
     """Sums over the orderings of one setting: single values of 10,000 items by 150 settings need not be kept."""
 
     def __init__(self, num_items: int) -> None:
-        self.total = np.zeros((2, num_items))
-        self.squares = np.zeros((2, num_items))
-        self.spread = np.zeros(2)
+        self.total = np.zeros((3, num_items))
+        self.squares = np.zeros((3, num_items))
+        self.spread = np.zeros(3)
         self.runs: list[FloatArray] = []
 
     def add(self, items: IntArray, values: FloatArray, share: FloatArray) -> None:
@@ -224,12 +242,12 @@ class _Sums:
     def measured(self) -> list[Measured]:
         number = len(self.runs)
         noise = np.maximum(self.squares - self.total**2 / number, 0.0).mean(axis=1) / (number - 1)
-        runs = np.array(self.runs)  # (R, 2)
+        runs = np.array(self.runs)  # (R, 3)
         return [
             Measured(
                 (self.total[k] / number).astype(np.float32), runs[:, k], float(self.spread[k] / number), float(noise[k])
             )
-            for k in range(2)
+            for k in range(3)
         ]
 
 
@@ -239,7 +257,8 @@ def curve_of(settings: Iterable[PilotSetting]) -> PilotCurve:
     for setting in sorted(settings, key=lambda each: (each.votes.mean, each.errors.mean)):
         if not kept or setting.votes.mean - kept[-1].votes.mean > 1e-9:
             kept.append(setting)
-    name = kept[0].method.name
+    first = kept[0].method
+    name = first.name if first.order is None else f"{first.name}:order={first.order}"
     return PilotCurve(name, tuple(lower_hull(kept, at=_means) if name == "unanimous-then-cap" else kept))
 
 

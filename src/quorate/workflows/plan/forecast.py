@@ -22,6 +22,7 @@ from quorate.workflows.plan.pools import Pilot
 
 PILOTS, RIVAL_PILOTS = 24, 8  # resampled pilots run anew: for the method advised, and for each of the others
 ANCHORS, LONGEST = 5, 2000  # at how many settings, and of how many items at most
+PEOPLE_ANCHORS, PEOPLE_LONGEST = 2, 150  # the same for methods that know people, whose runs take a session
 RATIOS = (1.0, 20.0)  # outside is the noise of a few runs: items that teach do not make each other's luck cancel
 BLOCK_CELLS = 4_000_000  # of the weights of resampled pilots, at a time
 
@@ -76,37 +77,49 @@ def inflations(
     on pools that are whole, they are 1 and noise / spread; also at a setting that asks while any vote can matter.
     """
     is_free = [_is_free_of_learning(curve, pilot) for curve in curves]
-    places = [_anchors(curve.votes, np.flatnonzero(~free)) for curve, free in zip(curves, is_free, strict=True)]
+    sizes = [_size(pilot, curve.settings[0].method) for curve in curves]
+    places = [
+        _anchors(curve.votes, np.flatnonzero(~free), anchors)
+        for curve, free, (anchors, _) in zip(curves, is_free, sizes, strict=True)
+    ]
     counts = [PILOTS if c == 0 else RIVAL_PILOTS for c in range(len(curves))]
-    length = min(pilot.num_items, LONGEST)
     jobs = [(j, c, k) for j in range(PILOTS) for c, chosen in enumerate(places) for k in chosen if j < counts[c]]
-    pilots = [pilot.another(length, seed, number) for number in range(1 + max((job[0] for job in jobs), default=-1))]
+    drawn = {
+        (j, length): pilot.another(length, seed, j) for j, length in sorted({(j, sizes[c][1]) for j, c, _ in jobs})
+    }
 
     def run(job: tuple[int, int, int]) -> FloatArray:
         chosen = curves[job[1]].settings[job[2]].method
-        return np.asarray(run_on(pilot, pilots[job[0]], chosen, seed=seed + 1000 + job[0])[1].mean(axis=1))
+        resampled_pilot = drawn[job[0], sizes[job[1]][1]]
+        return np.asarray(run_on(pilot, resampled_pilot, chosen, seed=seed + 1000 + job[0])[1].mean(axis=1))
 
     means: dict[tuple[int, int, int], FloatArray] = {}
     for job, mean in zip(jobs, in_threads(run, jobs) if jobs else (), strict=True):
         means[job] = mean
         if meter is not None:
             curve = curves[job[1]]
-            meter.add(work(curve.settings[job[2]].method, length), f"{curve.name} on resampled pilots")
-    rows = [pilot.rows_of_another(length, seed, number) for number in range(len(pilots))]
+            meter.add(work(curve.settings[job[2]].method, sizes[job[1]][1]), f"{curve.name} on resampled pilots")
     found = []
     for c, (curve, chosen, free) in enumerate(zip(curves, places, is_free, strict=True)):
-        table = np.array([[means[j, c, k] for k in chosen] for j in range(min(counts[c], len(rows)))])
-        found.append(replace(_inflation(curve, chosen, free, table, rows[: len(table)]), seen=pilot.seen))
+        rows = [pilot.rows_of_another(sizes[c][1], seed, j) for j in range(counts[c] if chosen else 0)]
+        table = np.array([[means[j, c, k] for k in chosen] for j in range(len(rows))])
+        found.append(replace(_inflation(curve, chosen, free, table, rows), seen=pilot.seen))
     return tuple(found)
+
+
+def _size(pilot: Pilot, chosen: Method) -> tuple[int, int]:
+    """How many settings of a method are run on resampled pilots, and how many items these have."""
+    anchors, longest = (PEOPLE_ANCHORS, PEOPLE_LONGEST) if chosen.needs_people else (ANCHORS, LONGEST)
+    return anchors, min(pilot.num_items, longest)
 
 
 def inflation_work(pilot: Pilot, families: Sequence[Sequence[Method]]) -> int:
     """How much `work` `inflations` does at most, if every family becomes a curve."""
-    length = min(pilot.num_items, LONGEST)
     total = 0
     for c, (first, *_) in enumerate(families):
-        if pilot.model is not None or first.learner is not None:
-            total += ANCHORS * (PILOTS if c == 0 else RIVAL_PILOTS) * work(first, length)
+        anchors, length = _size(pilot, first)
+        if pilot.model is not None or first.learner is not None or first.needs_people:
+            total += anchors * (PILOTS if c == 0 else RIVAL_PILOTS) * work(first, length)
     return total
 
 
@@ -119,6 +132,8 @@ def _is_free_of_learning(curve: PilotCurve, pilot: Pilot) -> NDArray[np.bool_]:
 
 def _asks_all_that_matter(chosen: Method) -> bool:
     """Whether what is learned has no part in how far it asks; by then the answer is known."""
+    if chosen.needs_people:
+        return False
     return chosen.learner is None or chosen.knobs.get("threshold") == 1.0 or chosen.knobs.get("min_gain") == 0.0
 
 
@@ -152,11 +167,11 @@ def _plain(measured: Sequence[Measured]) -> FloatArray:
     return np.array([(1.0, min(m.noise / m.spread, 1.0) if m.spread > 0 else 0.0) for m in measured])
 
 
-def _anchors(votes: FloatArray, among: IntArray) -> list[int]:
-    """Up to `ANCHORS` of the places `among`, spread evenly in votes per item; who asks nobody has no variance."""
+def _anchors(votes: FloatArray, among: IntArray, number: int) -> list[int]:
+    """Up to `number` of the places `among`, spread evenly in votes per item; who asks nobody has no variance."""
     if not len(among):
         return []
-    wanted = np.linspace(votes[among[-1]] * 0.1, votes[among[-1]], ANCHORS)
+    wanted = np.linspace(votes[among[-1]] * 0.1, votes[among[-1]], number)
     return sorted({int(among[np.abs(votes[among] - each).argmin()]) for each in wanted})
 
 

@@ -1,7 +1,9 @@
-"""What knowing the experts is worth on a pilot: votes at equal error, people asked in order of agreement or not.
+"""What knowing the experts is worth on a pilot: votes at equal error, with a method that knows people and without.
 
-The pilot is met once, in an order drawn by the seed, by `quorate` with and without `order="agreement"`. With it, a few
-values of `min_gain` make a curve, which is read at the error of the run without. Called by `plan`.
+The pilot is met once, in an order drawn by the seed, by `quorate` and by a method that knows people: the one advised,
+or `quorate` with `order="agreement"`. A few values of its parameter make a curve, which is read at the error of the run
+without. An error is against the target: the plurality of the pool, or the true class where it is known. Called by
+`plan`.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate.methods import DEFAULT_MIN_GAIN, Method, method
+from quorate.methods import DEFAULT_MIN_GAIN, Method, Target, method
 from quorate.rng import stream
 from quorate.streams.prepare import prepare
 from quorate.streams.runs import StreamOptions
@@ -21,16 +23,17 @@ from quorate.workflows.plan.curves import Progress
 
 MOST_ITEMS = 400  # of the pilot: people are asked through a session, which takes about a millisecond a vote
 FEWEST_ITEMS = 100
-SCALES = (0.25, 1.0, 4.0)  # of min_gain, with people
+SCALES = (0.25, 1.0, 4.0)  # of the parameter, with people
 DRAWS = 400  # of the bootstrap
+BY_AGREEMENT = "quorate:order=agreement"
 
 
 @dataclass(frozen=True, slots=True)
 class PeopleWorth:
     """Cost per item at the error of the run without names: votes, or what these cost where people differ in cost.
 
-    `without` names   `with_names` in order of agreement   `saves` their difference, from `low` to `high` at `level`
-    `is_priced`: in costs of people, not in votes
+    `without` names   `with_names` by `method`, which knows people   `saves` their difference, from `low` to `high` at
+    `level`   `is_priced`: in costs of people, not in votes   `num_scored` items, by which the errors are counted
     """
 
     num_items: int
@@ -43,6 +46,8 @@ class PeopleWorth:
     high: float
     level: float
     is_priced: bool
+    method: str
+    num_scored: int
 
     def describe(self) -> dict[str, Any]:
         """For JSON."""
@@ -52,14 +57,16 @@ class PeopleWorth:
         """In words."""
         what = "costs" if self.is_priced else "takes"
         unit = "per item" if self.is_priced else "votes per item"
+        by = "asking first whoever agreed most" if self.method == BY_AGREEMENT else f"the method {self.method}"
+        scored = "" if self.num_scored == self.num_items else f", {self.num_scored} of them of known class"
         said = (
-            f"Knowing the {self.num_people} experts by name: asking first whoever agreed most {what} "
-            f"{self.with_names:.2f} {unit} instead of {self.without:.2f} at the same error "
-            f"({100 * self.error:.1f} %), on {self.num_items} items of the pilot; the difference is {-self.saves:+.2f} "
-            f"({self.level:.0%} interval {-self.high:+.2f} to {-self.low:+.2f})"
+            f"Knowing the {self.num_people} experts by name: {by} {what} {self.with_names:.2f} {unit} instead of "
+            f"{self.without:.2f} at the same error ({100 * self.error:.1f} %), on {self.num_items} items of the "
+            f"pilot{scored}; the difference is {-self.saves:+.2f} ({self.level:.0%} interval {-self.high:+.2f} to "
+            f"{-self.low:+.2f})"
         )
         if self.low > 0:
-            return f"{said}. To use it: --method quorate:order=agreement."
+            return f"{said}. To use it: --method {self.method}."
         return f"{said}, which may be chance." if self.high > 0 else f"{said}: do not use it here."
 
 
@@ -69,6 +76,7 @@ def people_worth(
     *,
     pool_size: int | None,
     voter_costs: tuple[float, ...] | None = None,
+    target: Target = "plurality",
     level: float,
     seed: int,
     progress: Progress | None = None,
@@ -79,21 +87,20 @@ def people_worth(
         return None
     few = stream(seed, "plan-people").permutation(dataset.num_items)[:MOST_ITEMS]
     met = prepare(dataset.rows(np.sort(few)), pool_size, "all", seed)
-    gain = float(advised.knobs.get("min_gain", DEFAULT_MIN_GAIN))
-    options = StreamOptions(voter_costs=voter_costs)
-    alone = simulate_stream(met, method("quorate", min_gain=gain), options, seed=seed)
-    named = []
-    for done, scale in enumerate(SCALES):
+    named = _named(advised)
+    runs = []
+    for done, chosen in enumerate([_alone(advised), *named]):
         if progress is not None:
-            progress(done, len(SCALES), "what knowing the experts is worth")
-        by_name = method("quorate", min_gain=min(gain * scale, 1.0), order="agreement")
-        named.append(simulate_stream(met, by_name, options, seed=seed))
-    costs = np.stack([run.paid for run in (alone, *named)])  # (1 + S, n)
-    errors = np.stack([run.expected_errors for run in (alone, *named)])
+            progress(done, len(named) + 1, "what knowing the experts is worth")
+        runs.append(simulate_stream(met, chosen, StreamOptions(voter_costs=voter_costs), seed=seed, target=target))
+    costs = np.stack([run.paid for run in runs])  # (1 + S, n)
+    errors = np.stack([run.expected_errors for run in runs])
+    scored = ~np.isnan(errors[0])
     draws = stream(seed, "plan-people-bootstrap").integers(0, costs.shape[1], (DRAWS, costs.shape[1]))
-    saved = np.array([_saving(costs[:, rows].mean(axis=1), errors[:, rows].mean(axis=1)) for rows in draws])
+    draws = draws[scored[draws].any(axis=1)]
+    saved = np.array([_saving(costs[:, rows].mean(axis=1), np.nanmean(errors[:, rows], axis=1)) for rows in draws])
     low, high = np.quantile(saved, [(1 - level) / 2, (1 + level) / 2])
-    means, wrong = costs.mean(axis=1), errors.mean(axis=1)
+    means, wrong = costs.mean(axis=1), np.nanmean(errors, axis=1)
     saves = _saving(means, wrong)
     return PeopleWorth(
         num_items=costs.shape[1],
@@ -106,7 +113,29 @@ def people_worth(
         high=float(high),
         level=level,
         is_priced=voter_costs is not None,
+        method=BY_AGREEMENT if named[0].order else named[0].name,
+        num_scored=int(scored.sum()),
     )
+
+
+def _alone(advised: Method) -> Method:
+    """`quorate` without names, at the parameter advised if that is its own."""
+    return method("quorate", min_gain=float(advised.knobs.get("min_gain", DEFAULT_MIN_GAIN)))
+
+
+def _named(advised: Method) -> list[Method]:
+    """A method that knows people, at a few values of its parameter."""
+    if advised.name == "crowd":
+        return [method("crowd", doubt=min(_scaled(advised.knobs["doubt"], scale), 1.0)) for scale in SCALES]
+    gains = [min(_scaled(advised.knobs.get("min_gain", DEFAULT_MIN_GAIN), scale), 1.0) for scale in SCALES]
+    if advised.name == "panel":
+        return [method("panel", min_gain=gain) for gain in gains]
+    return [method("quorate", min_gain=gain, order="agreement") for gain in gains]
+
+
+def _scaled(value: float, scale: float) -> float:
+    """Times `scale`; beside 0, which asks for everything, a little more."""
+    return scale * (value or 0.001)
 
 
 def _saving(costs: FloatArray, errors: FloatArray) -> float:
@@ -125,4 +154,3 @@ def _saving(costs: FloatArray, errors: FloatArray) -> float:
         return float(costs[0] - rising[0])
     share = (falling[at - 1] - errors[0]) / (falling[at - 1] - falling[at])
     return float(costs[0] - (rising[at - 1] + share * (rising[at] - rising[at - 1])))
-

@@ -14,6 +14,7 @@ import numpy as np
 from quorate.densities import log_dirichlet_multinomial
 from quorate.errors import InvalidInput
 from quorate.learning.fit import fit
+from quorate.methods import Target
 from quorate.prior.concentration import concentration
 from quorate.rng import stream
 from quorate.types import FloatArray, IntArray, PriorParams, VoteDataset, frozen_array
@@ -46,7 +47,8 @@ class Pilot:
     `pool_size` N, None: the pool of an item is the votes recorded for it   `left_out` items dropped for having fewer
     than N votes   `partly` items kept all the same   `missing` votes that these lack   `single` pools of one
     `smallest`, `largest` pool   `model` what completes the pools: None if all are whole
-    `error_costs` (K, K) by truth and answer; None: every error is one
+    `error_costs` (K, K) by truth and answer; None: every error is one   `target` what an answer is compared with
+    `voter_costs` of a vote of each person, by number; None: all alike
     """
 
     dataset: VoteDataset
@@ -61,6 +63,8 @@ class Pilot:
     model: Completion | None = None
     error_costs: FloatArray | None = None
     unused: int = 0
+    target: Target = "plurality"
+    voter_costs: tuple[float, ...] | None = None
 
     @property
     def num_items(self) -> int:
@@ -69,8 +73,20 @@ class Pilot:
 
     @property
     def most_error(self) -> float:
-        """The most one item can add to the errors."""
+        """The most one error can cost."""
         return 1.0 if self.error_costs is None else float(self.error_costs.max())
+
+    @property
+    def scored(self) -> float:
+        """Share of the items whose errors are known: under "truth" those whose class is."""
+        if self.target == "plurality" or self.dataset.truth is None:
+            return 1.0
+        return float((self.dataset.truth >= 0).mean())
+
+    @property
+    def most_counted(self) -> float:
+        """The most one item can add to the sum of errors: each that is scored stands for 1 / `scored` of them."""
+        return self.most_error / self.scored
 
     @property
     def seen(self) -> float:
@@ -105,9 +121,13 @@ def pilot_of(
     partly_voted: PartlyVoted = "complete",
     error_costs: FloatArray | None = None,
     most_items: int | None = None,
+    target: Target = "plurality",
+    voter_costs: tuple[float, ...] | None = None,
     seed: int = 0,
 ) -> Pilot:
     """The pilot of these votes; `pool_size`, `partly_voted` and `most_items` as `plan` takes them.
+
+    Under target "truth" items of known class come first where not all are run: they alone can be scored.
 
     >>> from quorate.datasets import synthetic
     >>> data = synthetic(num_items=40, pool_size=5, seed=1)
@@ -124,10 +144,14 @@ def pilot_of(
     rows = np.flatnonzero(kept)
     unused = 0 if most_items is None else max(len(rows) - most_items, 0)
     if unused:
-        rows = np.sort(stream(seed, "plan-items").choice(rows, most_items, replace=False))
+        rows = np.sort(_drawn_items(dataset, rows, most_items, target, seed))
     chosen = dataset if len(rows) == dataset.num_items else dataset.rows(rows)
+    _check_truth(chosen, target)
     own = recorded[rows] if size is None else np.minimum(recorded[rows], size)
     completes = size is not None and partly_voted == "complete" and bool((own < size).any())
+    if completes and voter_costs is not None:
+        fix = "pass `partly_voted='own-pool'` or 'drop', or leave `costs` out."
+        raise broken("costs", f"{int((size - own).sum())} drawn votes", "costs of people; nobody cast these", fix)
     sizes = np.full(len(own), size) if completes else own
     return Pilot(
         dataset=chosen,
@@ -142,7 +166,26 @@ def pilot_of(
         model=learned(chosen) if completes else None,
         error_costs=error_costs,
         unused=unused,
+        target=target,
+        voter_costs=voter_costs,
     )
+
+
+def _drawn_items(dataset: VoteDataset, rows: IntArray, most: int | None, target: Target, seed: int) -> IntArray:
+    rng = stream(seed, "plan-items")
+    if target == "plurality" or dataset.truth is None:
+        return np.asarray(rng.choice(rows, most, replace=False))
+    mixed = rng.permutation(rows)
+    return np.asarray(mixed[np.argsort(dataset.truth[mixed] < 0, kind="stable")][:most])
+
+
+def _check_truth(dataset: VoteDataset, target: Target) -> None:
+    if target == "plurality":
+        return
+    known = 0 if dataset.truth is None else int((dataset.truth >= 0).sum())
+    if known < FEWEST_ITEMS:
+        rule = f"true classes of at least {FEWEST_ITEMS} items with votes, by which errors are counted"
+        raise broken("truth", known, rule, "pass them, or plan for the target 'plurality'.")
 
 
 def _too_few(number: int, size: int | None, partly_voted: PartlyVoted) -> InvalidInput:

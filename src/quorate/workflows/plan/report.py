@@ -30,6 +30,7 @@ from quorate.workflows.plan.words import (
     headline,
     money_of,
     notes,
+    per_vote,
     project_settings,
     saved,
     session_code,
@@ -55,7 +56,7 @@ PROMISE = (
 )
 CURVES = (
     "method", "setting", "votes_per_item", "votes_low", "votes_high", "error", "error_low", "error_high",
-    "money_per_item",
+    "money_per_item", "cost_per_item",
 )  # fmt: skip
 
 
@@ -80,6 +81,9 @@ def summarise(plan: Plan) -> dict[str, Any]:
             "money": money_of(plan),
             "saved_against_ask_all": saved(plan, "ask-all"),
             "saved_against_until_settled": saved(plan, "until-settled"),
+            "money_saved_against_ask_all": saved(plan, "ask-all", money=True),
+            "money_saved_against_until_settled": saved(plan, "until-settled", money=True),
+            "cost_per_vote": per_vote(plan),
         },
         "level": plan.level,
         "batch_size": plan.batch_size,
@@ -98,7 +102,7 @@ def summarise(plan: Plan) -> dict[str, Any]:
             "pool_size": pilot.pool_size or "recorded", "smallest_pool": pilot.smallest, "largest_pool": pilot.largest,
             "classes": list(pilot.dataset.classes), "models": list(pilot.dataset.models),
         },
-        "classifier": plan.classifier.describe(),
+        "classifier": None if plan.classifier is None else plan.classifier.describe(),
         "people": None if plan.people is None else plan.people.describe(),
         "settings": dict(plan.settings),
         "data": plan.report.as_dict(),
@@ -112,9 +116,9 @@ def curve_rows(plan: Plan) -> list[dict[str, Any]]:
         for k, setting in enumerate(curve.settings):
             low, high = (float(end) for end in band.votes[k])
             least, most = (float(end) for end in band.errors[k])
-            votes = setting.votes.mean
-            money = None if plan.price is None else plan.price * votes
-            values = (curve.name, setting.knob, votes, low, high, setting.errors.mean, least, most, money)
+            votes, paid = setting.votes.mean, setting.paid.mean
+            money = None if plan.price is None else plan.price * paid
+            values = (curve.name, setting.knob, votes, low, high, setting.errors.mean, least, most, money, paid)
             rows.append(dict(zip(CURVES, values, strict=True)))
     return rows
 
@@ -132,10 +136,21 @@ def expected_rows(plan: Plan) -> tuple[list[str], list[list[str]]]:
     ]
     if (money := money_of(plan)) is not None:
         cells = [f"{money[name]:,.2f}" for name in ("expected", "low", "high", "until_settled", "ask_all")]
-        rows.append(["money", cells[0], f"{cells[1]} to {cells[2]}", *cells[3:]])
-    rows.append(["votes saved", "", "", *(f"{100 * saved(plan, name):.0f} %" for name in ("until-settled", "ask-all"))])
+        rows.append([money_head(plan), cells[0], f"{cells[1]} to {cells[2]}", *cells[3:]])
+    rows.append(["votes saved", "", "", *_saved_cells(plan, money=False)])
+    if plan.pilot.voter_costs is not None:
+        rows.append([f"{money_head(plan)} saved", "", "", *_saved_cells(plan, money=True)])
     batch = f"next {plan.batch_size:,} items"
     return [batch, "expected", f"{100 * plan.level:g} % prediction interval", "until settled", "asking everyone"], rows
+
+
+def _saved_cells(plan: Plan, *, money: bool) -> list[str]:
+    return [f"{100 * saved(plan, name, money=money):.0f} %" for name in ("until-settled", "ask-all")]
+
+
+def money_head(plan: Plan) -> str:
+    """What is paid, in tables: money, or without a price the costs of people."""
+    return "cost" if plan.price is None else "money"
 
 
 def table_rows(plan: Plan) -> tuple[list[str], list[list[str]]]:
@@ -145,9 +160,15 @@ def table_rows(plan: Plan) -> tuple[list[str], list[list[str]]]:
     for curve, band in zip(plan.curves, plan.bands, strict=True):
         k = int(abs(curve.votes - cost).argmin())
         band_text = interval(*(error_text(plan, end) for end in band.errors[k]))
-        rows.append(_priced(plan, [curve.name, curve.settings[k].knob], curve.votes[k], curve.errors[k], band_text))
-    rows += [_priced(plan, [name, ""], votes.mean, plan.floor, "") for name, votes in plan.references.items()]
-    money = [] if plan.price is None else ["money per item"]
+        near = curve.settings[k]
+        rows.append(
+            _priced(plan, [curve.name, near.knob], near.votes.mean, near.paid.mean, near.errors.mean, band_text)
+        )
+    rows += [
+        _priced(plan, [name, ""], votes.mean, plan.paid[name], plan.floor, "")
+        for name, votes in plan.references.items()
+    ]
+    money = [] if money_of(plan) is None else [f"{money_head(plan)} per item"]
     heads = ["method", "setting", "votes per item", error_head(plan), f"{100 * plan.level:g} % confidence interval"]
     return [*heads, *money], rows
 
@@ -157,8 +178,9 @@ def error_head(plan: Plan) -> str:
     return "wrong" if plan.pilot.error_costs is None else "cost of errors"
 
 
-def _priced(plan: Plan, words: list[str], votes: float, error: float, band: str) -> list[str]:
-    money = [] if plan.price is None else [f"{plan.price * votes:.3f}"]
+def _priced(plan: Plan, words: list[str], votes: float, paid: float, error: float, band: str) -> list[str]:
+    price = 1.0 if plan.price is None else plan.price
+    money = [] if money_of(plan) is None else [f"{price * paid:.3f}"]
     return [*words, f"{votes:.2f}", error_text(plan, error), band, *money]
 
 
@@ -304,7 +326,8 @@ def _marks(axes: Axes, plan: Plan) -> None:
     settled, goal = plan.references["until-settled"].mean, plan.advice.goal
     axes.plot([settled], [unit * plan.floor], "D", color=INK, markersize=6, label="until settled", zorder=8)
     if plan.floor > 0:
-        axes.axhline(unit * plan.floor, color=QUIET, linewidth=1, linestyle=(0, (1, 2)), label="ties alone", zorder=1)
+        named = "ties alone" if plan.pilot.target == "plurality" else "plurality of all votes"
+        axes.axhline(unit * plan.floor, color=QUIET, linewidth=1, linestyle=(0, (1, 2)), label=named, zorder=1)
     draw = axes.axhline if goal.kind == "target-error" else axes.axvline
     named = "target" if goal.kind == "target-error" else "budget"
     draw(unit * goal.limit if named == "target" else goal.limit, color=INK, linewidth=1, linestyle="--", label=named)
@@ -343,7 +366,7 @@ def _scales(axes: Axes, plan: Plan) -> None:
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter("{x:g}")
     axes.set_title(f"A pilot of {plan.pilot.num_items:,} items; bands {100 * plan.level:g} %", fontweight="bold")
-    if plan.price is not None:
+    if plan.price is not None and plan.pilot.voter_costs is None:  # else the money is not a multiple of the votes
         price = plan.price or 1.0
         money = axes.secondary_xaxis("top", functions=(partial(np.multiply, price), partial(np.multiply, 1 / price)))
         money.set_xlabel("money per item")

@@ -62,7 +62,8 @@ def _goal_words(plan: Plan) -> str:
     goal, chance = plan.advice.goal, f"{100 * min(max(plan.advice.chance, 0.01), 0.99):.0f} %"
     if goal.kind == "budget":
         return f"the budget of {goal.limit:.2f} votes per item is kept with a probability of {chance}"
-    own = "" if plan.is_own_goal else f" (none was given: the tie floor of {error_text(plan, plan.floor)} and a point)"
+    base = "the tie floor" if plan.pilot.target == "plurality" else "the error of the plurality of all votes"
+    own = "" if plan.is_own_goal else f" (none was given: {base}, {error_text(plan, plan.floor)}, and a point)"
     unit = "wrong" if plan.pilot.error_costs is None else "per item"
     return f"the target of {error_text(plan, goal.limit)} {unit}{own} is met with a probability of {chance}"
 
@@ -70,7 +71,7 @@ def _goal_words(plan: Plan) -> str:
 def notes(plan: Plan) -> list[str]:
     """What a reader must know, the most important first."""
     found = [
-        _goal_note(plan), plan.classifier.sentence(), plan.people.sentence() if plan.people else "", _budget_note(plan),
+        _goal_note(plan), *(part.sentence() for part in (plan.classifier, plan.people) if part), _budget_note(plan),
         _width_note(plan), _errors_note(plan),
         _size_note(plan), _subsample_note(plan), _drawn_note(plan), _rival_note(plan), _data_note(plan),
         _floor_note(plan),
@@ -84,7 +85,7 @@ def _goal_note(plan: Plan) -> str:
         return _margin_note(plan)
     wanted = f"a probability of {100 * goal.sureness:g} %"
     if advice.status == "unreachable":
-        if goal.kind == "target-error" and goal.limit < plan.floor:
+        if goal.kind == "target-error" and goal.limit < plan.floor and plan.pilot.target == "plurality":
             return (
                 f"Out of reach: ties of the pool alone make {error_text(plan, plan.floor)} wrong, more than the "
                 "target. The setting above has the fewest errors."
@@ -242,6 +243,13 @@ def _data_note(plan: Plan) -> str:
 
 
 def _floor_note(plan: Plan) -> str:
+    if plan.pilot.target == "truth":
+        assert plan.pilot.dataset.truth is not None
+        known = int((plan.pilot.dataset.truth >= 0).sum())
+        return (
+            f"An answer is wrong if it is not the true class, counted on the {known:,} items whose class is given; the "
+            f"others are taken to go alike. The plurality of all votes is wrong on {error_text(plan, plan.floor)}."
+        )
     if plan.pilot.error_costs is not None:
         return (
             "An answer is wrong if it is not the plurality of the item's pool; its cost is in the table of costs. "
@@ -287,21 +295,31 @@ def expected(forecast: Forecast, level: float) -> dict[str, float]:
 
 
 def money_of(plan: Plan) -> dict[str, float] | None:
-    """What the next batch costs, with its interval, beside the two references; None without a price."""
-    if plan.price is None:
+    """What the next batch costs, with its interval, beside the two references; None without price and costs.
+
+    The interval is that of the votes, at the mean cost of a vote at this setting.
+    """
+    if plan.price is None and plan.pilot.voter_costs is None:
         return None
-    unit = plan.price * plan.batch_size
-    batch = {name: unit * value for name, value in expected(plan.advice.votes, plan.level).items()}
+    unit = (1.0 if plan.price is None else plan.price) * plan.batch_size
+    batch = {name: unit * per_vote(plan) * value for name, value in expected(plan.advice.votes, plan.level).items()}
     return batch | {
-        "until_settled": unit * plan.references["until-settled"].mean,
-        "ask_all": unit * plan.references["ask-all"].mean,
+        "until_settled": unit * plan.paid["until-settled"],
+        "ask_all": unit * plan.paid["ask-all"],
     }
 
 
-def saved(plan: Plan, reference: str) -> float:
-    """Share of the reference's votes that the advice does without."""
-    there = plan.references[reference].mean
-    return 1 - plan.advice.votes.centre / there if there else 0.0
+def per_vote(plan: Plan) -> float:
+    """What a vote costs on average at the setting advised, in ordinary votes: 1 unless people differ in cost."""
+    setting = plan.advice.setting
+    return setting.paid.mean / setting.votes.mean if setting.votes.mean else 1.0
+
+
+def saved(plan: Plan, reference: str, *, money: bool = False) -> float:
+    """Share of the reference's votes, or of their money, that the advice does without."""
+    there = plan.paid[reference] if money else plan.references[reference].mean
+    here = plan.advice.votes.centre * (per_vote(plan) if money else 1.0)
+    return 1 - here / there if there else 0.0
 
 
 _ENDINGS = {".npy": ".npz", ".npz": ".npz", ".json": ".json", ".jsonl": ".jsonl"}  # may hold several classifiers
@@ -335,9 +353,10 @@ def session_code(plan: Plan) -> str | None:
 
 
 def project_settings(plan: Plan) -> dict[str, Any] | None:
-    """Settings of a project of the service; None where it cannot: costs of errors, or a method that remembers items."""
+    """Settings of a project of the service; None where it cannot: costs of errors, a method that remembers or knows."""
     chosen = plan.advice.setting.method
-    if plan.pilot.error_costs is not None or not isinstance(chosen.policy, (Stateless, QuotaPolicy)):
+    is_ours = isinstance(chosen.policy, (Stateless, QuotaPolicy)) and not chosen.needs_people
+    if plan.pilot.error_costs is not None or not is_ours:
         return None
     price = {} if plan.price is None else {"price": plan.price}
     return {"method": _spec(chosen), "pool_size": plan.pilot.pool_size or plan.pilot.largest, **price}
@@ -353,8 +372,12 @@ def command(plan: Plan) -> str:
         parts += ["--pool-size", str(plan.pilot.pool_size)]
     if plan.pilot.error_costs is not None:
         parts += ["--error-costs", "error-costs.csv"]
+    if plan.pilot.target == "truth":
+        parts += ["--target", "truth"]
     if plan.price is not None:
         parts += ["--price", f"{plan.price:g}"]
+    if plan.pilot.voter_costs is not None:
+        parts += ["--costs", "costs.csv"]
     return shlex.join([*parts, *plan.columns.in_shell(), "--out", plan.next_folder])
 
 

@@ -91,11 +91,20 @@ def _items(count: float) -> str:
     return f"{count:g} item" if count == 1 else f"{count:g} items"
 
 
+ONE_ORDER = (
+    "Warning: every item has its people in one and the same order, as in a table with a column per person. That says "
+    "nothing about who was asked first: the run asks the first of them about every item and seldom the last. "
+    "`--order shuffled` mixes them; `--method quorate:order=agreement` chooses whom to ask."
+)
+
+
 def _order(summary: Mapping[str, Any]) -> list[str]:
     """Why votes were shuffled, or that they are sorted and were not."""
     because, found = summary["settings"]["shuffled_because"], summary["vote_order"]
     if because == "counts":
         return ["Counts have no order: the votes of each item were shuffled by the seed."]
+    if found is not None and found["by_people"] and because is None and not summary["method"]["knows_people"]:
+        return [ONE_ORDER]
     if found is None or found["sorted_by"] is None:
         return []
     how = "by label" if found["sorted_by"] == "label" else "by how many gave the same label"

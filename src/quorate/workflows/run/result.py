@@ -169,7 +169,10 @@ def _cell(value: object) -> str:
 
 
 def decisions_table(result: RunResult) -> pa.Table:
-    """The decisions: the columns of `DECISION_COLUMNS`, then `prob_<class>` for every class."""
+    """The decisions: the columns of `DECISION_COLUMNS`, then `prob_<class>` for every class.
+
+    Under the target "truth" also `confidence_is`: "score" for the items decided before enough true classes were known.
+    """
     outcome, unit = result.outcome, 1.0 if result.price is None else result.price
     cost = outcome.paid * unit
     columns = {
@@ -185,6 +188,8 @@ def decisions_table(result: RunResult) -> pa.Table:
     }
     for k, name in enumerate(result.classes):
         columns[f"prob_{name}"] = pa.array(outcome.probs[:, k])
+    if result.method.target == "truth":
+        columns["confidence_is"] = pa.array(np.where(outcome.is_score, "score", "probability"), type=TEXT)
     return pa.table(columns)
 
 

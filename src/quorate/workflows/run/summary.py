@@ -63,7 +63,8 @@ def method_summary(result: RunResult) -> dict[str, Any]:
     described, control = result.method.describe(), result.control
     turned = {} if control is None else {control["knob"]: control["kind"]}
     knobs = {name: value for name, value in described["knobs"].items() if name not in turned}
-    return {**described, "knobs": knobs, "turned": turned, "text": knob_text(knobs)}
+    text, knows = knob_text(knobs), result.method.needs_people
+    return {**described, "knobs": knobs, "turned": turned, "text": text, "knows_people": knows}
 
 
 def votes_summary(result: RunResult) -> dict[str, Any]:
@@ -243,7 +244,9 @@ def table_rows(summary: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     ):
         saved = "" if key == "total" else percent(votes[f"saved_against_{key}"], 0)
         if money and saved:
-            saved += f" ({money[f'saved_against_{key}']:,.2f})"
+            less = money[f"saved_against_{key}"]
+            share = percent(less / money[paid], 0) if money[paid] else saved
+            saved = f"{saved} ({less:,.2f})" if share == saved else f"{saved} of votes, {share} of money ({less:,.2f})"
         row = [name, f"{votes[key]:,}", f"{votes[key] / summary['num_items']:.2f}"]
         rows.append(row + ([f"{money[paid]:,.2f}"] if money else []) + [saved])
     return ["", "votes", "votes per item"] + (["money"] if money else []) + ["saved by this run"], rows
