@@ -337,3 +337,27 @@ def test_a_column_of_people_that_is_not_read_has_its_own_line(run, files, votes)
     said = accepted(run, files(votes_head=("item", "sitting", "label"), votes_rows=votes)).splitlines()
     (line,) = (each for each in said if "'sitting'" in each)
     assert "--worker-column" in line
+
+
+ABOUT = ("nodule", "effusion")
+
+
+def reads(votes, findings=ABOUT):
+    """A row per item, person and finding."""
+    answers = np.random.default_rng(3).choice(CLASSES, (len(votes), len(findings)))
+    return [(*row[:2], finding, answers[n, k]) for n, row in enumerate(votes) for k, finding in enumerate(findings)]
+
+
+@pytest.mark.parametrize("head", [("item", "reader", "finding", "label"), ("item", "reader", "finding", "present")])
+@pytest.mark.parametrize("findings", [ABOUT, (*ABOUT, "fracture")])
+def test_a_row_per_finding_is_not_read_as_people_who_vote_again(run, tmp_path, votes, head, findings):
+    table = write_csv(tmp_path / "votes.csv", head, reads(votes, findings))
+    refused(run, ("--votes", table, "--out", tmp_path / "out"), "'finding'", "--finding", "--worker-column reader")
+
+
+def test_people_who_vote_again_in_another_round_are_read_as_such(run, tmp_path, votes):
+    rows = reads(votes, ("1", "2"))
+    for head in (("item", "reader", "round", "label"), ("item", "reader", "day", "label")):
+        accepted(run, ("--votes", write_csv(tmp_path / "votes.csv", head, rows), "--out", tmp_path / head[2]))
+    told = write_csv(tmp_path / "votes.csv", ("item", "reader", "finding", "label"), reads(votes))
+    accepted(run, ("--votes", told, "--worker-column", "reader", "--out", tmp_path / "out"))

@@ -69,3 +69,12 @@ def test_the_page_has_the_figures_and_every_judge(tmp_path):
     assert all(f"j{number}" in page for number in range(5)) and "cents" in page
     assert f"{report.independent.value:.1f}" in page and "<script" not in page
     assert "j0" in report._repr_html_()
+
+
+def test_printed_it_says_what_was_saved_how_people_agree_and_what_the_jury_is_worth():
+    result, people = make(num_copies=5, num_questions=50)
+    report = jury_report(result, people, currency="cents")
+    told, sums = str(report), report.sums
+    for figure in (sums["cost"], sums["full_cost"], 100 * sums["saved"], 100 * report.with_people.value):
+        assert f"{figure:.4g}".split(".")[0] in told
+    assert f"{report.independent.value:.1f} independent" in told

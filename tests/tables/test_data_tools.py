@@ -107,26 +107,20 @@ class TestHuggingFace:
         assert "split" in caught.value.rule
 
 
-def test_the_options_are_on_the_command_line(tmp_path):
+@pytest.mark.parametrize("typed", [("--probs-column", "p"), ("--prediction-column", "says", "--accuracy", "0.8")])
+def test_the_options_are_on_the_command_line(tmp_path, typed):
     from typer.testing import CliRunner
 
     from quorate.cli.main import app
 
     VOTES.to_csv(tmp_path / "votes.csv", index=False, encoding="latin-1")
     probs = [
-        {"item": 1, "p": {"ja": 0.9, "nö": 0.1}, "size": [1, 2]},
-        {"item": 2, "p": {"ja": 0.2, "nö": 0.8}, "size": [1, 2]},
+        {"item": 1, "p": {"ja": 0.9, "nö": 0.1}, "says": "ja", "size": [1, 2]},
+        {"item": 2, "p": {"ja": 0.2, "nö": 0.8}, "says": "nö", "size": [1, 2]},
     ]
     (tmp_path / "probs.jsonl").write_text("\n".join(map(json.dumps, probs)))
-    typed = [
-        "run",
-        "--votes",
-        tmp_path / "votes.csv",
-        "--encoding",
-        "latin-1",
-        "--predictions",
-        tmp_path / "probs.jsonl",
-    ]
-    done = CliRunner().invoke(app, [*map(str, typed), "--probs-column", "p", "--out", str(tmp_path / "out"), "--json"])
+    files = ["--votes", tmp_path / "votes.csv", "--encoding", "latin-1", "--predictions", tmp_path / "probs.jsonl"]
+    asked = ["run", *map(str, files), *typed, "--out", str(tmp_path / "out"), "--json"]
+    done = CliRunner().invoke(app, asked)
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["num_items"] == 2

@@ -22,7 +22,6 @@ from quorate.connect.label_studio.settings import (
 )
 from quorate.service.access.credentials import sign_in_link
 from quorate.service.label_studio.attach import Attached, attach
-from quorate.service.label_studio.connector import prediction_table
 from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare
 
@@ -106,7 +105,6 @@ def _attached(
     try:
         prepare(store)
         done = attach(store, client, project, how, settings, now=time.time())
-        prediction_table(how, done.classes)  # to check: raises if the table cannot be read
         link = sign_in_link(store, done.owner, here, now=time.time())
     finally:
         client.close()

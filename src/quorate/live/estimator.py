@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from inspect import signature
 from typing import Any, Self
 
@@ -15,7 +14,20 @@ from quorate.decision.policy import QueryPolicy
 from quorate.errors import shown
 from quorate.learning.fit import fit
 from quorate.learning.learner import Window, refit
-from quorate.live.sklearn_errors import not_fitted, predictions_given, votes_given
+from quorate.live.sklearn_rules import (
+    BaseClassifier,
+    Features,
+    base_predictions,
+    features_given,
+    fit_base,
+    not_fitted,
+    predictions_given,
+    rows_of,
+    tags,
+    unseen_predictions,
+    votes_given,
+    with_parts,
+)
 from quorate.methods import REFIT_EVERY, WINDOW, Learner, Method, as_method
 from quorate.posterior.settled import plurality_share_into
 from quorate.session.batch import BatchDecisions, decide_items
@@ -33,10 +45,11 @@ def checked_predictions(predictions: ArrayLike) -> FloatArray:
     return probs
 
 
-def class_array(given: ArrayLike | None, votes: np.ndarray, num_classes: int) -> np.ndarray:
+def class_array(given: ArrayLike | None, votes: np.ndarray, num_classes: int | None = None) -> np.ndarray:
     """The classes in the order of the probabilities: as given, else the labels in `votes`, else 0 .. K-1."""
-    found = np.unique(votes) if votes.ndim == 1 else np.arange(num_classes)
+    found = np.unique(votes) if votes.ndim == 1 else np.arange(num_classes or votes.shape[-1])
     names = found if given is None else np.asarray(given)
+    num_classes = num_classes or len(names)
     if names.shape != (num_classes,) or len(set(names.tolist())) != num_classes:
         rule = f"{num_classes} different names, one per class of `predictions`, in the order of the probabilities"
         raise broken("classes", names.tolist(), rule, "pass `classes=[...]`.")
@@ -86,8 +99,14 @@ class ConsensusClassifier:
     `partial_fit` and `learn_one` learn from the last `window` items with votes (None: all), `learn_one` after every
     `refit_every` of them.
 
-    After `fit`: `params_`, `report_`, `classes_`, `pool_size_`, `n_features_in_`. Items without votes are answered by
-    `answer_params_`, which trust the votes learned from less, so that answers are no worse than the classifier's.
+    Without `estimator`, X are a classifier's probabilities. With one, a scikit-learn classifier, X are its features:
+    `fit` fits a copy of it to the plurality of the votes, and learns how far it can be trusted from its predictions
+    for items left out, in `cv` folds (a number, or what scikit-learn takes). One that is fitted already is passed as
+    scikit-learn's `FrozenEstimator(fitted)`: it stays as it is.
+
+    After `fit`: `params_`, `report_`, `classes_`, `pool_size_`, `n_features_in_`, with a base classifier also
+    `estimator_` and, for data frames, `feature_names_in_`. Items without votes are answered by `answer_params_`, which
+    trust the votes learned from less, so that answers are no worse than the classifier's.
 
     >>> predictions = [[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]]
     >>> model = ConsensusClassifier(classes=["cat", "dog"]).fit(predictions, [[3, 0], [0, 2], [1, 2]])
@@ -105,46 +124,81 @@ class ConsensusClassifier:
         pool_size: int | None = None,
         window: int | None = WINDOW,
         refit_every: int = REFIT_EVERY,
+        estimator: BaseClassifier | None = None,
+        cv: object = 5,
     ) -> None:
         self.method = method
         self.classes = classes
         self.pool_size = pool_size
         self.window = window
         self.refit_every = refit_every
+        self.estimator = estimator
+        self.cv = cv
 
-    def fit(self, predictions: ArrayLike, votes: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn Theta (see `quorate.fit`) from predictions (T, K), or (T, M, K) for M classifiers, and the votes.
 
-        `votes` (T, K) are counts; or (T,) one label an item, as scikit-learn passes them: one vote each.
+        `X` are the predictions, or with `estimator` the features it takes. `y` are the votes: counts (T, K); or (T,)
+        one label an item, as scikit-learn passes them: one vote each.
         """
+        return self._fit(X, votes_given(y), self.classes)
+
+    def _fit(self, given: ArrayLike, votes: np.ndarray, classes: ArrayLike | None) -> Self:
         learner = self._learner()
-        cast = votes_given(votes)
-        probs = checked_predictions(predictions)
-        num_classes = probs.shape[-1]
-        self.classes_ = class_array(self.classes, cast, num_classes)
-        tally = vote_counts(cast, self.classes_, len(probs))
+        if self.estimator is None:
+            probs, tally = self._read(given, votes, classes)
+        else:
+            probs, tally = self._fit_base(self.estimator, features_given(given), votes, classes)
         most = int(tally.sum(axis=-1).max())
         self.pool_size_ = max(most, 1) if self.pool_size is None else members(self.pool_size)
-        self.n_features_in_ = num_classes
         self.params_: PriorParams
         self.report_: FitReport
         self.params_, self.report_ = fit(probs, tally, hyperprior=learner.hyperprior, bias=learner.bias)
         self._window = self._new_window(probs.shape[1:])
         self._remember(probs, tally)
-        self._learned_from(np.log(probs).reshape(len(probs), -1, num_classes), tally)
+        self._learned_from(np.log(probs).reshape(len(probs), -1, probs.shape[-1]), tally)
         return self
 
-    def partial_fit(self, predictions: ArrayLike, votes: ArrayLike, classes: ArrayLike | None = None) -> Self:
+    def _read(
+        self, predictions: ArrayLike, votes: np.ndarray, classes: ArrayLike | None
+    ) -> tuple[FloatArray, IntArray]:
+        """Predictions and votes as they are; the classes follow from them."""
+        probs = checked_predictions(predictions)
+        self.classes_ = class_array(classes, votes, probs.shape[-1])
+        self.n_features_in_ = probs.shape[-1]
+        return probs, vote_counts(votes, self.classes_, len(probs))
+
+    def _fit_base(
+        self, base: BaseClassifier, features: Features, votes: np.ndarray, classes: ArrayLike | None
+    ) -> tuple[FloatArray, IntArray]:
+        """The base classifier fitted to items with votes; its predictions for them when they are left out."""
+        self.classes_ = class_array(classes, votes)
+        tally = vote_counts(votes, self.classes_, features.shape[0] if features.shape else 0)
+        voted = np.flatnonzero(tally.any(axis=-1))
+        if not voted.size:
+            raise broken("votes", tally.tolist(), "votes on at least one item", "pass counts, not all 0.")
+        if voted.size < len(tally):
+            features, tally = rows_of(features, voted), tally[voted]
+        labels = self.classes_[tally.argmax(axis=-1)]
+        self.estimator_ = fit_base(base, features, labels)
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
+        probs = unseen_predictions(base, features, labels, self.classes_, self.cv)
+        return checked_predictions(probs), tally
+
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
         """Learn from more items, starting from what was learned before; arguments as in `fit`.
 
-        `classes` as in `__init__`: needed in the first call if `votes` are labels and do not name every class.
+        `classes` as in `__init__`: needed in the first call if `y` are labels and do not name every class. With
+        `estimator`, the first call is `fit`; later ones leave the base classifier as it is.
         """
-        cast = votes_given(votes)
-        probs = checked_predictions(predictions)
+        cast, named = votes_given(y), self.classes if classes is None else classes
+        if self.estimator is not None and not hasattr(self, "_window"):
+            return self._fit(X, cast, named)
+        probs = self._predictions(X)
         if not hasattr(self, "_window"):
-            self._begin(
-                probs.shape[1:], class_array(self.classes if classes is None else classes, cast, probs.shape[-1])
-            )
+            self._begin(probs.shape[1:], class_array(named, cast, probs.shape[-1]))
         tally = vote_counts(cast, self.classes_, len(self._of_fitted_shape(probs)))
         self._remember(probs, tally)
         self._refit()
@@ -182,23 +236,23 @@ class ConsensusClassifier:
         """The parameters for items without votes; fitted at the first access, and kept until the next fit."""
         return self._fitted()._answer_fit.params(None, self.params_, *self._evidence)
 
-    def predict_proba(self, predictions: ArrayLike, votes: ArrayLike | None = None) -> FloatArray:
+    def predict_proba(self, X: ArrayLike, votes: ArrayLike | None = None) -> FloatArray:
         """Who will win each item's pool, (T, K), given the votes seen so far (none by default)."""
-        return self._answered(predictions, votes).probs
+        return self._answered(X, votes).probs
 
-    def predict(self, predictions: ArrayLike, votes: ArrayLike | None = None) -> np.ndarray:
+    def predict(self, X: ArrayLike, votes: ArrayLike | None = None) -> np.ndarray:
         """The most probable winner of each item's pool, (T,) class names; the first of tied classes."""
-        labels = self._answered(predictions, votes).labels
+        labels = self._answered(X, votes).labels
         return np.asarray(self.classes_[labels])
 
-    def asks(self, predictions: ArrayLike, votes: ArrayLike | None = None) -> np.ndarray:
+    def asks(self, X: ArrayLike, votes: ArrayLike | None = None) -> np.ndarray:
         """Whether to ask one more expert, (T,) of bool, as a session with these parameters would decide."""
-        return np.asarray(self._decided(predictions, votes).codes == ASK)
+        return np.asarray(self._decided(X, votes).codes == ASK)
 
-    def score(self, predictions: ArrayLike, votes: ArrayLike) -> float:
-        """Share of items with votes where `predict(predictions)`, without votes, names their plurality; ties shared."""
-        tally = vote_counts(np.asarray(votes), self._fitted().classes_, len(checked_predictions(predictions)))
-        named = self._answered(predictions, None).labels
+    def score(self, X: ArrayLike, y: ArrayLike) -> float:
+        """Share of items with votes where `predict(X)`, without votes, names their plurality; ties shared."""
+        named = self._answered(X, None).labels
+        tally = vote_counts(votes_given(y), self.classes_, len(named))
         voted = np.flatnonzero(tally.any(axis=-1))
         if voted.size == 0:
             raise broken("votes", tally.tolist(), "votes on at least one item", "pass counts, not all 0.")
@@ -210,34 +264,35 @@ class ConsensusClassifier:
         return float(total / voted.size)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The arguments of __init__, unchanged, as scikit-learn's `clone` requires."""
-        return {name: getattr(self, name) for name in signature(type(self)).parameters}
+        """The arguments of __init__, unchanged, as scikit-learn's `clone` requires; `deep`: the estimator's too."""
+        given = {name: getattr(self, name) for name in signature(type(self)).parameters}
+        return with_parts(given) if deep else given
 
     def set_params(self, **params: object) -> Self:
-        """Change arguments of __init__; call `fit` again."""
-        known = self.get_params()
-        for name, value in params.items():
+        """Change arguments of __init__, or as `estimator__C` those of the estimator; call `fit` again."""
+        for name in sorted(params, key=lambda each: "__" in each):
+            known, (whose, _, part) = self.get_params(), name.partition("__")
             if name not in known:
-                raise broken(name, value, f"a parameter: {', '.join(known)}", "use one of these names.")
-            setattr(self, name, value)
+                raise broken(name, params[name], f"a parameter: {', '.join(known)}", "use one of these names.")
+            if part:
+                known[whose].set_params(**{part: params[name]})
+            else:
+                setattr(self, name, params[name])
         return self
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
+        given = ", ".join(f"{name}={value!r}" for name, value in self.get_params(deep=False).items())
         return f"{type(self).__name__}({given})"
 
     def __sklearn_tags__(self) -> object:
         """The tags for scikit-learn 1.6 and later. Only scikit-learn calls this, so importing it works."""
-        tags = import_module("sklearn.utils")
-        return tags.Tags(
-            estimator_type="classifier",
-            target_tags=tags.TargetTags(required=True),
-            classifier_tags=tags.ClassifierTags(),
-            input_tags=tags.InputTags(positive_only=True, three_d_array=True),
-        )
+        return tags(self.estimator)
 
     def _one(self, x: PredictionValue) -> FloatArray:
         """One item's prediction (1, M, K); the first one names the classes, unless they are given."""
+        if self.estimator is not None:
+            rule = "None, as items come one by one with their predictions"
+            raise broken("estimator", self.estimator, rule, "call `fit` and `predict` with features.")
         if not hasattr(self, "_window"):
             names = list(x) if self.classes is None and isinstance(x, Mapping) else self.classes
             if names is None:
@@ -321,10 +376,16 @@ class ConsensusClassifier:
             found.probs[~voted], found.labels[~voted] = alone.probs, alone.labels
         return found
 
-    def _items(self, predictions: ArrayLike, votes: ArrayLike | None) -> tuple[FloatArray, IntArray]:
+    def _predictions(self, given: ArrayLike) -> FloatArray:
+        """Probabilities (T, K) or (T, M, K): as given, or by the base classifier from features."""
+        if self.estimator is None:
+            return checked_predictions(given)
+        return checked_predictions(base_predictions(self.estimator_, features_given(given), self.classes_))
+
+    def _items(self, given: ArrayLike, votes: ArrayLike | None) -> tuple[FloatArray, IntArray]:
         """Predictions (T, M, K) and counts (T, K), checked."""
         fitted = self._fitted()
-        probs = self._of_fitted_shape(checked_predictions(predictions))
+        probs = self._of_fitted_shape(self._predictions(given))
         tally = np.zeros((len(probs), probs.shape[-1]), dtype=np.int64)
         if votes is not None:
             tally = vote_counts(np.asarray(votes), fitted.classes_, len(probs))

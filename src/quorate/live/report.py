@@ -68,6 +68,10 @@ class JuryReport:
         figures: Mapping[str, object] = asdict(self)
         return plain(figures)
 
+    def __str__(self) -> str:
+        """What `print` shows: money saved, agreement, independent judges."""
+        return f"{_answer(self)}\n{_worth(self)}"
+
     def to_html(self) -> str:
         """A self-contained HTML page."""
         return render.page(_document(self))
@@ -170,6 +174,17 @@ def _answer(report: JuryReport) -> str:
     return answer + "."
 
 
+def _worth(report: JuryReport) -> str:
+    """How many independent judges the jury is worth, in one sentence."""
+    found = report.independent
+    if np.isnan(found.value):
+        return "How many independent judges the jury is worth is not known: no two judges ever differed."
+    return (
+        f"The votes of this jury of {len(report.judges)} are worth those of {found.value:.1f} independent judges (95 % "
+        f"interval {found.low:.1f} to {found.high:.1f}), measured on {report.measured_on:,} questions."
+    )
+
+
 def _with_interval(found: Estimate) -> tuple[str, str]:
     if np.isnan(found.value):
         return "–", ""
@@ -210,17 +225,11 @@ def _notes(report: JuryReport) -> tuple[str, ...]:
 
 
 def _document(report: JuryReport) -> Document:
-    size = len(report.judges)
-    worth = report.independent
-    known = not np.isnan(worth.value)
-    lead = (
-        f"The votes of this jury of {size} are worth those of {worth.value:.1f} independent judges (95 % interval "
-        f"{worth.low:.1f} to {worth.high:.1f}), measured on {report.measured_on:,} questions: judges who err on the "
-        "same questions count for fewer. Where people did not vote, the plurality of the judges is used as the "
-        "truth, which hides errors that most judges share: the number is then too high."
-        if known
-        else "How many independent judges the jury is worth is unknown: no two judges ever disagreed.",
+    explained = (
+        "Judges who err on the same questions count for fewer. Where people did not vote, the plurality of the judges "
+        "is used as the truth, which hides errors that most judges share: the number is then too high."
     )
+    lead = (_worth(report), explained)
     rows = tuple(
         (name, *_with_interval(found), number)
         for name, found, number in (

@@ -89,6 +89,12 @@ def owner_token() -> str:
     return "0123456789abcdef0123456789abcdef01234567"
 
 
+def personal_token(studio: Studio) -> str:
+    """A personal access token of the owner, as *Account & Settings* gives one."""
+    with studio.client(owner_token()) as client:
+        return str(client.post("/api/token/", json={}).raise_for_status().json()["token"])
+
+
 def tokens() -> dict[str, str]:
     """Of each annotator, by e-mail address."""
     return json.loads((FOLDER / "template" / "tokens.json").read_text())

@@ -11,8 +11,9 @@ import sys
 import httpx
 import pytest
 
-from tests.connect.label_studio.studio import PEOPLE
-from tests.connect.label_studio.world import CLASSES, Quorate, World, chosen, email_of, furnish
+from quorate.connect.label_studio.client import LabelStudio
+from tests.connect.label_studio.studio import OWNER, PEOPLE, personal_token
+from tests.connect.label_studio.world import CLASSES, Quorate, Service, World, chosen, email_of, furnish
 from tests.processes import wait_until
 
 SLOWLY = 480.0  # seconds, on a busy machine
@@ -224,3 +225,40 @@ def test_what_people_change_is_followed_and_disconnecting_undoes_everything(stud
             assert world.rows()[six].withdrawn is None  # decisions stay
     finally:
         quorate.end(signal.SIGTERM)
+
+
+def test_a_running_service_takes_a_project_with_a_personal_token_and_predictions_from_a_table(studio, tmp_path):
+    world = furnish(studio, str(tmp_path / "quorate.db"), 4, seed=5)
+    told = {task["id"]: (task["data"]["number"], CLASSES[task["data"]["number"] % 3]) for task in world.tasks()}
+    rows = [(number, *(0.96 if each == name else 0.02 for each in CLASSES)) for number, name in told.values()]
+    written(tmp_path / "probabilities.csv", ["picture", *CLASSES], reversed(rows[1:]))  # in any order; one has none
+    how = 'predictions = "probabilities.csv"\nid_column = "picture"\nid_field = "number"\npoll_seconds = 2\n'
+    config, token_file, personal = tmp_path / "connect.toml", tmp_path / "token", personal_token(studio)
+    config.write_text(f"[label-studio]\n{how}[settings]\npool_size = 3\naudit_rate = 0.0\n")
+    token_file.write_text(personal)
+    token_file.chmod(0o600)
+    client = LabelStudio(studio.url, personal)
+    assert client.me() == OWNER
+    client._access = "expired"
+    assert client.me() == OWNER  # exchanged once more
+    client.close()
+    service = Service(world.database, studio, world.project)
+    service.start()
+    try:
+        attached = service.attach("--config", str(config), "--token-file", str(token_file))
+        assert attached.returncode == 0, attached.stderr
+        wait_until(world.is_read, "the service has read all tasks", SLOWLY)
+        first, *others = told
+        before = world.rows()
+        assert {task: before[task].label for task in others} == {task: told[task][1] for task in others}
+        assert before[first].confidence < 0.5 < min(before[task].confidence for task in others)
+
+        for person in PEOPLE[:2]:
+            for task in told:
+                world.annotate(task, person, "bird")
+        settled(world, "two agree on every task", world.is_all_closed)
+        assert {task["data"]["quorate_consensus"] for task in world.tasks()} == {"bird"}
+        assert personal not in service.printed + attached.stdout + attached.stderr
+        assert not any(personal.encode() in file.read_bytes() for file in tmp_path.glob("quorate.db*"))
+    finally:
+        service.end(signal.SIGTERM)

@@ -52,6 +52,7 @@ class Quorate:
             "connect", "label-studio", "--url", studio.url, "--project", str(project), "--database", database,
             "--port", str(self.port), *options,
         ]  # fmt: skip
+        self.environment = {**os.environ, "LABEL_STUDIO_API_KEY": owner_token()}
         self._log = Path(f"{database}.log")
         self._log.touch()
         self.process: Forked | None = None
@@ -61,8 +62,7 @@ class Quorate:
         return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        environment = {**os.environ, "LABEL_STUDIO_API_KEY": owner_token()}
-        self.process = Forked(self.command, log=str(self._log), environment=environment)
+        self.process = Forked(self.command, log=str(self._log), environment=self.environment)
         wait_until(self._is_ready, "quorate is ready", 90.0)
 
     def _is_ready(self) -> bool:
@@ -77,15 +77,28 @@ class Quorate:
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess:
         """Another command, in the same environment."""
-        environment = {**os.environ, "LABEL_STUDIO_API_KEY": owner_token()}
         command = [sys.executable, "-m", "quorate", *arguments]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+        return subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=300, check=False)
 
     def end(self, how: signal.Signals = signal.SIGKILL) -> None:
         if self.process is not None and self.process.poll() is None:
             os.killpg(self.process.pid, how)
             self.process.wait(30)
         self.process = None
+
+
+class Service(Quorate):
+    """`quorate serve`, which knows no token; projects are connected to it while it runs."""
+
+    def __init__(self, database: str, studio: Studio, project: int) -> None:
+        super().__init__(database, studio, project)
+        self.connect = self.command
+        self.command = ["serve", "--database", database, "--port", str(self.port)]
+        self.environment = {key: value for key, value in os.environ.items() if key != "LABEL_STUDIO_API_KEY"}
+
+    def attach(self, *options: str) -> subprocess.CompletedProcess:
+        """`quorate connect label-studio --attach-only`, beside it."""
+        return self.run(*self.connect, "--attach-only", *options)
 
 
 @dataclass

@@ -15,9 +15,10 @@ from sqlalchemy import select
 from quorate.connect.label_studio.client import Gone
 from quorate.connect.label_studio.settings import ConnectSettings
 from quorate.connect.label_studio.tasks import as_project
+from quorate.errors import InvalidInput
 from quorate.service.domain.projects import Projects
 from quorate.service.label_studio.attach import attach
-from quorate.service.label_studio.connections import connection_of, known_tasks
+from quorate.service.label_studio.connections import connection_of, known_tasks, list_connections
 from quorate.service.label_studio.reconcile import Reconciler
 from quorate.service.store.schema import ballots, items
 
@@ -235,6 +236,15 @@ def test_connecting_again_goes_on_with_the_same_project(store):
     double = Double(2)
     project_id = connected(store, double)
     assert connected(store, double) == project_id
+
+
+def test_a_table_of_predictions_that_cannot_be_read_is_refused_before_anything_is_kept(store, tmp_path):
+    (tmp_path / "probs.csv").write_text("id,cat,dog,bird\n1,90,5,5\n2,80,10,10\n")
+    how = ConnectSettings(predictions=str(tmp_path / "probs.csv"))
+    with pytest.raises(InvalidInput):
+        attach(store, Double(1), 1, how, {"pool_size": 3}, now=1.0)
+    with store.read() as connection:
+        assert list(list_connections(connection)) == []
 
 
 def test_answers_marked_as_ground_truth_are_no_votes(store):

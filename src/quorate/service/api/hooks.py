@@ -12,6 +12,7 @@ from typing import cast
 
 from fastapi import APIRouter, BackgroundTasks, Request, Response
 from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect
 
 from quorate.service.access.request_context import now_of, store_of
 from quorate.service.api.dependencies import ProjectId
@@ -34,7 +35,7 @@ async def label_studio_hook(project_id: ProjectId, request: Request, later: Back
         raise NotSignedIn("not signed in", "send the secret of the webhook.", field=SECRET, rule="the webhook's secret")
     try:
         body = await request.json()
-    except ValueError:
+    except (ValueError, ClientDisconnect):  # it waited no longer: which task it was about is not known, that it came is
         body = None
     connector = cast(Connector, request.app.state.connector)
     later.add_task(_mark, store, connector, project_id, tasks_of(body), now_of(request))

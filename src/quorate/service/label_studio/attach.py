@@ -20,6 +20,7 @@ from quorate.service.access.accounts import create_account, enrol
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.label_studio.connections import change_connection, insert_connection, list_connections
+from quorate.service.label_studio.connector import prediction_table
 from quorate.service.store.schema import accounts
 from quorate.service.store.store import Store
 from quorate.validate import broken
@@ -42,19 +43,24 @@ class Attached:
 def attach(
     store: Store, client: LabelStudio, remote_id: int, how: ConnectSettings, settings: Mapping[str, Any], *, now: float
 ) -> Attached:
-    """Connect the project; one that was connected before keeps its settings."""
+    """Connect the project; one that was connected before keeps its settings.
+
+    A table of predictions that cannot be read is refused before anything is stored.
+    """
     remote = client.project(remote_id)
     question = single_choice(remote.label_config, choices=how.choices)
     how = replace(how, choices=question.name)  # so that a second question can be added later
     projects_, owner = Projects(store), _owner(store, client, now)
     known = _known(store, client.url, remote_id)
     if known is not None:
-        change_connection(store, known, ended=None, options=how.dumps(), problem=None)
         kept = projects_.get(known).settings
+        prediction_table(how, kept.classes)
+        change_connection(store, known, ended=None, options=how.dumps(), problem=None)
         return Attached(known, remote.title, kept.classes, kept.pool_size, owner, is_new=False)
     chosen = ProjectSettings.from_json(
         {"classes": list(question.classes), "pool_size": _pool(remote, settings), **settings}
     )
+    prediction_table(how, chosen.classes)
     with store.write() as connection:
         title = " ".join(remote.title.split())[:LONGEST_TITLE] or f"Label Studio {remote_id}"
         made = projects_.create_in(connection, title, chosen, by=owner, now=now)

@@ -12,7 +12,7 @@ import numpy as np
 
 from quorate.tables.predictions.checks import Given
 from quorate.tables.readers.arrow import pa
-from quorate.tables.readers.nested_cells import unnested
+from quorate.tables.readers.nested_cells import first_vector, unnested
 from quorate.tables.readers.sources import Numbers, Opened, as_numbers, batches, head
 from quorate.tables.rules import NEARLY_ALL, SUM_TOLERANCE, Fired, fired, fired_whole
 from quorate.tables.votes.clean import blank_cells
@@ -70,7 +70,7 @@ def from_table(
     label = find_column("prediction", others, named=prediction_column, argument="prediction_column", **about)
     if prediction_column is not None and probs_column is None:
         columns = {}
-    score = find_column("score", others)
+    score = find_column("score", [name for name in others if first_vector(first[name]) is None])  # `p` may be a vector
     if not as_read:
         _refuse_votes(opened, others, columns)
     if len(columns) >= 2 or (len(columns) == 1 and label is None):

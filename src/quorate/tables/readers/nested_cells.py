@@ -39,7 +39,7 @@ def unnested(
     Returns (`opened`, ()) if no column holds such cells. `first`: the first batch. A class that a mapping leaves out
     has probability 0; the numbers of a list are those of `classes`, in order.
     """
-    column = next((name for name in others if _first(first[name]) is not None), None)
+    column = next((name for name in others if first_vector(first[name]) is not None), None)
     if column is None:
         return opened, ()
     names = _names(opened, column, first[column], classes)
@@ -56,7 +56,7 @@ def unnested(
 
 def _names(opened: Opened, column: str, cells: pa.ChunkedArray, classes: tuple[str, ...] | None) -> tuple[str, ...]:
     """The classes: the keys of mappings in order of appearance, or `classes` for lists."""
-    found = _first(cells)
+    found = first_vector(cells)
     if isinstance(found, dict):
         return tuple(dict.fromkeys(str(key) for cell in _predictions(cells) if isinstance(cell, dict) for key in cell))
     if classes is None or found is None or len(classes) != len(found):
@@ -80,7 +80,7 @@ def _row(cell: Mapping[str, object] | Sequence[object] | None, names: Sequence[s
     return list(map(str, cell)) if len(cell) == len(names) else [NOT_A_PREDICTION] * len(names)
 
 
-def _first(column: pa.ChunkedArray) -> dict[str, Any] | list[Any] | None:
+def first_vector(column: pa.ChunkedArray) -> dict[str, Any] | list[Any] | None:
     """The first cell that is not blank, if it is a mapping or a list of numbers."""
     for cell in column.slice(0, 100):
         if cell.is_valid and cell.as_py() not in ("", [], {}):

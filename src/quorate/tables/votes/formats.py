@@ -212,7 +212,7 @@ def _long(
     if worker is None and unread and not as_read:
         first = head(opened)
         if who is not None:
-            refuse_wrong_people(first, opened.name, task, who, unread)
+            refuse_wrong_people(first, opened.name, task, who, label, unread)
         else:
             people = unread_people(first, task, unread)
             entries += (fired("unread-people", opened.name, [0], values=people[:1]),) if people else ()

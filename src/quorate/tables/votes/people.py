@@ -236,8 +236,11 @@ def unread_people(table: pa.Table, item: str, unread: Sequence[str]) -> list[str
     return sorted(found, key=lambda name: (not looks_like_worker(name), _OF_PEOPLE.search(squeezed(name)) is None))
 
 
-def refuse_wrong_people(table: pa.Table, source: str, item: str, worker: str, unread: Sequence[str]) -> None:
-    """Refuse a worker column, found by its name, if people repeat votes by it and another column fits better."""
+def refuse_wrong_people(
+    table: pa.Table, source: str, item: str, worker: str, label: str, unread: Sequence[str]
+) -> None:
+    """Refuse a worker column, found by its name, if people repeat votes by it and another column fits better, or if
+    a column says what each of these votes is about."""
     tasks, people = encode(table[item]), encode(table[worker])
     named = (tasks.codes >= 0) & (people.codes >= 0)
     again = int(_repeats(_pairs(tasks, people)[named]).sum())
@@ -251,6 +254,35 @@ def refuse_wrong_people(table: pa.Table, source: str, item: str, worker: str, un
         )
         fix = f"name the column of the people: `worker={fitting[0]!r}`; if people did vote again, `worker={worker!r}`."
         raise broken("worker", worker, rule, fix)
+    pairs = _pairs(tasks, people)
+    told = [name for name in unread if _tells_apart(table[name], pairs, named)]
+    if told or _answers_every_label(table[label], pairs, named):
+        about = told[0] if told else label
+        rule = (
+            f"one vote of each person on an item, but {again} of {int(named.sum())} votes are a person's second or "
+            f"later one, and each is about another {about!r}"
+        )
+        fix = (
+            f"make a column of each {about!r} (pandas: frame.pivot(index=[{item!r}, {worker!r}], columns={about!r}, "
+            f"values=...)) and run them together, `findings=[...]`; if people did vote again, `worker={worker!r}`."
+        )
+        raise broken("votes", source, rule, fix)
+
+
+def _tells_apart(column: pa.ChunkedArray, pairs: np.ndarray, named: np.ndarray) -> bool:
+    """Whether a column of a few words never repeats within a person's votes on an item: each is about another one."""
+    about = encode(column)
+    if not 2 <= len(about.names) <= min(MOST_LABELS, len(pairs) / 4) or (about.codes[named] < 0).any():
+        return False
+    if all(text.strip()[:1].isdigit() for text in about.names.to_pylist()):  # rounds, days: votes that changed
+        return False
+    return bool(_repeats(pairs[named] * len(about.names) + about.codes[named]).mean() <= 1 - NEARLY_ALL)
+
+
+def _answers_every_label(column: pa.ChunkedArray, pairs: np.ndarray, named: np.ndarray) -> bool:
+    """Whether nearly every person has every label on every item: then they say what a row is about, not an answer."""
+    whole_product = len(np.unique(pairs[named])) * len(encode(column).names)
+    return _tells_apart(column, pairs, named) and int(named.sum()) >= NEARLY_ALL * whole_product
 
 
 def _are_people(column: pa.ChunkedArray, name: str, tasks: Coded) -> bool:
