@@ -22,7 +22,7 @@ from quorate import compiled
 from quorate.experts.ballots import Ballots
 from quorate.experts.calibration import calibrated, temperature
 from quorate.experts.copies import copied_pairs
-from quorate.experts.crowd import type_weights
+from quorate.experts.crowd import TYPES, type_weights
 from quorate.experts.crowd_stream import run_crowd
 from quorate.experts.pairs import votes_side_by_side
 from quorate.experts.quality import FEWEST_NAMED, LIKELY
@@ -249,14 +249,14 @@ def _spammed(honest, truth, predictions, shown, seed):
     """One draw of spammers: errors, detection of three kinds, precision, honest people named, median votes."""
     ballots, kind = with_spammers(honest, predictions, seed)
     run = at_votes(ballots, predictions if shown else None, 2, seed)
-    careless, weights, votes = np.zeros(len(kind)), np.empty(4), run.state.labels.sum(axis=1)
+    weights, votes = np.empty((len(kind), len(TYPES))), run.state.labels.sum(axis=1)
     for e in range(len(kind)):
-        type_weights(run.state.evidence[e, 1], weights)
-        careless[e] = 1 - weights[0]
-    seen = votes > 0
+        type_weights(run.state.evidence[e, 1], weights[e])
+    seen, at_random = votes > 0, weights[:, 1] + weights[:, 2]  # by chance or by habit, whatever the item
     looked_at = [seen & ((kind == 0) | (kind == k)) for k in (1, 2, 3)]
-    areas = [auc(careless[each], kind[each] > 0) for each in looked_at]
-    likely = seen & (careless > LIKELY)
+    scores = (at_random, at_random, weights[:, 3])
+    areas = [auc(score[each], kind[each] > 0) for score, each in zip(scores, looked_at, strict=True)]
+    likely = seen & (1 - weights[:, 0] > LIKELY)
     named = likely & (votes >= FEWEST_NAMED)
     blamed = (named & (kind == 0)).sum() / (seen & (kind == 0)).sum()
     errors = 100 - right(run.online, truth), 100 - majority(cut_of(ballots, 2, seed), truth)
