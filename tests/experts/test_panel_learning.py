@@ -5,8 +5,10 @@ import pytest
 from scipy.special import softmax
 
 from quorate.errors import InvalidInput
-from quorate.experts.panel import ENTERED, GONE, UNSEEN, VOTES, new_panel, with_members
+from quorate.experts.panel import ENTERED, GONE, LOSSES, UNSEEN, VOTES, WINS, beliefs_of, new_panel, with_members
 from quorate.experts.panel_learning import (
+    COMPARED_AT,
+    compare_choices,
     expected_counts,
     improve_difficulty,
     improve_rows,
@@ -15,6 +17,7 @@ from quorate.experts.panel_learning import (
     revise_item,
     weigh_models,
 )
+from quorate.experts.panel_plan import CLOSE, chosen, plan
 from tests.experts.panel_oracle import joint, random_panel
 
 
@@ -120,7 +123,7 @@ def test_the_better_member_is_known_after_a_while_and_abstentions_say_nothing():
 def test_an_item_without_votes_is_not_learned_from():
     state = new_panel(2, 2)
     assert learn_item(state, np.log([[0.5, 0.5]]), np.array([UNSEEN, GONE])) == -1
-    assert state.counts.tolist() == [0, 0, 0]
+    assert not state.counts.any()
 
 
 def test_a_late_vote_counts_as_if_it_had_been_there_for_the_next_fit():
@@ -166,3 +169,24 @@ def test_panels_that_cannot_be_are_refused(field, call):
     with pytest.raises(InvalidInput) as raised:
         call()
     assert raised.value.field == field
+
+
+def _close_call():
+    """A panel whose plan begins with member 0 by a hair, while member 2 is right most often in general."""
+    state = new_panel(3, 2)
+    state.rows[2, 1:] = state.rows[2, 0]
+    state.rows[0, 0] = [[0.9701, 0.0299], [0.0299, 0.9701]]
+    return state, np.log([[0.97, 0.03]])
+
+
+@pytest.mark.parametrize(("votes", "wins", "losses"), [
+    ([1, 0, 0], 1, 0), ([0, 0, 1], 0, 1), ([0, 0, 0], 0, 0), ([1, -1, -1], 0, 0), ([1, 0, -1], 0, 0),
+    ([1, 0, GONE], 0, 0),
+])  # fmt: skip
+def test_the_accurate_member_wins_or_loses_against_the_one_the_plan_begins_with(votes, wins, losses):
+    state, log_f = _close_call()
+    beliefs, values = beliefs_of(state, log_f, np.full(3, -1)), np.empty(3)
+    first, _, _ = plan(beliefs, np.ones(3, bool), np.ones(3), COMPARED_AT, 0.0, np.empty(2), values)
+    assert (first, chosen(beliefs, values, CLOSE * COMPARED_AT)) == (0, 2), values / COMPARED_AT
+    compare_choices(state, log_f, np.array(votes))
+    assert state.counts[[WINS, LOSSES]].tolist() == [wins, losses]

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quorate.errors import InvalidInput
-from quorate.experts.panel import GONE, UNSEEN, VOTES, new_panel
-from quorate.experts.panel_plan import WARM_UP, advise
+from quorate.experts.panel import DIFFICULTY_SHARES, GONE, UNSEEN, VOTES, WINS, new_panel
+from quorate.experts.panel_plan import CLOSE, WARM_UP, advise, prefers_accurate
 from quorate.posterior.settled import plurality_shares
 from tests.experts.panel_oracle import best_plan, joint, random_panel
 
@@ -20,6 +20,7 @@ def situations(draw, most_classes=3, most_members=4):
     K, N = draw(st.integers(2, most_classes)), draw(st.integers(1, most_members))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     state = random_panel(N, K, rng)
+    state.counts[WINS] = draw(st.sampled_from([0, 9]))
     votes = np.array(draw(st.lists(st.integers(GONE, K - 1), min_size=N, max_size=N)))
     available = np.array(draw(st.lists(st.booleans(), min_size=N, max_size=N)))
     return state, np.log(rng.dirichlet(np.ones(K), size=1)), votes, available, rng.uniform(0.1, 2.0, N)
@@ -35,10 +36,15 @@ def test_the_plan_is_the_best_of_all_plans(situation, min_gain):
     probs, value, nets = best_plan(vectors, votes, available, costs, price, len(state.bias))
     assert found.probs == pytest.approx(probs, abs=1e-12)
     np.testing.assert_allclose(found.net_gains, nets, atol=1e-12)
-    assert found.gain - price * found.cost == pytest.approx(value - probs.max(), abs=1e-12)
     if found.expert >= 0:
-        assert nets[found.expert] == pytest.approx(np.nanmax(nets), abs=1e-11) and available[found.expert]
-        assert votes[found.expert] == UNSEEN
+        assert np.nanmax(nets) == pytest.approx(value - probs.max(), abs=1e-12)
+        assert found.gain - price * found.cost == pytest.approx(nets[found.expert], abs=1e-12)
+        near = np.nanmax(nets) - (CLOSE * price if prefers_accurate(state) else 0.0)
+        close = nets > max(near - 1e-11, 0.0)
+        assert close[found.expert] and available[found.expert] and votes[found.expert] == UNSEEN
+        if prefers_accurate(state) and price > 0:
+            right = np.einsum("edzz,d->e", state.rows, DIFFICULTY_SHARES)
+            assert right[found.expert] == pytest.approx(right[close].max(), rel=1e-9)
     else:
         assert not np.any(nets > 1e-11)
 

@@ -35,7 +35,7 @@ BIN_CUTS = (0.3, 0.7, 0.95)
 WINDOW = 500  # items that are learned from
 MOST_BEHIND = 8.0  # of the log evidence of the worse model
 MOST_CELLS = 2**22  # numbers in `PanelState.rows`: 32 MB
-ENTERED, WAITING, VOTES = range(3)  # places in `PanelState.counts`
+ENTERED, WAITING, VOTES, WINS, LOSSES = range(5)  # places in `PanelState.counts`
 MEMBERS, EXCHANGEABLE = range(2)  # places in `PanelState.evidence`
 
 
@@ -45,7 +45,8 @@ class PanelState(NamedTuple):
     `rows` (N, 3, K, K) q_e[d,z,j]   `difficulty` (4, 3) delta   `tau` (M, K), `bias` (K,) of the prediction
     `exchangeable` (P,) parameters of FinExp, packed   `evidence` (2,) L of both models
     `log_f` (W, M, K), `votes` (W, N), `vote_counts` (W, K) the window, a ring: item number i lies at i % W
-    `counts` (3,) items with votes learned from, those since the last fit, votes learned from
+    `counts` (5,) items with votes learned from, those since the last fit, votes learned from, and how often the
+    generally more accurate of close members won and lost against the best plan's (`panel_plan`)
     """
 
     rows: FloatArray
@@ -100,7 +101,7 @@ def new_panel(num_experts: int, num_classes: int, num_classifiers: int = 1, *, w
         log_f=np.zeros((W, M, K)),
         votes=np.full((W, N), UNSEEN, dtype=np.int64),
         vote_counts=np.zeros((W, K), dtype=np.int64),
-        counts=np.zeros(3, dtype=np.int64),
+        counts=np.zeros(5, dtype=np.int64),
     )
 
 

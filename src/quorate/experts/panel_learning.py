@@ -24,20 +24,27 @@ from quorate.experts.panel import (
     DIFFICULTY_SHARES,
     ENTERED,
     EXCHANGEABLE,
+    GONE,
+    LOSSES,
     MEMBERS,
     MOST_BEHIND,
+    UNSEEN,
     VOTES,
     WAITING,
+    WINS,
     PanelState,
+    beliefs_of,
     bin_of,
     latent_into,
     polya_into,
 )
+from quorate.experts.panel_plan import CLOSE, MOST_STATES, chosen, num_states, plan
 from quorate.learning.fit import INFO_SIZE, WARM, fit_kernel
 from quorate.prior.concentration import concentration_into
 from quorate.types import FloatArray, IntArray
 
 FORGETTING = 0.98
+COMPARED_AT = 0.01  # the price of a vote at which two ways to choose are compared
 POOLED_VOTES, OWN_VOTES, DIFFICULTY_ITEMS = 10.0, 8.0, 10.0  # what the first guesses are worth
 TAU_SHAPE, TAU_RATE, BIAS_VARIANCE = 3.0, 2.0, 0.25
 NEWTON_STEPS, STEP = 3, 0.5
@@ -58,6 +65,7 @@ def learn_item(state: PanelState, log_f: FloatArray, votes: IntArray) -> int:
             cast += 1
     if cast == 0:
         return -1
+    compare_choices(state, log_f, votes)
     weigh_models(state, log_f, votes)
     place = number % state.votes.shape[0]
     for m in range(log_f.shape[0]):
@@ -89,6 +97,51 @@ def revise_item(state: PanelState, number: int, votes: IntArray) -> None:
         state.votes[place, e] = votes[e]
         if votes[e] >= 0:
             state.vote_counts[place, votes[e]] += 1
+
+
+@kernel
+def compare_choices(state: PanelState, log_f: FloatArray, votes: IntArray) -> None:
+    """Where the best plan and the preference for accurate members begin with different members, count who was right.
+
+    Right is the answer that all votes (N,) of the item lead to. Both must have voted, and one of them be wrong.
+    """
+    N, K = votes.size, state.bias.size
+    empty = np.empty(N, np.int64)
+    said, differ = UNSEEN, False
+    for e in range(N):
+        empty[e] = GONE if votes[e] == GONE else UNSEEN
+        if votes[e] >= 0:
+            differ = differ or (said >= 0 and votes[e] != said)
+            said = votes[e]
+    if not differ:  # nobody can be right where the other is wrong
+        return
+    beliefs = beliefs_of(state, log_f, empty)
+    m = beliefs.rows.shape[0]
+    if m < 2 or num_states(K, m) > MOST_STATES:
+        return
+    probs, values = np.empty(K), np.empty(m)
+    best, _, _ = plan(beliefs, np.ones(m, np.bool_), np.ones(m), COMPARED_AT, 0.0, probs, values)
+    other = chosen(beliefs, values, CLOSE * COMPARED_AT)
+    if best == other:
+        return
+    place, first, second = -1, UNSEEN, UNSEEN
+    for e in range(N):
+        if empty[e] == UNSEEN:
+            place += 1
+            if place == best:
+                first = votes[e]
+            elif place == other:
+                second = votes[e]
+    if first < 0 or second < 0 or first == second:
+        return
+    beliefs = beliefs_of(state, log_f, votes)
+    m = beliefs.rows.shape[0]
+    plan(beliefs, np.zeros(m, np.bool_), np.ones(m), COMPARED_AT, 0.0, probs, np.empty(m))
+    answer = int(np.argmax(probs))
+    if second == answer:
+        state.counts[WINS] += 1
+    elif first == answer:
+        state.counts[LOSSES] += 1
 
 
 @kernel

@@ -8,7 +8,10 @@ mass(s) is its probability, W_k(s) the probability of s and of class k winning t
     lambda  = min_gain * min(1, (1 + votes learned from) / 20)
 
 so U(now) is the best P(right answer) - lambda * expected cost that any plan reaches. A member who is away is left out
-of the inner maximum and stays in the pool; one who abstained or left is in neither. `advise` is for people, the rest
+of the inner maximum and stays in the pool; one who abstained or left is in neither. Plans that begin with different
+members are often worth the same but for a fraction of a vote's price, which little data cannot tell. Of those within a
+fifth of it, the one who is right most often in general is asked, once that one has proved better than the best plan's
+on the items where both voted (`panel_learning.compare_choices`). `advise` is for people, the rest
 are kernels. Above MOST_STATES states `panel_large` approximates.
 """
 
@@ -21,8 +24,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from quorate.compiled import kernel
 from quorate.experts.panel import (
+    DIFFICULTY_SHARES,
+    LOSSES,
     UNSEEN,
     VOTES,
+    WINS,
     Beliefs,
     PanelState,
     beliefs_of,
@@ -34,6 +40,8 @@ from quorate.validate import as_floats, bounded, broken, whole
 
 MOST_STATES = 65_536  # K + 2 numbers each: 5 MB and a few milliseconds at K = 8
 WARM_UP = 20  # votes before the model is trusted in full: until then asking is cheaper. Chosen over 60 on four panels
+CLOSE = 0.2  # of the price of a vote: plans that differ by less are alike
+FEWEST_WINS, WINS_PER_LOSS = 3, 3
 ROUND_OFF = 1e-12  # gains below it are none
 BoolArray = NDArray[np.bool_]
 
@@ -136,12 +144,19 @@ def advise_into(
             who[place], can_ask[place], cost_of[place] = e, available[e], costs[e]
             place += 1
     if num_states(probs.size, m) <= max(most_states, 1):
-        best, gain, cost = plan(beliefs, can_ask, cost_of, price, probs, values)
+        close = CLOSE * price if prefers_accurate(state) else 0.0
+        best, gain, cost = plan(beliefs, can_ask, cost_of, price, close, probs, values)
     else:
         best, gain, cost = plan_large(beliefs, can_ask, cost_of, price, probs, values)
     for place in range(m):
         net_gains[who[place]] = values[place]
     return (who[best] if best >= 0 else -1), gain, cost
+
+
+@kernel
+def prefers_accurate(state: PanelState) -> bool:
+    """True once the generally more accurate of close members was right, where the two differed, far more often."""
+    return bool(state.counts[WINS] >= FEWEST_WINS + WINS_PER_LOSS * state.counts[LOSSES])
 
 
 @kernel
@@ -161,16 +176,22 @@ def num_states(num_classes: int, num_remaining: int) -> int:
 
 @kernel
 def plan(
-    beliefs: Beliefs, can_ask: BoolArray, costs: FloatArray, price: float, probs: FloatArray, values: FloatArray
+    beliefs: Beliefs,
+    can_ask: BoolArray,
+    costs: FloatArray,
+    price: float,
+    close: float,
+    probs: FloatArray,
+    values: FloatArray,
 ) -> tuple[int, float, float]:
-    """The dynamic program over the m remaining members; can_ask, costs, values (m,).
+    """The dynamic program over the m remaining members; can_ask, costs, values (m,); `close` as in `chosen`.
 
     Writes who wins to probs (K,) and, for each member, what asking this one next is worth net to values; nan where one
-    cannot be asked. Returns the best of them (-1: stop), the gain and the cost of the plan.
+    cannot be asked. Returns whom to ask (-1: stop), the gain and the cost of the plan that begins with that vote.
     """
     m, S, K = beliefs.rows.shape
     total = num_states(K, m)
-    mass, best, spent = np.empty(total), np.empty(total), np.zeros(total)
+    mass, best, spent, paid_first = np.empty(total), np.empty(total), np.zeros(total), np.empty(m)
     wins = np.empty((total, K))
     digits, strides = np.full(m, K), np.empty(m, np.int64)  # the last member's digit changes fastest
     stride = 1
@@ -178,7 +199,6 @@ def plan(
         strides[e] = stride
         stride *= K + 1
     head, counts, share = np.empty(S), np.empty(K, np.int64), np.empty(K)
-    asked, gain, cost = -1, 0.0, 0.0
     for s in range(total - 1, -1, -1):  # whoever votes makes the number of the state larger
         first = -1
         for e in range(m):
@@ -213,12 +233,9 @@ def plan(
                 value += best[s + j * strides[e]]
                 paid += spent[s + j * strides[e]]
             if s == 0:
-                values[e] = (value - stop) / mass[0]
+                values[e], paid_first[e] = (value - stop) / mass[0], paid / mass[0]
             if value > best[s] + margin:
                 best[s], spent[s] = value, paid
-                if s == 0:
-                    asked, cost = e, paid / mass[0]
-                    gain = (value + price * paid - stop) / mass[0]
         for e in range(m - 1, -1, -1):
             digits[e] -= 1
             if digits[e] >= 0:
@@ -226,7 +243,35 @@ def plan(
             digits[e] = K
     for k in range(K):
         probs[k] = wins[0, k] / mass[0]
-    return asked, gain, cost
+    asked = chosen(beliefs, values, close)
+    if asked < 0:
+        return -1, 0.0, 0.0
+    return asked, values[asked] + price * paid_first[asked], paid_first[asked]
+
+
+@kernel
+def chosen(beliefs: Beliefs, values: FloatArray, close: float) -> int:
+    """Who is asked, given what asking each is worth (m,): -1 for nobody, the best if `close` is 0.
+
+    Else, of those worth asking and at most `close` below the best, the one who is right most often in general.
+    """
+    m, _, K = beliefs.rows.shape
+    best = -1
+    for e in range(m):
+        if values[e] > ROUND_OFF and (best < 0 or values[e] > values[best] + ROUND_OFF):
+            best = e
+    if best < 0 or close <= 0.0:
+        return best
+    found, most = -1, -1.0
+    for e in range(m):
+        if values[e] > ROUND_OFF and values[e] >= values[best] - close:
+            right = 0.0
+            for d, share in enumerate(DIFFICULTY_SHARES):
+                for z in range(K):
+                    right += share * beliefs.rows[e, d * K + z, z] / K
+            if right > most + ROUND_OFF:
+                found, most = e, right
+    return found
 
 
 @kernel
