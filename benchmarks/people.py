@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from common import machine, say
-from crowds import cost_line, crowd_of
+from crowds import cost_lines, crowd_of
 from quorate import Session, compiled, method
 from quorate.experts.panel import UNSEEN, new_panel
 from quorate.experts.panel_learning import learn_item
@@ -187,7 +187,8 @@ def main():
     options = parser.parse_args()
     compiled.compile_here()
     say(machine())
-    say(cost_line())
+    for line in cost_lines([]):
+        say(line)
     crowd_lines()
     memory_line()
     panel_line()

@@ -66,7 +66,7 @@ def test_recorded_votes_are_read_from_npz(run, tmp_path):
         (("--items", "999999999"), "--items 999999999"),
         (("--classes", "99999"), "--classes 99999"),
         (("--seed", "-1"), "--seed -1"),
-        (("--method", "quorum:votes=1,votes=2"), "has two"),
+        (("--method", "quorum:votes=1,votes=2"), "1 and 2"),
         (("--method", "quorum:depth=2"), "parameters of quorum"),
     ],
 )

@@ -17,6 +17,7 @@ import numpy as np
 from quorate.decision.value import optimistic_gain
 from quorate.experts.panel_online import OnlinePanel
 from quorate.experts.person import Expert
+from quorate.experts.reliability import most_reliable_first
 from quorate.reasons import SENTENCES
 from quorate.session.decide import believe, decide
 from quorate.session.items import ItemState
@@ -145,7 +146,7 @@ def _by_agreement(state: State, people: SessionPeople, item: ItemState, free: Se
     remaining = max(counted.pool_left - int(counted.votes.sum()), 1)
     worth = optimistic_gain(probs, counted.votes, remaining)
     reliable, costs = people.reliability(free), _costs(people, free)
-    best = int((reliable / costs).argmax())
+    best = int(most_reliable_first(reliable, costs)[0])
     expert, gain = people.member(free[best]).expert, float(worth * reliable[best])
     reason = (
         f"{expert.name} has agreed with {reliable[best]:.0%} of the answers (shrunk towards the mean) and costs "

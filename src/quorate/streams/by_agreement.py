@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from quorate import compiled
-from quorate.experts.reliability import reliability
+from quorate.experts.reliability import most_reliable_first, reliability
 from quorate.methods import Method
 from quorate.posterior.settled import plurality_shares
 from quorate.streams.prepare import Stream
@@ -60,7 +60,7 @@ def run_by_agreement(
         who, said = stream.voters[t, :recorded], stream.votes[t, :recorded]
         of_all = float(agreements.sum()), float(votes.sum())
         known = reliability(agreements[who], votes[who], of_all=of_all)
-        order = np.argsort(np.where(who >= 0, -known, 0.0), kind="stable")  # people without a name come last
+        order = most_reliable_first(np.where(who >= 0, known, 0.0))  # people without a name come last
         ordered.votes[t, :recorded], ordered.voters[t, :recorded] = said[order], who[order]
         run.advance(t, t + 1)
         seen = recorded if audited else int(run.outputs.costs[t])
