@@ -90,7 +90,7 @@ def test_the_seed_draws_the_quota_and_the_sentence_says_so(run):
         (("--prediction", "0.7,0.3", "--pool-size", "6", "--threshold", "2"), "expected a number in [0, 1]"),
         (
             ("--prediction", "0.7,0.3", "--pool-size", "6", "--threshold", "0.9", "--min-gain", "0.1"),
-            "--min-gain and --threshold",
+            "only one of --threshold and --min-gain",
         ),
         (("--prediction", "0.7,0.3", "--pool-size", "0"), "--pool-size 0"),
         (("--pool-size", "6"), "--prediction not given; expected at least one of"),

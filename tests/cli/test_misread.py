@@ -106,7 +106,7 @@ def test_columns_that_share_no_label_are_no_annotators(run, files, votes):
 
 def test_numbers_in_a_row_per_vote_are_not_read_as_counts(run, files, votes):
     rows = [(item[1:], WORKERS.index(who), CLASSES.index(label)) for item, who, label in votes]
-    refused(run, files(("pic", "who", "said_so"), rows), "a row per vote", "for classes")
+    refused(run, files(("pic", "who", "said_so"), rows), "a row per vote", "as classes")
 
 
 def test_a_wide_table_is_read_without_the_answer_key_and_the_remarks(run, files, votes):
@@ -164,9 +164,7 @@ def test_answers_of_quorate_are_neither_votes_nor_predictions(run, files, tmp_pa
     accepted(run, options)
     answers = ("--predictions", tmp_path / "out" / "decisions.csv", "--out", tmp_path / "again")
     refused(run, (*options[:2], *answers), "is output of quorate", "--predictions decisions.csv")
-    refused(
-        run, ("--votes", tmp_path / "out" / "decisions.csv", "--out", tmp_path / "again"), "of quorate", "--votes"
-    )
+    refused(run, ("--votes", tmp_path / "out" / "decisions.csv", "--out", tmp_path / "again"), "of quorate", "--votes")
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,12 @@ def as_items(votes, log_f):
     start = np.concatenate([[0], np.cumsum((votes >= 0).sum(axis=1))])
     V = ballots.num_votes
     items = CrowdItems(
-        start, ballots.person.copy(), ballots.label.copy(), log_f, np.empty(log_f.shape), np.empty(V),
+        start,
+        ballots.person.copy(),
+        ballots.label.copy(),
+        log_f,
+        np.empty(log_f.shape),
+        np.empty(V),
         np.empty((V, 2, 4)),
     )
     listed = [[(e, int(row[e])) for e in np.flatnonzero(row >= 0)] for row in votes]

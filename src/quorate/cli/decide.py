@@ -30,9 +30,7 @@ def decide(
     min_gain: Annotated[
         float | None, option("Ask while a vote can gain this much accuracy; one error costs 1/min_gain votes.")
     ] = None,
-    seed: Annotated[
-        int, option("Seed for methods that draw how many votes an item gets (random, entropy, mp).")
-    ] = 0,
+    seed: Annotated[int, option("Seed for methods that draw how many votes an item gets (random, entropy, mp).")] = 0,
     json: Json = False,
 ) -> None:
     """Ask one more expert, or stop? One decision from the numbers you type.

@@ -206,9 +206,7 @@ def _table(report: JuryReport) -> Table:
 def _notes(report: JuryReport) -> tuple[str, ...]:
     notes = []
     if not report.num_audited:
-        notes.append(
-            "No question was audited, so it is unknown how often the whole jury would have disagreed."
-        )
+        notes.append("No question was audited, so it is unknown how often the whole jury would have disagreed.")
     elif not report.by_audits:
         notes.append(f"Only {report.num_audited} questions were audited: too few for reliable figures.")
     if not report.by_audits:

@@ -66,9 +66,7 @@ class StreamSource:
         if self.costs is not None:
             people = 0 if dataset.voters is None else int(dataset.voters.max()) + 1
             costs = read_costs(self.costs, [str(number) for number in range(people)])
-        return tuple(
-            Replicate(dataset, seed, self.pool_size, self.model, self.target, costs) for seed in self.seeds
-        )
+        return tuple(Replicate(dataset, seed, self.pool_size, self.model, self.target, costs) for seed in self.seeds)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

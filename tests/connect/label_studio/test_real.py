@@ -131,8 +131,10 @@ def test_sixty_tasks_with_each_side_killed_alone_and_both_together(studio, tmp_p
         rows, made = world.rows(), len(world.annotations())
         with capsys.disabled():
             late = sum(row.num_late for row in rows.values())
-            print(f"\n{made} annotations of {3 * len(rows)}, {len(rows)} tasks closed, {len(world.served)} served, "
-                  f"0 after closing, {late} late; consensus as `quorate run`: all")
+            print(
+                f"\n{made} annotations of {3 * len(rows)}, {len(rows)} tasks closed, {len(world.served)} served, "
+                f"0 after closing, {late} late; consensus as `quorate run`: all"
+            )
     finally:
         quorate.end(signal.SIGTERM)
 

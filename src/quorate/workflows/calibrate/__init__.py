@@ -232,7 +232,12 @@ def _verdicts(stream: Stream, method: Method) -> FloatArray:
 
 
 def _early(
-    confidence: FloatArray, costs: IntArray, quarters: IntArray, right: FloatArray, known: np.ndarray, seed: int,
+    confidence: FloatArray,
+    costs: IntArray,
+    quarters: IntArray,
+    right: FloatArray,
+    known: np.ndarray,
+    seed: int,
     num_bins: int,
 ) -> tuple[Honesty | None, tuple[Honesty, ...], tuple[Honesty, ...]]:
     """The decisions that stopped early: all, by the number of votes seen, and by quarter of the stream."""

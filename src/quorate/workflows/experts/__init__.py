@@ -181,17 +181,13 @@ def rate_experts(
     if least is None:
         return found
     excluded = tuple(
-        each
-        for each in found.people
-        if each.quality.accuracy.value < least and each.quality.num_votes >= FEWEST_NAMED
+        each for each in found.people if each.quality.accuracy.value < least and each.quality.num_votes >= FEWEST_NAMED
     )
     names = {each.quality.person for each in excluded}
     keep = np.array([name not in names for name in joined.workers])[joined.worker]
     if len(np.unique(joined.worker[keep])) < 2:
         raise broken("exclude_below", least, "an accuracy that at least two people reach", "lower it.")
-    return replace(
-        _study(joined, known, keep, bootstraps, seed, progress), excluded=excluded, exclude_below=least
-    )
+    return replace(_study(joined, known, keep, bootstraps, seed, progress), excluded=excluded, exclude_below=least)
 
 
 @shows(TableKeywords)

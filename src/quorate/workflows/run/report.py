@@ -263,9 +263,7 @@ def _over_time(result: RunResult) -> Section:
         y_label="votes per item",
         least_top=1.0,
     )
-    charts = [
-        Chart(votes, "Votes per item, means over equal parts of the stream; dotted: until settled.")
-    ]
+    charts = [Chart(votes, "Votes per item, means over equal parts of the stream; dotted: until settled.")]
     if np.isfinite(wrong).any():
         shares = [100 * each for each in wrong]
         drawn = lines(
