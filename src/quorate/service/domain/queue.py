@@ -36,7 +36,7 @@ from quorate.service.domain.events import item_events
 from quorate.service.domain.gold import with_gold
 from quorate.service.domain.item_projection import votes_to_settle
 from quorate.service.domain.projects import Project, Projects, unknown
-from quorate.service.domain.routing import LEFT_TO_OTHERS, Standing, Suits, candidates, is_new
+from quorate.service.domain.routing import LEFT_TO_OTHERS, Presence, Suits, candidates, is_new
 from quorate.service.store.bulk import among, each_of, insert_rows
 from quorate.service.store.schema import ballots, is_gold, items, leases, projects
 
@@ -121,9 +121,9 @@ def serve(
     short = [Want(want.voter, want.count - len(found[want.voter])) for want in wants]
     short = [want for want in short if want.count > 0]
     expires = now + project.settings.lease_seconds
-    standing = projects_.routing.now(connection, project, now=now)
+    presence = projects_.routing.now(connection, project, now=now)
     has_gold = start.gold_item is not None
-    for voter, rows in _hand_out(projects_, connection, project, short, now, start.busy_priority, standing, has_gold):
+    for voter, rows in _hand_out(projects_, connection, project, short, now, start.busy_priority, presence, has_gold):
         found[voter] += [Leased(row.name, json.loads(row.show), expires) for row in rows]
     return project, [found[want.voter] for want in wants]
 
@@ -135,7 +135,7 @@ def _hand_out(
     wants: Sequence[Want],
     now: float,
     busy: int | None,
-    standing: Standing,
+    presence: Presence,
     has_gold: bool,
 ) -> Iterator[tuple[str, list[Row[Any]]]]:
     """New items for each voter in turn: the first in the queue that they have not met. The queue is read once for all.
@@ -148,13 +148,13 @@ def _hand_out(
     for want in wants:
         new = (row for number, row in line.items() if (number, want.voter) not in met)
         rows = list(islice(new, want.count))
-        is_routed = standing.suits is not None or want.voter in standing.first
+        is_routed = presence.suits is not None or want.voter in presence.first
         if not is_routed and len(rows) == want.count and (busy is None or busy <= rows[0].priority):
             rows = with_gold(connection, project, want.voter, rows, now) if has_gold else rows
             given += [(row.id, want.voter) for row in rows]
         else:
             grant(connection, project, given, now)
-            rows = _take(projects_, connection, project, want, now, busy, standing=standing, has_gold=has_gold)
+            rows = _take(projects_, connection, project, want, now, busy, presence=presence, has_gold=has_gold)
             given = []
         for row in rows:
             line.pop(row.id, None)
@@ -180,12 +180,12 @@ def _take(
     now: float,
     busy: int | None,
     *,
-    standing: Standing,
+    presence: Presence,
     has_gold: bool,
 ) -> list[Row[Any]]:
     """The next items for one voter, however far back in the queue; preceded by a busy item if it is more urgent."""
-    voter, looks = want.voter, [WAITED, *LOOKS] if want.voter in standing.first else LOOKS
-    rows = [] if standing.suits is None else _suited(projects_, connection, project, want, standing.suits, now)
+    voter, looks = want.voter, [WAITED, *LOOKS] if want.voter in presence.first else LOOKS
+    rows = [] if presence.suits is None else _suited(projects_, connection, project, want, presence.suits, now)
     if len(rows) < want.count:
         chosen = {row.id for row in rows}
         more = _free(connection, project, voter, want.count + len(rows), looks, now)
@@ -203,10 +203,10 @@ def _take(
 def _suited(
     projects_: Projects, connection: Connection, project: Project, want: Want, suits: Suits, now: float
 ) -> list[Row[Any]]:
-    """Of the most urgent items at the front of the line those that suit the voter best, locked.
+    """Of the most urgent items at the front of the queue those that suit the voter best, locked.
 
-    The candidates are read without a lock, so that others are not kept from them; those chosen are then locked, unless
-    somebody else was faster.
+    The candidates are read without a lock, so that they stay available to others; the chosen ones are then locked,
+    unless another request has locked them.
     """
     rows = candidates(connection, project, want.voter)
     if not rows:

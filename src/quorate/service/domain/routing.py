@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Rule = Literal["any", "agreement", "best"]
 RULES: tuple[Rule, ...] = ("any", "agreement", "best")
 LOOKED_EVERY = 5.0  # seconds
-LEFT_TO_OTHERS = 60.0  # seconds that an item, or the first in line, is kept for others; then anybody gets it
+LEFT_TO_OTHERS = 60.0  # seconds that a started item, or the first in the queue, is reserved for others
 PRESENT_SECONDS = 120.0  # since the last act of somebody who holds no item
 FREE_OF_CHARGE = 1e-9  # replaces a price of 0 in a project with prices
 MOST_CANDIDATES = 16  # items at the front of the queue that are considered
@@ -38,7 +38,7 @@ ROUND_OFF = 1e-9  # of information per cost
 
 @dataclass(frozen=True, slots=True)
 class Suits:
-    """What votes of the people present tell. `accuracy` (P, K) on items of each class, `cost` (P,) of a vote.
+    """How informative votes of the people present are. `accuracy` (P, K) on items of each class, `cost` (P,) of a vote.
 
     `known` accuracy of everybody measured, `of_all` (K,) their mean, for others; `prices` by voter, and of others
     """
@@ -52,9 +52,9 @@ class Suits:
     price: float
 
     def scores(self, voter: str, beliefs: FloatArray, has_met: Sequence[Collection[str]]) -> FloatArray:
-        """(C,) how much more the voter tells of each item, per cost, than anybody else present who may be asked.
+        """(C,) the voter's information about each item per cost, less that of the best other person who may be asked.
 
-        `beliefs` (C, K) about the items, `has_met` who cannot be asked about each. Nobody else there: all 0.
+        `beliefs` (C, K) about the items, `has_met` who cannot be asked about each. All 0 if nobody else is present.
         """
         others = [n for n, name in enumerate(self.people) if name != voter][:MOST_COMPARED]
         if not others:
@@ -68,8 +68,8 @@ class Suits:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """The people present at `time`: who starts items (`agreement`), or what each one's votes tell (`best`)."""
+class Presence:
+    """The people present at `time`: who starts items (`agreement`), or how informative each one's votes are (`best`)."""
 
     time: float
     first: frozenset[str] = frozenset()
@@ -80,35 +80,35 @@ class Routing:
     """What is known of the people present in each project, cached for a few seconds; safe to share between threads."""
 
     def __init__(self) -> None:
-        self._standings: dict[tuple[str, int], Standing] = {}
+        self._cached: dict[tuple[str, int], Presence] = {}
         self._first_since: dict[int, float] = {}
         self._lock = threading.Lock()
 
-    def now(self, connection: Connection, project: Project, *, now: float) -> Standing:
-        """Who is there and what they are worth; nothing where items go to anybody."""
+    def now(self, connection: Connection, project: Project, *, now: float) -> Presence:
+        """Who is present and what their votes are worth; empty if items go to anybody."""
         if project.settings.routing == "any":
-            return Standing(now)
+            return Presence(now)
         key = (project.id, project.version)
         held = self._fresh(key, now)
         if held is None:
             with self._lock:
-                held = self._fresh(key, now) or _standing(connection, project, now)
-                others = {kept: each for kept, each in self._standings.items() if kept[0] != project.id}
-                self._standings = others | {key: held}
+                held = self._fresh(key, now) or _presence_of(connection, project, now)
+                others = {kept: each for kept, each in self._cached.items() if kept[0] != project.id}
+                self._cached = others | {key: held}
         return held
 
-    def _fresh(self, key: tuple[str, int], now: float) -> Standing | None:
-        held = self._standings.get(key)
+    def _fresh(self, key: tuple[str, int], now: float) -> Presence | None:
+        held = self._cached.get(key)
         return held if held is not None and 0.0 <= now - held.time < LOOKED_EVERY else None
 
     def best_of(
         self, suits: Suits, voter: str, rows: Sequence[Row[Any]], has_met: Sequence[Collection[str]],
         classes: Sequence[str], count: int, now: float,
     ) -> list[int]:  # fmt: skip
-        """The ids of the `count` items to give the voter, the best first: `rows` are candidates in the line's order.
+        """The ids of the `count` items to give the voter, the best first. `rows` are candidates in the queue's order.
 
-        The first in line is given next once it has been the first for `LEFT_TO_OTHERS` seconds, whomever it suits: so
-        the line moves on, and no item waits for ever.
+        An item that has been first in the queue for `LEFT_TO_OTHERS` seconds is given next, to anybody, so that no item
+        waits forever.
         """
         scores = np.round(suits.scores(voter, beliefs_of(rows, classes), has_met) / ROUND_OFF)
         with self._lock:
@@ -117,16 +117,16 @@ class Routing:
             chosen = [rows[c].id for c in np.argsort(-scores, kind="stable")[:count]]
             for item_id in chosen:
                 self._first_since.pop(item_id, None)
-            while len(self._first_since) > MOST_REMEMBERED:  # the oldest, long closed
+            while len(self._first_since) > MOST_REMEMBERED:  # drop the oldest: long closed
                 del self._first_since[next(iter(self._first_since))]
         return chosen
 
 
 def is_new() -> ColumnElement[bool]:
-    """The voter has neither acted on the item nor holds it."""
+    """The condition that the voter has neither acted on the item nor holds it."""
     voted = exists().where(ballots.c.item_id == items.c.id, ballots.c.voter == bindparam("voter"))
     holds = exists().where(leases.c.item_id == items.c.id, leases.c.voter == bindparam("voter"), leases.c.is_out)
-    return and_(~voted, ~holds)  # as ~or_(...) PostgreSQL would read all ballots of the voter
+    return and_(~voted, ~holds)  # with ~or_(...) PostgreSQL would read all ballots of the voter
 
 
 CANDIDATES = select(items.c.id, items.c.priority, items.c.votes, items.c.label, items.c.confidence)
@@ -136,13 +136,13 @@ CANDIDATES = CANDIDATES.where(is_new())
 
 
 def candidates(connection: Connection, project: Project, voter: str) -> list[Row[Any]]:
-    """Items at the front of the line that the voter has not met, the most urgent alone; not locked."""
+    """Items at the front of the queue that the voter has not met, only those of the highest priority; not locked."""
     rows = connection.execute(CANDIDATES, {"project": project.id, "voter": voter}).all()
     return [cast("Row[Any]", row) for row in rows if row.priority == rows[0].priority]
 
 
 def beliefs_of(rows: Sequence[Row[Any]], classes: Sequence[str]) -> FloatArray:
-    """(C, K) about each item: its confidence in its label, the rest by its other votes, one more each."""
+    """(C, K) for each item its confidence in its label; the rest in proportion to the other votes plus one."""
     votes = np.array([json.loads(row.votes) for row in rows], dtype=float) + 1.0
     at = np.arange(len(rows)), np.array([classes.index(row.label) for row in rows])
     confidence = np.array([row.confidence for row in rows])
@@ -153,9 +153,9 @@ def beliefs_of(rows: Sequence[Row[Any]], classes: Sequence[str]) -> FloatArray:
 
 
 def information(accuracy: FloatArray, beliefs: FloatArray) -> FloatArray:
-    """(P, C) what one vote of each person tells of each item's class, in bits: the mutual information of the two.
+    """(P, C) the mutual information, in bits, of one vote of each person and each item's class.
 
-        H(y) - sum_z r_z H(y | z),   y = z with probability a_z, else any of the other classes alike
+        H(y) - sum_z r_z H(y | z),   y = z with probability a_z, otherwise each other class is equally likely
 
     `accuracy` (P, K) on items of each class, `beliefs` (C, K) about the items.
 
@@ -189,22 +189,22 @@ def first_of(worth: Mapping[str, float]) -> frozenset[str]:
     return frozenset(person for person, value in worth.items() if value > least)
 
 
-def _standing(connection: Connection, project: Project, now: float) -> Standing:
+def _presence_of(connection: Connection, project: Project, now: float) -> Presence:
     mine = (stewards.c.project_id == project.id, stewards.c.task == "people")
     state = json.loads(connection.execute(select(stewards.c.state).where(*mine)).scalar_one_or_none() or "{}")
     known = {each["voter"]: each for each in state.get("people", [])}
     if not known:
-        return Standing(now)
+        return Presence(now)
     present = sorted(_present(connection, project, list(known), now))
     if project.settings.routing == "best":
-        return Standing(now, suits=_suits(project, known, present))
+        return Presence(now, suits=_suits(project, known, present))
     reliable = {person: each["reliability"] for person, each in known.items()}
     mean = sum(reliable.values()) / len(reliable)
-    return Standing(now, first_of({person: reliable.get(person, mean) for person in present}))
+    return Presence(now, first_of({person: reliable.get(person, mean) for person in present}))
 
 
 def _suits(project: Project, known: Mapping[str, Mapping[str, Any]], present: Sequence[str]) -> Suits | None:
-    """None where figures were kept before accuracies by class were; the steward soon computes new ones."""
+    """None if the stored figures have no accuracies by class yet; the steward computes new ones soon."""
     if any("by_class" not in each for each in known.values()):
         return None
     measured = {name: np.array(each["by_class"]) for name, each in known.items()}
