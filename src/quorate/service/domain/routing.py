@@ -69,7 +69,7 @@ class Suits:
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """The people present at `time`: who starts items (`agreement`), or how informative each one's votes are (`best`)."""
+    """The people present at `time`: who starts items (`agreement`), or how informative their votes are (`best`)."""
 
     time: float
     first: frozenset[str] = frozenset()
