@@ -239,12 +239,13 @@ def gold_of(people: SessionPeople, item_id: str, item: ItemState) -> tuple[Float
 
 def new_temperature(people: SessionPeople, item_id: str, item: ItemState) -> float | None:
     """The temperature fitted when this item of known class closes; None if no fit is due."""
-    known = {**people.gold, item_id: gold_of(people, item_id, item)}
-    if len(known) < FEWEST_GOLD or (len(known) >= FEW_GOLD and people.gold_since_fit + 1 < REFIT_EVERY):
+    count = len(people.gold) + (item_id not in people.gold)
+    if count < FEWEST_GOLD or (count >= FEW_GOLD and people.gold_since_fit + 1 < REFIT_EVERY):
         return None
-    return temperature(
-        np.array([belief for belief, _ in known.values()]), np.array([truth for _, truth in known.values()])
-    )
+    known = [each for other, each in people.gold.items() if other != item_id] + [gold_of(people, item_id, item)]
+    if people.most_gold is not None:
+        known = known[-people.most_gold :]
+    return temperature(np.array([belief for belief, _ in known]), np.array([truth for _, truth in known]))
 
 
 def _count_agreement(people: SessionPeople, item: ItemState, sign: int) -> None:
