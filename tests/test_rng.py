@@ -1,11 +1,25 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from quorate import rng
 from quorate.rng import stream, uniform, uniforms
 
 
 def test_a_stream_is_the_same_everywhere():
     assert stream(3, "item-order", 0).integers(1000, size=4).tolist() == [824, 230, 978, 811]
+
+
+def test_everything_random_starts_from_a_stream_except_where_the_docstring_says():
+    package = Path(rng.__file__).parent
+    own = {
+        f"{path.parent.name}.{path.stem}"
+        for path in package.rglob("*.py")
+        for line in path.read_text().splitlines()
+        if "default_rng(" in line and ">>>" not in line
+    }
+    assert own == {"experts.crowd_stream", "experts.agreement"} and all(each in rng.__doc__ for each in own)
 
 
 def test_names_and_seeds_give_different_streams():

@@ -73,11 +73,24 @@ def test_a_late_vote_counts_as_if_it_had_been_there():
     assert np.allclose(late.state.confusion, whole.state.confusion, atol=0.02)  # the Newton steps of skill differ
 
 
-def test_only_the_window_is_kept_and_older_items_stay_as_they_are():
+def test_only_the_window_is_revised_and_a_forgotten_item_stays_as_it_is():
     crowd = filled(6, window=5)
+    beliefs = {item: kept.belief.copy() for item, kept in crowd._closed.items()}
+    votes = [(person, 0) for person in crowd.rows]
+    crowd.close("new", np.zeros(3), votes, np.array([0.9, 0.05, 0.05]), np.linspace(0.0, 0.999, 50).tolist())
+    revised = [item for item, old in beliefs.items() if not np.array_equal(crowd._closed[item].belief, old)]
+    assert revised and set(revised) <= {str(number) for number in range(25, 30)}
     before = bits(crowd)
+    crowd.forget("3")
     crowd.change("3", [("p1", 0)])
-    assert bits(crowd) == before and len(crowd._closed) == len(crowd._order) == 5
+    assert bits(crowd) == before and "3" not in crowd._order
+
+
+def test_an_item_can_be_taken_back_until_it_is_forgotten():
+    crowd = filled(8, window=5)
+    votes = crowd.state.labels.sum()
+    crowd.change("3", None)
+    assert crowd.state.labels.sum() == votes - len(filled(8, window=5)._closed["3"].person) < votes
 
 
 def gain_by_enumeration(crowd, person, log_f, belief):

@@ -30,6 +30,7 @@ def known_of_people(session):
         "members": people.members,
         "totals": (people.agreements, people.judged, people.temperature),
         "gold": {item: (belief.tolist(), truth) for item, (belief, truth) in people.gold.items()},
+        "since_fit": people.gold_since_fit,
         "pairs": people.pairs.snapshot().tobytes(),
     }
     if people.crowd is not None:

@@ -64,7 +64,7 @@ def test_every_decision_can_be_recomputed_from_the_items_own_events(name):
 
 def test_advancing_an_item_leaves_the_old_value_alone():
     item = opened(OPEN, 0)
-    later = advance(item, {"type": "vote", "voter": "ann"}, 1)
+    later = advance(item, {"type": "vote", "voter": "ann", "time": 5.0}, 1)
     assert item.votes.tolist() == [0, 0]
     assert later.votes.tolist() == [0, 1]
     assert dict(item.ballots) == {}

@@ -226,7 +226,7 @@ def test_a_confirmation_may_be_one_vote_more_than_the_most():
     assert not session.vote("x", "dog", "ann").ask
 
 
-def test_votes_told_of_late_do_not_reset_the_count_of_the_day():
+def test_votes_of_an_earlier_day_do_not_reset_the_count_of_the_day():
     session = make(rules=["bob answers at most 2 items a day"])
     for number in range(4):
         session.open(str(number))
@@ -256,9 +256,12 @@ def test_only_so_many_votes_of_trainees_count_towards_the_stop():
     assert decision.reason == "rule" and decision.num_votes == 3
 
 
-def test_two_people_are_kept_apart():
+def test_two_people_are_kept_apart_once_one_has_voted():
     session = make(experts=["ann", "bob", "eve"], rules=["never ann and bob on one item"])
     session.open("x")
+    session.abstain("x", "ann")
+    assert session.next_expert("x", ["bob"])
+    session.retract("x", "ann")
     session.vote("x", "cat", "ann")
     assert session.next_expert("x").expert.name == "eve" and not session.next_expert("x", ["bob"])
 
@@ -272,6 +275,37 @@ def test_the_same_two_people_meet_once():
     session.vote("y", "cat", "ann")
     assert session.next_expert("y").expert.name == "eve"
     assert session.vote("y", "dog", "eve").reason == "nobody_left"  # bob has met ann
+
+
+def test_people_whose_only_meeting_was_retracted_may_meet_again():
+    session = make(experts=["ann", "bob", "eve"], rules=["never the same two people on one item"])
+    for item in ("x", "y"):
+        session.open(item)
+        session.vote(item, "cat", "ann")
+        session.vote(item, "dog", "bob")  # against the rule the second time, but counted
+    session.open("z")
+    session.vote("z", "cat", "ann")
+    session.retract("x", "bob")
+    assert not session.next_expert("z", ["bob"]), "they are still both on y"
+    session.retract("y", "ann")
+    assert session.next_expert("z", ["bob"]).expert.name == "bob"
+
+
+def test_a_retracted_vote_does_not_count_for_its_voter():
+    journal = MemoryJournal()
+    session = make(experts=[Expert("ann", daily_limit=2), "bob"], journal=journal)
+    for number in range(4):
+        session.open(str(number))
+    for number, time in ((0, 1.0), (1, DAY + 1), (2, DAY + 2)):
+        session.vote(str(number), "cat", "ann", time=time)
+    session.abstain("3", "ann", time=DAY + 3)
+    session.retract("3", "ann", time=DAY + 4)
+    session.retract("0", "ann", time=DAY + 5)
+    assert not session.next_expert("3", ["ann"], time=DAY + 6), "the vote of the day before was retracted"
+    session.retract("1", "ann", time=2 * DAY)
+    assert session.next_expert("3", ["ann"], time=DAY + 6)
+    assert session.people()[0].num_votes == session.counts()["votes"] == 1
+    assert known_of_people(Session.resume(journal, verify=True)) == known_of_people(session)
 
 
 def test_a_daily_limit_ends_at_midnight_utc():
@@ -405,6 +439,44 @@ def test_late_and_withdrawn_votes_are_undone_and_redone():
     assert decided.num_votes == 5 and session._state.people.crowd.state.labels.sum() in (labels - 1, labels - 6)
 
 
+def test_the_crowd_learns_from_an_item_once_however_late_it_is_reopened():
+    journal = MemoryJournal()
+    session = crowd_session(window=2, journal=journal)
+    session.tune(doubt=0.0)
+    for i in range(4):  # twice the window: all of them can still be retracted
+        session.open(str(i))
+        for name in ("ann", "bob", "eve"):
+            session.vote(str(i), "cat", name)
+        session.close(str(i))
+    for item in ("0", "1"):
+        assert session.retract(item, "ann").ask
+        session.vote(item, "dog", "ann")
+        session.close(item)
+        assert session._state.people.crowd.state.labels.sum() == session.counts()["votes"] == 12
+    for i in range(4, 9):
+        session.open(str(i))
+        session.close(str(i))
+    assert set(session._state.people.crowd._closed) == set(session._state.recent), "older ones are forgotten"
+    assert known_of_people(Session.resume(journal, verify=True)) == known_of_people(session)
+
+
+def test_the_temperature_is_fitted_to_the_last_known_items_and_seldom_once_there_are_many():
+    person, label, predictions, truth = recorded(170, seed=7)
+    gold, journal = {str(i): CLASSES[truth[i]] for i in range(170)}, MemoryJournal()
+    session = crowd_session(window=120, gold=gold, journal=journal)
+    for i in range(170):
+        session.open(str(i), predictions[i])
+        for turn in range(2):
+            session.vote(str(i), CLASSES[label[i, turn]], f"p{person[i, turn]}")
+        session.close(str(i))
+    closing = [event for event in journal.events() if event["item"] in gold and "policy_state" in event]
+    fitted = [number for number, event in enumerate(closing, 1) if "temperature" in event]
+    assert fitted == [*range(20, 100), 119, 139, 159]
+    people = session._state.people
+    assert list(people.gold) == [str(i) for i in range(50, 170)] and people.temperature == closing[158]["temperature"]
+    assert known_of_people(Session.resume(journal)) == known_of_people(session)
+
+
 def test_a_crowd_answers_without_votes_and_asks_one_at_a_time():
     session = crowd_session()
     assert session.predict([0.1, 0.8, 0.1]).label == "dog"
@@ -474,8 +546,11 @@ def busy(session, rng, num_items):
         item = f"i{session.counts()['opened']}"
         session.open(item, rng.dirichlet(np.ones(3)), time=number * 9000.0)
         yield
+        status = {each.expert.name: each.status for each in session.people()}
         for name in rng.permutation(names)[:4].tolist():
             act = rng.random()
+            if session.settings["people"]["experts"] and status[name] == "left":
+                continue
             if act < 0.1:
                 session.timeout(item, name)
             elif act < 0.2:
@@ -487,12 +562,11 @@ def busy(session, rng, num_items):
                 session.retract(item, name)
                 yield
         name = names[int(rng.integers(len(names)))]
-        status = {each.expert.name: each.status for each in session.people()}.get(name)
-        if status == "here":
+        if status.get(name) == "here":
             session.leave(name) if rng.random() < 0.2 else session.away(name)
-        elif status == "away":
+        elif status.get(name) == "away":
             session.back(name)
-        elif status == "left":
+        elif status.get(name) == "left":
             session.join(Expert(name, 2.0, SENIOR if name == "ann" else None))
         yield
 
@@ -612,22 +686,49 @@ def test_who_joins_or_leaves_a_panel_changes_its_pools(tmp_path):
     assert known_of_people(Session.resume(journal)) == known_of_people(session)
 
 
-def test_a_journal_says_by_which_model_of_people_it_was_written_and_is_replayed_by_it():
+def test_a_journal_with_an_unknown_model_of_people_is_refused():
     journal = MemoryJournal()
-    session = make("panel", experts=["ann", "bob"], journal=journal)
+    make("panel", experts=["ann", "bob"], journal=journal)
+    header = journal.header()
+    assert header["people"]["model"] == MODEL and Session.resume(rewritten(header, []))
+    for model in (MODEL + 1, None):
+        with pytest.raises(errors.JournalMismatch) as caught:
+            Session.resume(rewritten({**header, "people": header["people"] | {"model": model}}, []))
+        assert caught.value.field == "people" and caught.value.value == model
+
+
+def test_those_who_have_left_cannot_vote_until_they_join_again():
+    session = make("panel", experts=["ann", "bob", "eve"])
+    session.open("x")
+    session.leave("eve")
+    before = known_of_people(session)
+    for act in (lambda: session.vote("x", "cat", "eve"), lambda: session.timeout("x", "eve")):
+        with pytest.raises(errors.InvalidInput) as caught:
+            act()
+        assert caught.value.field == "voter" and known_of_people(session) == before
+    session.join("eve")
+    assert session.vote("x", "cat", "eve").ask and session.item("x").pool_size == 3
+    assert session.vote("x", "dog", "ann").ask, "bob has not been asked"
+
+
+def test_a_resume_closes_the_items_of_somebody_whose_leaving_was_interrupted():
+    journal = MemoryJournal()
+    session = make("ask-all", experts=["ann", "bob"], journal=journal)
+    for item in ("x", "y"):
+        session.open(item)
+        session.vote(item, "cat", "ann")
+    assert session.leave("bob", time=DAY, request_id="r") == ["x", "y"]
+    assert session.leave("bob", time=DAY, request_id="r") == []
     header, events = journal.header(), list(journal.events())
-    assert header["people"]["model"] == MODEL
-    old = {key: value for key, value in header["people"].items() if key != "model"}
-    for given, model in (({**header, "people": old}, 1), (header, MODEL)):
-        again = Session.resume(rewritten(given, events))
-        again.open("x")
-        again.join("joe")
-        assert again._state.people.settings.model == model
-        assert again.item("x").pool_size == (2 if model == 1 else 3)
-    with pytest.raises(errors.JournalMismatch) as caught:
-        Session.resume(rewritten({**header, "people": header["people"] | {"model": MODEL + 1}}, events))
-    assert caught.value.field == "people" and caught.value.value == MODEL + 1
-    assert session.settings["people"]["model"] == MODEL
+    at = [event["type"] for event in events].index("leave") + 1
+    for kept in (at, at + 1, len(events)):
+        store = rewritten(header, events[:kept])
+        back = Session.resume(store, verify=True)
+        assert known_of_people(back) == known_of_people(session)
+        assert [event["type"] for event in store.events()][at:] == ["close", "close"]
+        assert {event["time"] for event in list(store.events())[at:]} == {DAY}
+    before = Session.resume(rewritten(header, events[: at - 1]))
+    assert before.open_items() == ["x", "y"]
 
 
 def rewritten(header, events):

@@ -43,7 +43,7 @@ class Comings(RuleBasedStateMachine):
 
     @rule(item=items, name=st.sampled_from(NAMES), label=labels, act=st.sampled_from(["vote", "vote", "timeout"]))
     def answer(self, item, name, label, act):
-        if not self.opened(item) or name not in self.status() or name in self.session.ballots(item):
+        if not self.opened(item) or self.status().get(name, "left") == "left" or name in self.session.ballots(item):
             return
         if act == "vote":
             self.session.vote(item, label, name, time=0.0)

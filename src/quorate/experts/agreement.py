@@ -19,6 +19,7 @@ from quorate.experts.bootstrap import BOOTSTRAPS, Estimate, drawn_again, estimat
 from quorate.experts.pairs import PairAgreement, SideBySide, pair_agreements, votes_side_by_side
 from quorate.experts.panel_size import effective_size
 from quorate.posterior.settled import plurality_shares
+from quorate.rng import stream
 from quorate.types import FloatArray, IntArray
 from quorate.validate import broken, whole
 
@@ -40,8 +41,8 @@ class PersonAgreement:
 
     def confusion_intervals(self, *, bootstraps: int = BOOTSTRAPS, seed: int = 0) -> tuple[FloatArray, FloatArray]:
         """Lowest and highest share (K, K) of each label among the votes of a row, by bootstrap; nan in empty rows."""
-        rng = np.random.default_rng(seed)
-        cells = rng.multinomial(max(self.num_compared, 1), _shares(self.confusion.ravel()), size=bootstraps)
+        draws = stream(seed, "confusion", self.person)
+        cells = draws.multinomial(max(self.num_compared, 1), _shares(self.confusion.ravel()), size=bootstraps)
         rows = cells.reshape(bootstraps, *self.confusion.shape).astype(float)
         with np.errstate(invalid="ignore"):
             shares = rows / rows.sum(axis=-1, keepdims=True)

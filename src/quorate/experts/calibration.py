@@ -23,10 +23,10 @@ def temperature(beliefs: FloatArray, truth: IntArray) -> float:
     >>> round(temperature(np.array([[0.99, 0.01]] * 10), np.array([0] * 8 + [1] * 2)), 1)
     3.3
     """
-    rows = np.arange(len(truth))
+    rows, logs = np.arange(len(truth)), np.log(np.maximum(beliefs, FLOOR))
 
     def negative_log_likelihood(log_t: float) -> float:
-        return -float(np.log(np.maximum(calibrated(beliefs, float(np.exp(log_t)))[rows, truth], FLOOR)).sum())
+        return -float(np.log(np.maximum(_at_temperature(logs, float(np.exp(log_t)))[rows, truth], FLOOR)).sum())
 
     return float(np.exp(find_minimum(negative_log_likelihood, *LOG_RANGE)))
 
@@ -37,6 +37,10 @@ def calibrated(beliefs: FloatArray, t: float) -> FloatArray:
     >>> calibrated(np.array([[0.8, 0.2]]), 2.0).round(3)
     array([[0.667, 0.333]])
     """
-    logs = np.log(np.maximum(beliefs, FLOOR)) / t
+    return _at_temperature(np.log(np.maximum(beliefs, FLOOR)), t)
+
+
+def _at_temperature(log_beliefs: FloatArray, t: float) -> FloatArray:
+    logs = log_beliefs / t
     powers = np.exp(logs - logs.max(axis=1, keepdims=True))
     return np.asarray(powers / powers.sum(axis=1, keepdims=True))

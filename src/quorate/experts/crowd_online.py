@@ -1,8 +1,8 @@
 """The crowd model in a live session, where people join and leave and several items are open at once.
 
 Calls the kernels of `crowd` in the order of `crowd_stream`, so that both agree to the last bit if items follow one
-another. A closed item is kept with its votes while it is among the last `window`, for revisions and for late or
-withdrawn votes. Rows of people are allocated by doubling: 8 (K^2 + K + 9) bytes per person, at most twice that.
+another. A closed item is kept with its votes, for late or withdrawn votes, until the session calls `forget`; the last
+`window` are revised. Rows of people are allocated by doubling: 8 (K^2 + K + 9) bytes per person, at most twice that.
 """
 
 from __future__ import annotations
@@ -83,19 +83,21 @@ class OnlineCrowd:
     def close(self, item_id: str, log_f: FloatArray, votes: Votes, belief: FloatArray, draws: Sequence[float]) -> None:
         """Learn from an item that closes with this belief; `draws` in [0, 1) select earlier items to revise."""
         self._closed[item_id] = self._added(log_f, votes, belief)
-        earlier = len(self._order)
+        earlier = self._order if self._window is None else self._order[-self._window :]
+        for draw in draws if earlier else ():
+            revise_item(self.state, self._closed[earlier[int(draw * len(earlier))]], 0)
         self._order.append(item_id)
-        if earlier:
-            for draw in draws:
-                revise_item(self.state, self._closed[self._order[int(draw * earlier)]], 0)
         self._num_closed += 1
         if self._num_closed % REFIT_EVERY == 0:
             self._refit()
-        if self._window is not None and len(self._order) > self._window:
-            del self._closed[self._order.pop(0)]
+
+    def forget(self, item_id: str) -> None:
+        """Drop a closed item, which cannot change any more; what was learned from it stays."""
+        if self._closed.pop(item_id, None) is not None:
+            self._order.remove(item_id)
 
     def change(self, item_id: str, votes: Votes | None) -> None:
-        """Replace the votes of a closed item; None: it is open again. An item no longer kept is not changed."""
+        """Replace the votes of a closed item; None: it is open again. A forgotten item is not changed."""
         kept = self._closed.get(item_id)
         if kept is None:
             return
@@ -125,7 +127,8 @@ class OnlineCrowd:
         return item
 
     def _refit(self) -> None:
-        last = [self._closed[item_id] for item_id in self._order[-WINDOW:]]
+        size = WINDOW if self._window is None else min(self._window, WINDOW)
+        last = [self._closed[item_id] for item_id in self._order[-size:]]
         log_f, belief = np.concatenate([each.log_f for each in last]), np.concatenate([each.belief for each in last])
         refit_prior(self.state, last[0]._replace(log_f=log_f, belief=belief), 0, len(last))
 

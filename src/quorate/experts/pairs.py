@@ -11,6 +11,7 @@ import numpy as np
 
 from quorate.experts.ballots import Ballots
 from quorate.experts.bootstrap import Estimate, drawn_again, estimate
+from quorate.rng import stream
 from quorate.types import FloatArray, IntArray
 
 FEWEST_SHARED = 10  # items two people share before their agreement is shown
@@ -124,7 +125,7 @@ def _side_by_side(ballots: Ballots) -> tuple[IntArray, IntArray, IntArray]:
     number = np.bincount(ballots.item, minlength=len(ballots.items))
     starts = np.cumsum(number) - number
     pairs_of = number * (number - 1) // 2
-    in_order = np.random.default_rng(0).permutation(len(number))
+    in_order = stream(0, "side-by-side").permutation(len(number))
     looked_at = np.zeros(len(number), dtype=bool)
     looked_at[in_order] = np.cumsum(pairs_of[in_order]) <= MOST_SIDE_BY_SIDE
     looked_at &= number <= MOST_VOTERS

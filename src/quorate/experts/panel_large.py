@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from quorate.compiled import kernel
 from quorate.decision.look_ahead import expected_gain
 from quorate.experts.panel import Beliefs
+from quorate.experts.person import LEAST_COST
 from quorate.posterior.finite import finite_into
 from quorate.types import FloatArray
 
 LARGE = 1e8  # concentration at which a Dirichlet-multinomial equals a multinomial to eight digits
 NEGLIGIBLE = 1e-9  # latent states of smaller weight are skipped
-SMALLEST_COST = 1e-12  # replaces a cost of 0, so that free votes come first
 ROUND_OFF = 1e-12
 
 
@@ -58,7 +58,7 @@ def plan_large(
     for e in range(m):
         if can_ask[e]:
             values[e] = per_vote * variances[e] / most - price * costs[e]
-            ratio = variances[e] / max(costs[e], SMALLEST_COST)
+            ratio = variances[e] / max(costs[e], LEAST_COST)
             if values[e] > ROUND_OFF and ratio > best_ratio * (1.0 + ROUND_OFF):
                 best, best_ratio = e, ratio
     if best < 0:

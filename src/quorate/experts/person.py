@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from quorate.validate import bounded, broken, whole
 
-LEAST_COST, MOST_COST = 1e-6, 1e9
+LEAST_COST, MOST_COST = 1e-9, 1e9  # LEAST_COST also replaces a cost of 0, so that free votes come first
 
 
 @dataclass(frozen=True, slots=True)

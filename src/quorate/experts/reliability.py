@@ -40,7 +40,7 @@ def reliability(
 
 
 def most_reliable_first(reliable: FloatArray, costs: FloatArray | float = 1.0) -> IntArray:
-    """(E,) the order in which to ask people: by reliability per unit of cost, as they come where that is equal.
+    """(E,) the order in which to ask people: by reliability per unit of cost; ties in the given order.
 
     >>> most_reliable_first(np.array([0.7, 0.9, 0.9, 0.8]), np.array([1.0, 1.0, 1.0, 0.5])).tolist()
     [3, 1, 2, 0]

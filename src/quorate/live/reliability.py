@@ -14,10 +14,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from quorate.experts.person import LEAST_COST
 from quorate.experts.reliability import SHRINKAGE, reliability
 
 FIRST_GUESS = 0.8  # has the weight of SHRINKAGE votes, like the share of all judges
-SMALLEST_COST = 1e-12  # a free judge is asked before all others
 
 
 class Reliability:
@@ -58,4 +58,4 @@ class Reliability:
         """The value of asking the judge per unit of cost; 0 for one who is no better than chance."""
         K = max(len(self._labels), 2)
         lead = (K * self.of(judge) - 1.0) / (K - 1.0)
-        return max(lead, 0.0) ** 2 / max(cost, SMALLEST_COST)
+        return max(lead, 0.0) ** 2 / max(cost, LEAST_COST)

@@ -46,10 +46,11 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """A named voter's class for an item, or ABSTAINED; `late` if the item was already closed."""
+    """A named voter's class for an item, or ABSTAINED; `late` if the item was already closed; `time` in seconds."""
 
     label: int
     late: bool = False
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,20 +125,21 @@ def advance(item: ItemState, event: Mapping[str, Any], label: int | None) -> Ite
     """The item after a "vote", "abstain", "timeout", "retract" or "close" event; `label`: the class of the vote."""
     kind, voter = event["type"], event.get("voter")
     if kind == "vote" and label is not None:
-        return _with_ballot(item, voter, label, item.abstentions)
+        return _with_ballot(item, voter, Ballot(label, item.is_closed, event["time"]))
     if kind in ("abstain", "timeout"):
-        return _with_ballot(item, voter, ABSTAINED, item.abstentions + 1)
+        return _with_ballot(item, voter, Ballot(ABSTAINED, item.is_closed, event["time"]))
     if kind == "retract":
         return _without_ballot(item, str(voter))
     return item
 
 
-def _with_ballot(item: ItemState, voter: str | None, label: int, abstentions: int) -> ItemState:
+def _with_ballot(item: ItemState, voter: str | None, ballot: Ballot) -> ItemState:
     ballots = item.ballots
     if voter is not None:
-        ballots = MappingProxyType({**ballots, voter: Ballot(label, late=item.is_closed)})
-    votes = item.votes if label == ABSTAINED else _changed(item.votes, label, 1)
-    return replace(item, votes=votes, abstentions=abstentions, ballots=ballots)
+        ballots = MappingProxyType({**ballots, voter: ballot})
+    if ballot.label == ABSTAINED:
+        return replace(item, abstentions=item.abstentions + 1, ballots=ballots)
+    return replace(item, votes=_changed(item.votes, ballot.label, 1), ballots=ballots)
 
 
 def _without_ballot(item: ItemState, voter: str) -> ItemState:
@@ -146,7 +148,7 @@ def _without_ballot(item: ItemState, voter: str) -> ItemState:
     kept = {name: other for name, other in item.ballots.items() if name != voter}
     standing = item.standing if ballot.late else None
     if standing is None:
-        kept = {name: Ballot(other.label) for name, other in kept.items()}
+        kept = {name: replace(other, late=False) for name, other in kept.items()}
     ballots = MappingProxyType(kept)
     if ballot.label == ABSTAINED:
         return replace(item, ballots=ballots, abstentions=item.abstentions - 1, standing=standing)

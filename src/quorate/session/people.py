@@ -32,30 +32,26 @@ from quorate.methods import Method, Target, checked_target
 from quorate.session.inputs import checked_id, class_number
 from quorate.session.ledger import CompactMap
 from quorate.types import FloatArray
-from quorate.validate import broken, whole
+from quorate.validate import broken
 
 Status = Literal["here", "away", "left"]
 FEWEST_GOLD = 20  # closed items of known class before the confidence is called a probability
+FEW_GOLD = 100  # below this the temperature is fitted whenever one closes; from then on at every `REFIT_EVERY`-th
 SECONDS_A_DAY = 86_400
-MODEL = 2  # how people are modelled; journals say by which they were written, and are replayed by it
-MODELS = {
-    1: "who joins or leaves a panel does not change the number of votes in the pools of open items",
-    2: "who joins a panel enters the pools of open items, and who leaves it without a vote is not in them any more",
-}
+MODEL = 1  # version of what is computed about people from events; a journal with another one is refused
 
 
 @dataclass(frozen=True, slots=True)
 class PeopleSettings:
     """Settings of a session with people. If `experts` are named, others cannot vote until they join.
 
-    `gold`: items whose true class is known, by name of the class. `model`: by which of `MODELS` people are learned.
+    `gold`: items whose true class is known, by name of the class.
     """
 
     target: Target
     experts: tuple[Expert, ...] = ()
     rules: tuple[Rule, ...] = ()
     gold: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    model: int = MODEL
 
     def header(self) -> dict[str, Any]:
         """The settings as stored in the journal's header."""
@@ -64,7 +60,7 @@ class PeopleSettings:
             "experts": [asdict(each) for each in self.experts],
             "rules": [str(each) for each in self.rules],
             "gold": dict(self.gold),
-            "model": self.model,
+            "model": MODEL,
         }
 
 
@@ -95,9 +91,11 @@ class SessionPeople:
     panel: OnlinePanel | None = None
     agreements: int = 0
     judged: int = 0
-    gold: dict[str, tuple[FloatArray, int]] = field(default_factory=dict)  # of closed items: belief, true class
+    gold: dict[str, tuple[FloatArray, int]] = field(default_factory=dict)  # of the last closed: belief, true class
+    most_gold: int | None = None  # items in `gold`; None: no limit
+    gold_since_fit: int = 0
     temperature: float | None = None
-    pairs: CompactMap = field(default_factory=lambda: CompactMap(words=1))
+    pairs: CompactMap = field(default_factory=lambda: CompactMap([("items", "i4")], words=1))
 
     @property
     def is_complete(self) -> bool:
@@ -145,7 +143,8 @@ def initial_people(
     panel = None
     if method.asking.posterior == "panel":
         panel = OnlinePanel(members, len(classes), num_classifiers, window=window)
-    return SessionPeople(settings, classes, members, crowd, panel)
+    most_gold = None if window is None else max(window, FEWEST_GOLD)
+    return SessionPeople(settings, classes, members, crowd, panel, most_gold=most_gold)
 
 
 def people_settings(
@@ -156,7 +155,6 @@ def people_settings(
     experts: object = None,
     rules: object = None,
     gold: object = None,
-    model: object = MODEL,
 ) -> PeopleSettings | None:
     """The settings about people from a caller or a journal's header; None if there are none."""
     if target is None and experts is None and rules is None and gold is None and not method.needs_people:
@@ -164,9 +162,7 @@ def people_settings(
     seeks = checked_target(target, method)
     if seeks == "plurality" and experts is None and not rules and not gold and not method.needs_people:
         return None
-    settings = PeopleSettings(
-        seeks, _experts(experts), _rules(rules, classes), _gold(gold, classes, seeks), whole(model, where="model")
-    )
+    settings = PeopleSettings(seeks, _experts(experts), _rules(rules, classes), _gold(gold, classes, seeks))
     _check_names(settings)
     if method.asking.posterior == "panel" and not settings.experts:
         raise broken("experts", experts, "the members of the panel", "name them, or use order='agreement'.")
@@ -252,6 +248,12 @@ def pair_key(one: str, other: str) -> str:
     """Key of two people in `SessionPeople.pairs`; the same in both orders."""
     first, second = sorted((one, other))
     return f"{len(first)}:{first}:{second}"
+
+
+def have_met(people: SessionPeople, one: str, other: str) -> bool:
+    """Whether both have voted on one item; only known if a rule depends on it."""
+    found = people.pairs.get(pair_key(one, other))
+    return found is not None and found[0] > 0
 
 
 def keeps_pairs(people: SessionPeople) -> bool:

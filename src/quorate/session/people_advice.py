@@ -1,10 +1,11 @@
 """Whom to ask next about an item: `NextExpert`, chosen among those who may be asked now. Pure.
 
     panel       whom the exact plan asks first (`experts.panel_plan`)
-crowd       the largest expected rise of the top belief per cost; if no single vote can change the answer, the most
-            information per cost
-otherwise   the largest V * reliability per cost, V the optimistic value of a vote (`decision.value`): at equal cost,
-            the person who agreed most often with the answers so far
+    crowd       the largest expected rise of the top belief per cost; if no single vote can change the answer, the most
+                information per cost
+    otherwise   the largest V * reliability per cost: at equal cost, the person who agreed most often with the answers
+
+V is the optimistic value of a vote (`decision.value`).
 """
 
 from __future__ import annotations

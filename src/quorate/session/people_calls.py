@@ -83,14 +83,21 @@ class PeopleCalls:
         """Somebody is not asked any more; returns the ids of the items that are closed by it.
 
         These are the open items that nobody is left for ("nobody_left"), and those that waited only for a confirmation
-        which nobody can give any more ("unconfirmed"): both with the answer of the votes there are.
+        which nobody can give any more ("unconfirmed"): both with the answer of the votes there are. If the call was
+        interrupted, `resume` closes the rest; so does a repeat with the same `request_id`, which returns only those.
         """
         with self._lock:
             self._member_event("leave", {"voter": name}, time, request_id)
-            stuck = [item_id for item_id, item in self._state.open.items() if self._is_stuck(item)]
+            return self._close_stuck(time)
+
+    def _close_stuck(self, time: float | None) -> list[str]:
+        """Close the open items that nobody is left for; what is learned from them may add others."""
+        closed: list[str] = []
+        while stuck := [item_id for item_id, item in self._state.open.items() if self._is_stuck(item)]:
             for item_id in stuck:
                 self.close(item_id, time=time)
-            return stuck
+            closed += stuck
+        return closed
 
     def _is_stuck(self, item: ItemState) -> bool:
         people = with_people(self._state.people, "leave")

@@ -14,6 +14,7 @@ import numpy as np
 
 from quorate import rng
 from quorate.experts.calibration import calibrated, temperature
+from quorate.experts.crowd import REFIT_EVERY
 from quorate.experts.crowd_online import OnlineCrowd, Votes
 from quorate.experts.crowd_stream import REVISED
 from quorate.experts.panel_online import OnlinePanel
@@ -21,7 +22,16 @@ from quorate.experts.panel_plan import PanelAdvice
 from quorate.methods import Method
 from quorate.session.items import ABSTAINED, ItemState, Judgement
 from quorate.session.journal import Event
-from quorate.session.people import FEWEST_GOLD, SessionPeople, Status, expert_from, keeps_pairs, new_member, pair_key
+from quorate.session.people import (
+    FEW_GOLD,
+    FEWEST_GOLD,
+    SessionPeople,
+    Status,
+    expert_from,
+    keeps_pairs,
+    new_member,
+    pair_key,
+)
 from quorate.session.people_rules import day_of, may_ever, uncounted
 from quorate.types import FloatArray, IntArray
 
@@ -49,7 +59,7 @@ def apply_member(people: SessionPeople, event: Event, open_items: dict[str, Item
 
 def _change_pools(people: SessionPeople, name: str, open_items: dict[str, ItemState], change: int) -> None:
     """The pool of a panel's item is its members; who has acted on it stays in it."""
-    if people.panel is None or people.settings.model < 2:
+    if people.panel is None:
         return
     for item_id, item in open_items.items():
         if name not in item.ballots:
@@ -150,16 +160,35 @@ def count_vote(people: SessionPeople, event: Event, before: ItemState | None) ->
     """Count a vote for its voter; if people are learned as they appear, the voter becomes a member."""
     name, day = event["voter"], day_of(event["time"])
     member = people.member(name)
-    if day < member.day:  # a vote that is told of late uses up nothing of the day that counts now
+    if day < member.day:  # a vote of an earlier day does not count towards the current day's limit
         day, today = member.day, member.today
     else:
         today = member.today + 1 if member.day == day else 1
     people.members[name] = replace(member, day=day, today=today, votes=member.votes + 1)
     if people.crowd is not None:
         people.crowd.enter(name)
-    if before is not None and keeps_pairs(people):
-        for other, _ in votes_of(before):
-            people.pairs.set(pair_key(name, other))
+    if before is not None:
+        _count_pairs(people, name, before, 1)
+
+
+def uncount_vote(people: SessionPeople, name: str, before: ItemState) -> None:
+    """Undo `count_vote` for a ballot that is retracted; an abstention was not counted."""
+    ballot, member = before.ballots[name], people.member(name)
+    if ballot.label == ABSTAINED:
+        return
+    today = member.today - 1 if day_of(ballot.time) == member.day else member.today
+    people.members[name] = replace(member, today=today, votes=member.votes - 1)
+    _count_pairs(people, name, before, -1)
+
+
+def _count_pairs(people: SessionPeople, name: str, item: ItemState, change: int) -> None:
+    """Add or undo one item for this person and each other voter of the item, if a rule depends on it."""
+    if not keeps_pairs(people):
+        return
+    for other, _ in votes_of(item):
+        if other != name:
+            key = pair_key(name, other)
+            people.pairs.set(key, ((people.pairs.get(key) or (0,))[0] + change,))
 
 
 def learn(people: SessionPeople, event: Event, before: ItemState | None, after: ItemState, seed: int) -> None:
@@ -193,8 +222,13 @@ def _learn_panel(people: SessionPeople, panel: OnlinePanel, item_id: str, was_cl
 
 
 def _learn_gold(people: SessionPeople, item_id: str, item: ItemState, event: Event) -> None:
+    people.gold.pop(item_id, None)
     people.gold[item_id] = gold_of(people, item_id, item)
-    people.temperature = event.get("temperature")
+    if people.most_gold is not None and len(people.gold) > people.most_gold:
+        del people.gold[next(iter(people.gold))]
+    people.gold_since_fit += 1
+    if "temperature" in event:
+        people.temperature, people.gold_since_fit = event["temperature"], 0
 
 
 def gold_of(people: SessionPeople, item_id: str, item: ItemState) -> tuple[FloatArray, int]:
@@ -203,14 +237,15 @@ def gold_of(people: SessionPeople, item_id: str, item: ItemState) -> tuple[Float
     return item.judgement.probs["crowd_all"], people.classes.index(people.settings.gold[item_id])
 
 
-def temperature_after(people: SessionPeople, item_id: str, item: ItemState) -> float | None:
-    """The temperature after this item of known class has closed; None while there are too few such items."""
-    known = {**people.gold, item_id: gold_of(people, item_id, item)}
-    if len(known) < FEWEST_GOLD:
+def new_temperature(people: SessionPeople, item_id: str, item: ItemState) -> float | None:
+    """The temperature fitted when this item of known class closes; None if no fit is due."""
+    count = len(people.gold) + (item_id not in people.gold)
+    if count < FEWEST_GOLD or (count >= FEW_GOLD and people.gold_since_fit + 1 < REFIT_EVERY):
         return None
-    return temperature(
-        np.array([belief for belief, _ in known.values()]), np.array([truth for _, truth in known.values()])
-    )
+    known = [each for other, each in people.gold.items() if other != item_id] + [gold_of(people, item_id, item)]
+    if people.most_gold is not None:
+        known = known[-people.most_gold :]
+    return temperature(np.array([belief for belief, _ in known]), np.array([truth for _, truth in known]))
 
 
 def _count_agreement(people: SessionPeople, item: ItemState, sign: int) -> None:

@@ -20,7 +20,7 @@ from quorate.session.decide import Verdict, decide
 from quorate.session.inputs import checked_id
 from quorate.session.items import ABSTAINED, ItemState, Prior
 from quorate.session.journal import Event
-from quorate.session.people import SECONDS_A_DAY, SessionMember, SessionPeople, expert_from, keeps_pairs, pair_key
+from quorate.session.people import SECONDS_A_DAY, SessionMember, SessionPeople, expert_from, have_met, keeps_pairs
 from quorate.types import Reason
 from quorate.validate import bounded, broken
 
@@ -164,7 +164,7 @@ def _kept_apart(people: SessionPeople, item: ItemState, name: str) -> bool:
     for rule in people.rules(NeverTogether):
         if (name == rule.first and rule.second in others) or (name == rule.second and rule.first in others):
             return True
-    return keeps_pairs(people) and any(pair_key(name, other) in people.pairs for other in others)
+    return keeps_pairs(people) and any(have_met(people, name, other) for other in others)
 
 
 def _voters(item: ItemState) -> Iterable[str]:
@@ -212,14 +212,14 @@ def checked_absent(people: SessionPeople | None, names: Iterable[str]) -> list[s
 
 
 def check_ballot(people: SessionPeople, event: Event) -> None:
-    """Refuse a vote, abstention or timeout without a name, or by somebody who is not a member."""
+    """Refuse a vote, abstention or timeout without a name, or by somebody who has not joined or has left."""
     kind = event["type"]
     if kind in ("vote", "abstain", "timeout"):
         name = event.get("voter")
         if name is None:
             raise broken("voter", None, "a name: this session has named people", "pass voter=name.")
-        if people.is_complete and name not in people.members:
-            raise broken("voter", name, "the name of somebody who has joined", "call join(name) first.")
+        if people.is_complete and (name not in people.members or people.members[name].status == "left"):
+            raise broken("voter", name, "somebody who has joined and has not left", "call join(name) first.")
     if event.get("temperature") is not None:
         bounded(event["temperature"], where="temperature", least=1.0, most=float(np.exp(6.0)))
 

@@ -10,7 +10,7 @@ from quorate.errors import JournalCorrupt, JournalError, JournalMismatch, Quorat
 from quorate.methods import METHODS, Method, method, stored_knobs
 from quorate.session.event_checks import Recomputed, check_after, check_before
 from quorate.session.journal import FIRST_SEQ, Event, Header
-from quorate.session.people import MODELS, people_settings
+from quorate.session.people import MODEL, people_settings
 from quorate.session.state import Settings, State, apply, checked_settings
 from quorate.validate import broken
 
@@ -27,15 +27,15 @@ def settings_from(header: Header | None, given: Method | None, expected: dict[st
         people = header.get("people", {})
         if not isinstance(people, dict):
             raise TypeError("people by field")
-        people = {"model": 1, **people} if people else {}  # journals did not say so at first
+        people = dict(people)
+        model = people.pop("model", None) if people else MODEL
         is_ours = name in METHODS
     except (KeyError, TypeError) as cause:
         rule = f"a session's journal, whose header has {cause}"
         raise JournalCorrupt(field="journal", value=header, rule=rule, fix="check the path.", line=1) from cause
-    if people and people["model"] not in MODELS:
-        rule = f"one of the models of people that this version knows: {', '.join(map(str, MODELS))}"
-        fix = "resume it with the version of quorate that wrote it, or a later one."
-        raise broken("people", people["model"], rule, fix, error=JournalMismatch)
+    if model != MODEL:
+        rule, fix = f"model {MODEL} of people", "resume the journal with the version of quorate that wrote it."
+        raise broken("people", model, rule, fix, error=JournalMismatch)
     if given is not None:
         _compare("method", given.describe(), {"name": name, "knobs": knobs})
     elif not is_ours:
@@ -77,10 +77,12 @@ def replay(state: State, event: Event) -> None:
 class JournalReplay:
     """Applies the events of a journal one by one, each after the checks of a live call.
 
-    `verify`: also recompute and compare the decision in each event.
+    `verify`: also recompute and compare the decision in each event. `leaving`: the "leave" event at the end of the
+    journal, followed at most by the items it closed.
     """
 
     def __init__(self, state: State, *, verify: bool = False) -> None:
+        self.leaving: Event | None = None
         self._state = state
         self._again = Recomputed(state) if verify else None
 
@@ -98,6 +100,8 @@ class JournalReplay:
         except Exception as cause:  # as in `replay`
             line = seq - FIRST_SEQ + 2
             raise _corrupt(f"event {seq}", line, cause) from cause
+        if event["type"] not in ("close", "learn"):
+            self.leaving = event if event["type"] == "leave" else None
 
 
 def _corrupt(what: str, line: int | None, cause: Exception) -> JournalCorrupt:

@@ -29,7 +29,7 @@ from quorate.session.items import ItemState, advance, opened
 from quorate.session.journal import Event, Journal
 from quorate.session.jsonl import as_journal
 from quorate.session.people_calls import PeopleCalls
-from quorate.session.people_fold import judged, temperature_after
+from quorate.session.people_fold import judged, new_temperature
 from quorate.session.people_rules import check_ballot, checked_absent
 from quorate.session.read_calls import ReadCalls
 from quorate.session.state import (
@@ -124,6 +124,7 @@ class Session(ReadCalls, PeopleCalls):
         `progress(done, total)` is called from time to time; without it, a resume of over two seconds reports on stderr.
         Every event is checked like the call that wrote it; one that breaks a rule raises `JournalCorrupt` with its
         `line`. `verify=True` also recomputes every decision, which takes about as long as the session itself took.
+        If the journal ends in a `leave` that was interrupted, the items it had yet to close are closed.
         """
         given = None if method is None else as_method(method)
         store = as_journal(journal)
@@ -135,6 +136,8 @@ class Session(ReadCalls, PeopleCalls):
         replay = resuming.JournalReplay(session._state, verify=verify)
         for event in store.events(progress=progress or resuming.StderrProgress()):
             replay(event)
+        if replay.leaving is not None:  # the process may have ended before `leave` had closed every item
+            session._close_stuck(replay.leaving["time"])
         return session
 
     def open(
@@ -312,7 +315,8 @@ class Session(ReadCalls, PeopleCalls):
         decision = self._decision(found, int(after.votes.sum()))
         event["decision"] = decision_record(self._state, decision)
         if people is not None and not decision.ask and item_id in people.settings.gold:
-            event["temperature"] = temperature_after(people, item_id, after)  # fitted values are stored in the event
+            fitted = new_temperature(people, item_id, after)
+            event |= {} if fitted is None else {"temperature": fitted}  # fitted values are stored in the event
         if not (decision.ask or after.seen_by_policy):  # the policy's new state is stored in the event
             event["policy_state"] = updated_state(self._state.method, self._state.policy_state, after)
         self._record(event)

@@ -23,7 +23,7 @@ from quorate.session.items import ItemState, Prior, Standing, advance, opened
 from quorate.session.journal import Event
 from quorate.session.ledger import CompactMap
 from quorate.session.people import PeopleSettings, SessionPeople, initial_people, people_settings
-from quorate.session.people_fold import MEMBER_EVENTS, apply_member, count_vote, judged, learn
+from quorate.session.people_fold import MEMBER_EVENTS, apply_member, count_vote, judged, learn, uncount_vote
 from quorate.session.tuning import tuned
 from quorate.types import Decision, PriorParams
 from quorate.validate import broken, class_names, members, vote_limits, whole
@@ -259,6 +259,8 @@ def _item_event(state: State, event: Event) -> None:
         before = state.find(item_id)
         if state.people is not None and event["type"] == "vote":
             count_vote(state.people, event, before)
+        if state.people is not None and event["type"] == "retract" and before is not None:
+            uncount_vote(state.people, event["voter"], before)
         if before is None:  # only a summary is kept: the vote is in the journal, but nothing is learned from it
             if event.get("voter") is not None:
                 state.old_voters.set(voter_key(item_id, event["voter"]))
@@ -331,6 +333,8 @@ def _summarise_oldest(state: State) -> None:
         state.recent.move_to_end(item_id)
         item_id = next(iter(state.recent))
     item = state.recent.pop(item_id)
+    if state.people is not None and state.people.crowd is not None:
+        state.people.crowd.forget(item_id)
     if item.standing is not None:
         standing = item.standing
         reason = REASONS.index(standing.reason)

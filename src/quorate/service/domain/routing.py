@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, exists, select
 
+from quorate.experts.person import LEAST_COST
 from quorate.service.store.bulk import among
 from quorate.service.store.schema import ballots, items, leases, stewards
 from quorate.types import FloatArray
@@ -29,7 +30,6 @@ RULES: tuple[Rule, ...] = ("any", "agreement", "best")
 LOOKED_EVERY = 5.0  # seconds
 LEFT_TO_OTHERS = 60.0  # seconds that a started item, or the first in the queue, is reserved for others
 PRESENT_SECONDS = 120.0  # since the last act of somebody who holds no item
-FREE_OF_CHARGE = 1e-9  # replaces a price of 0 in a project with prices
 MOST_CANDIDATES = 16  # items at the front of the queue that are considered
 MOST_COMPARED = 64  # people present with whom the caller is compared
 MOST_REMEMBERED = 10_000  # items whose time at the front of the queue is cached
@@ -221,8 +221,8 @@ def _prices(project: Project) -> tuple[dict[str, float], float]:
     settings = project.settings
     if settings.price == 0.0 and not any(settings.person_prices.values()):
         return {}, 1.0
-    own = {name: max(price, FREE_OF_CHARGE) for name, price in settings.person_prices.items()}
-    return own, max(settings.price, FREE_OF_CHARGE)
+    own = {name: max(price, LEAST_COST) for name, price in settings.person_prices.items()}
+    return own, max(settings.price, LEAST_COST)
 
 
 HOLDING = select(leases.c.voter).where(
