@@ -11,7 +11,8 @@ from quorate.service.domain.events import list_actions
 from quorate.service.domain.gold import gold_answers, set_gold
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.learning import window_of
-from quorate.service.domain.queue import Want, give_back, next_items, serve
+from quorate.service.domain.leases import Want, give_back
+from quorate.service.domain.queue import next_items, serve
 from quorate.service.domain.stats import stats
 from quorate.service.domain.trail import disagreements, find, trail
 from quorate.service.domain.votes import Request

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import NewItem
-from quorate.service.domain.queue import Want, next_items, serve
+from quorate.service.domain.leases import Want
+from quorate.service.domain.queue import next_items, serve
 from quorate.service.domain.routing import LEFT_TO_OTHERS, MOST_CANDIDATES, first_of, information
 from quorate.service.domain.votes import Request
 from quorate.service.store.schema import stewards
