@@ -7,6 +7,7 @@ Called by `queue`, `ballots`, `open_items` and the API.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -50,7 +51,7 @@ class Want:
     count: int = 1
 
 
-PLACE_TAKEN = update(items).where(among(items.c.id, "ids")).values(slots=items.c.slots - 1)
+PLACES_TAKEN = update(items).where(among(items.c.id, "ids")).values(slots=items.c.slots - bindparam("places"))
 FREE = select(items.c.id).where(among(items.c.id, "ids")).order_by(items.c.id).with_for_update(skip_locked=True)
 RENEW = update(leases).where(among(leases.c.item_id, "ids"), among(leases.c.voter, "voters"), leases.c.is_out)
 RENEW = RENEW.where(leases.c.expires < bindparam("soon")).values(expires=bindparam("until"))
@@ -165,11 +166,14 @@ def met(connection: Connection, ids: Sequence[int]) -> set[tuple[int, str]]:
 
 
 def grant(connection: Connection, project: Project, pairs: Sequence[tuple[int, str]], now: float) -> None:
-    """Lease items to voters, each item to one."""
+    """Lease items to voters; each lease takes a place of its item. Several voters may get the same gold item."""
     if not pairs:
         return
     until = now + project.settings.lease_seconds
     lease = {"project_id": project.id, "granted": now, "expires": until, "is_out": True}
     rows = [lease | {"item_id": item_id, "voter": voter} for item_id, voter in pairs]
     insert_rows(connection, leases, rows, keys=("item_id", "voter"))
-    connection.execute(PLACE_TAKEN, {"ids": [item_id for item_id, _ in pairs]})
+    taken = Counter(item_id for item_id, _ in pairs)
+    for places in sorted(set(taken.values())):
+        ids = [item_id for item_id, number in taken.items() if number == places]
+        connection.execute(PLACES_TAKEN, {"ids": ids, "places": places})
