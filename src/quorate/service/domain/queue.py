@@ -181,6 +181,8 @@ def _take(
     seen = met(connection, [row.id for row in rows])  # e.g. by a late vote just before the lock
     rows = [row for row in rows if (row.id, voter) not in seen]
     grant(connection, project, [(row.id, voter) for row in rows], now)
+    if presence.suits is not None:
+        projects_.routing.given(row.id for row in rows)
     return rows
 
 
