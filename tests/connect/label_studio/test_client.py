@@ -52,6 +52,14 @@ def test_a_server_that_stays_away_is_given_up_after_some_tries(trouble):
     assert len(server.asked) == TRIES
 
 
+@pytest.mark.parametrize("trouble", [httpx.ReadTimeout("slow"), httpx.Response(500), httpx.Response(504)])
+def test_a_webhook_whose_creation_was_not_confirmed_is_not_created_again(trouble):
+    server = Server(trouble)
+    with pytest.raises(Unreachable):
+        server.client.add_webhook(3, "http://quorate.local/hook", {})
+    assert (len(server.asked), server.slept) == (1, [])
+
+
 @pytest.mark.parametrize(
     ("status", "error"), [(401, Refused), (403, Refused), (404, Gone), (400, UnexpectedAnswer), (301, UnexpectedAnswer)]
 )

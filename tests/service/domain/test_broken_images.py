@@ -7,8 +7,9 @@ from quorate.service.domain import open_items as broken_images
 from quorate.service.domain.ballots import act
 from quorate.service.domain.events import list_actions
 from quorate.service.domain.items import ItemContent, NewItem
+from quorate.service.domain.leases import give_back
 from quorate.service.domain.open_items import clear_image, report_image, restore, withdraw
-from quorate.service.domain.queue import give_back, next_items
+from quorate.service.domain.queue import next_items
 from quorate.service.domain.trail import disagreements
 from quorate.service.domain.votes import NotServed, Request
 from quorate.service.store.schema import image_reports

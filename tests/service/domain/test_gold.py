@@ -11,7 +11,8 @@ from quorate.service.domain.events import list_actions
 from quorate.service.domain.gold import gold_answers, set_gold
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.learning import window_of
-from quorate.service.domain.queue import Want, give_back, next_items, serve
+from quorate.service.domain.leases import Want, give_back
+from quorate.service.domain.queue import next_items, serve
 from quorate.service.domain.stats import stats
 from quorate.service.domain.trail import disagreements, find, trail
 from quorate.service.domain.votes import Request
@@ -48,6 +49,26 @@ def test_the_share_of_items_given_out_is_gold_and_what_they_replace_stays_in_lin
     assert len(seen) == len(set(seen)) == 400
     assert 90 <= len(gold) <= 150, "3 in 10, within three standard deviations"
     assert numbers(desk, project).num_votes == 400 - len(gold)
+
+
+def test_a_gold_item_that_several_voters_get_at_once_loses_a_place_for_each(desk):
+    project = desk.project([f"i{n}" for n in range(20)], method="quorum:votes=1", gold_share=0.5)
+    add_items(desk.projects, project.id, [NewItem("g", gold="dog")], now=1000.0)
+    voters = [Want(voter) for voter in "abcdefgh"]
+    with desk.store.write() as connection:
+        _, found = serve(desk.projects, connection, project.id, voters, now=1001.0)
+    holders = [want.voter for want, leased in zip(voters, found, strict=True) if leased[0].item == "g"]
+    assert len(holders) > 1
+    assert _slots(desk, project, "g") == -len(holders)
+    for voter in holders:
+        give_back(desk.projects, project.id, voter)
+    assert _slots(desk, project, "g") == 0
+    assert all(_slots(desk, project, leased[0].item) == 0 for leased in found), "one place, one lease"
+
+
+def _slots(desk, project, item):
+    with desk.store.read() as connection:
+        return find(connection, project, item).slots
 
 
 def _batch(desk, project, voter, now, count):

@@ -1,9 +1,12 @@
 """The price of a vote: the voter's own price when it was cast, or else the project's."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import Double, create_engine, literal, select
+from sqlalchemy import Double, create_engine, event, literal, select
 
 from quorate.errors import InvalidInput
 from quorate.service.api.exports import votes as votes_export
@@ -28,8 +31,10 @@ PRICES = st.floats(0, 5)
 def test_the_database_prices_a_vote_as_the_program_does(history, own, time, person):
     prices = Prices(history, sorted(own, key=lambda each: each[0]))
     with create_engine("sqlite://").connect() as connection:
-        found = connection.execute(select(prices.of(literal(time, Double), person))).scalar_one()
-    assert found == prices.at(time, person)
+        at = literal(time, Double)
+        usual, since = connection.execute(select(prices.of(at), prices.since(at))).one()
+    assert usual == prices.at(time)
+    assert prices.at(since, person) == prices.at(time, person)
 
 
 def test_each_vote_keeps_the_price_its_voter_had(desk):
@@ -64,3 +69,31 @@ def cast(desk, project, item, voter, now):
 def test_meaningless_prices_are_refused(desk, wrong):
     with pytest.raises(InvalidInput):
         desk.project(person_prices=wrong)
+
+
+def test_prices_set_at_the_same_time_are_all_kept(desk):
+    project = desk.project(person_prices={"ext:old": 9.0, "ext:p0": 8.0})
+    people = {f"ext:p{n}": float(n) for n in range(1, 7)} | {"ext:old": None}
+    ready = Barrier(len(people))
+
+    def set_price(person, price):
+        ready.wait()
+        desk.projects.set_price(project.id, person, price, by="owner", now=1001.0)
+
+    with ThreadPoolExecutor(len(people)) as pool:
+        list(pool.map(set_price, people, people.values()))
+    kept = desk.projects.get(project.id).settings.person_prices
+    assert kept == {"ext:p0": 8.0} | {person: price for person, price in people.items() if price is not None}
+
+
+def test_the_dashboard_needs_no_more_queries_for_more_prices(desk):
+    asked = []
+    event.listen(desk.store.engine, "before_cursor_execute", lambda *_: asked.append(1))
+    numbers = []
+    for people in (1, 5):
+        project = desk.project(["x"], person_prices={f"ext:{n}": 1.0 for n in range(people)})
+        with desk.store.read() as connection:
+            asked.clear()
+            stats(connection, project, now=1010.0)
+            numbers.append(len(asked))
+    assert numbers[0] == numbers[1]

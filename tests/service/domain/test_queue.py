@@ -7,7 +7,8 @@ from sqlalchemy import select
 
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import NewItem
-from quorate.service.domain.queue import Want, give_back, next_items, serve
+from quorate.service.domain.leases import Want, give_back
+from quorate.service.domain.queue import next_items, serve
 from quorate.service.domain.votes import Request
 from quorate.service.store.schema import items
 

@@ -2,18 +2,22 @@
 
 import json
 import math
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import select, text
 
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import NewItem
-from quorate.service.domain.queue import Want, next_items, serve
+from quorate.service.domain.leases import Want
+from quorate.service.domain.queue import next_items, serve
 from quorate.service.domain.routing import LEFT_TO_OTHERS, MOST_CANDIDATES, first_of, information
 from quorate.service.domain.votes import Request
-from quorate.service.store.schema import stewards
+from quorate.service.store.schema import items, stewards
 
 
 def take(desk, project, voter, now, count=1):
@@ -149,6 +153,51 @@ def test_the_first_in_line_waits_for_somebody_better_for_a_minute(desk):
         vote(desk, project, item, "dogs", now)
     assert given["cat"] == 1000.0 + LEFT_TO_OTHERS
     assert given["d3"] > given["cat"], "and then it is again the one that suits"
+
+
+def test_an_item_that_another_request_had_locked_keeps_its_waiting_time(desk):
+    """On PostgreSQL another worker's transaction may lock the item that is chosen."""
+    if desk.store.is_sqlite:
+        pytest.skip("SQLite has one writer at a time")
+    names = [NewItem("cat", prediction=LIKE_A_CAT)] + [NewItem(f"d{n}", prediction=LIKE_A_DOG) for n in range(9)]
+    project = matched(desk, [*names, MET], {"cats": CATS, "dogs": DOGS})
+    assert take(desk, project, "dogs", 1000.0) == ["d0"]
+    vote(desk, project, "d0", "dogs", 1000.0)
+    with desk.store.engine.begin() as other:
+        other.execute(select(items.c.id).where(items.c.name == "cat").with_for_update()).all()
+        (given,) = take(desk, project, "dogs", 1000.0 + LEFT_TO_OTHERS)
+    assert given != "cat"
+    vote(desk, project, given, "dogs", 1000.0 + LEFT_TO_OTHERS)
+    assert take(desk, project, "dogs", 1001.0 + LEFT_TO_OTHERS) == ["cat"]
+
+
+def test_nobody_waits_while_another_request_looks_up_who_is_present(desk):
+    if desk.store.is_sqlite:
+        pytest.skip("SQLite has one writer at a time")
+    names = [NewItem("cat", prediction=LIKE_A_CAT), NewItem("dog", prediction=LIKE_A_DOG), MET]
+    slow, cached = (matched(desk, names, {"cats": CATS, "dogs": DOGS}) for _ in range(2))
+    take(desk, cached, "cats", 1000.0)
+    with ThreadPoolExecutor(2) as pool:
+        with desk.store.engine.begin() as other:
+            other.execute(text("LOCK TABLE stewards IN ACCESS EXCLUSIVE MODE"))
+            looks_up = pool.submit(take, desk, slow, "dogs", 1000.0)
+            _until_waiting(desk)
+            assert pool.submit(take, desk, cached, "dogs", 1001.0).result(timeout=20.0) == ["dog"]
+            assert not looks_up.done()
+        assert looks_up.result(timeout=20.0) == ["dog"]
+
+
+def _until_waiting(desk):
+    """Wait until a query waits for a lock."""
+    waits = text(
+        "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    )
+    for _ in range(400):
+        with desk.store.read() as connection:
+            if connection.execute(waits).scalar_one():
+                return
+        time.sleep(0.05)
+    raise AssertionError("no query waits")
 
 
 def test_every_item_is_served_to_everybody_in_the_end(desk):

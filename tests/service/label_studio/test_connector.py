@@ -11,7 +11,12 @@ from quorate.errors import InvalidInput
 from quorate.service.api.hooks import label_studio_hook
 from quorate.service.domain.projects import Projects
 from quorate.service.label_studio import connector as connector_module
-from quorate.service.label_studio.connections import connection_of, list_connections, set_webhook
+from quorate.service.label_studio.connections import (
+    connection_of,
+    list_connections,
+    mark_changed,
+    set_webhook,
+)
 from quorate.service.label_studio.connector import LONGEST_PAUSE, TASK, Connector, undo
 from quorate.service.steward import Steward
 from quorate.service.store.schema import connections
@@ -113,6 +118,21 @@ def test_one_bad_server_does_not_keep_the_others_from_being_read(store, clock, w
     connector.round()
     assert doubles[first].calls == asked
     assert all(double.writes for url, double in doubles.items() if url != first)
+
+
+def test_one_bad_task_that_a_webhook_names_does_not_stop_the_project(store, clock):
+    double = Double(2)
+    project_id = connected(store, double)
+    connector = working(store, lambda _link: double)
+    connector.round()
+    bad, read = double.found[1] | {"overlap": "x"}, double.task
+    double.task = lambda number: bad if number == 1 else read(number)
+    double.annotate(2, 1, "cat")
+    mark_changed(store, project_id, [1], now=2.0)
+    mark_changed(store, project_id, [2], now=3.0)
+    clock.now += 1.0  # too soon to read all tasks
+    connector.round()
+    assert held(store) == {(2, "ext:user-1"): "cat"}
 
 
 def test_disconnecting_does_nothing_there_while_another_worker_holds_the_project(store):

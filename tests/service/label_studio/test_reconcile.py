@@ -12,11 +12,13 @@ import random
 import pytest
 from sqlalchemy import select
 
-from quorate.connect.label_studio.client import Gone
+from quorate.connect.label_studio.client import Gone, Refused, Unreachable
+from quorate.connect.label_studio.labelling import single_choice
 from quorate.connect.label_studio.settings import ConnectSettings
 from quorate.connect.label_studio.tasks import as_project
 from quorate.errors import InvalidInput
 from quorate.service.domain.projects import Projects
+from quorate.service.label_studio import reconcile
 from quorate.service.label_studio.attach import attach
 from quorate.service.label_studio.connections import connection_of, known_tasks, list_connections
 from quorate.service.label_studio.reconcile import Reconciler
@@ -205,6 +207,65 @@ def test_disconnecting_may_be_ended_and_begun_again(store, ends_at):
         assert known_tasks(connection, project_id) == {}
 
 
+@pytest.fixture
+def unconfirmed(store):
+    """A server that created our webhook, but its response was lost."""
+    double = Double(1)
+    project_id = connected(store, double)
+    add = double.add_webhook
+
+    def loses_the_response(*given):
+        add(*given)
+        double.add_webhook = add
+        raise Unreachable
+
+    double.add_webhook = loses_the_response
+    with pytest.raises(Unreachable):
+        reconciler(store, double, project_id).read_all()
+    assert len(double.hooks) == 1
+    return double, project_id
+
+
+def test_a_webhook_whose_creation_was_not_confirmed_is_replaced(store, unconfirmed):
+    double, project_id = unconfirmed
+    (lost,) = double.hooks
+    reconciler(store, double, project_id).read_all()
+    assert len(double.hooks) == 1 and lost not in double.hooks
+
+
+def test_disconnecting_removes_a_webhook_whose_creation_was_not_confirmed(store, unconfirmed):
+    double, project_id = unconfirmed
+    double.hooks[900] = {"id": 900, "url": "http://example.org/somebody-elses"}
+    reconciler(store, double, project_id).undo()
+    assert list(double.hooks) == [900]
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:8000", "http://127.0.0.1:7000"])
+def test_a_second_webhook_of_ours_is_removed_and_the_first_one_stays(store, address):
+    double = Double(1)
+    project_id = connected(store, double)
+    reconciler(store, double, project_id).read_all()
+    (ours,) = double.hooks
+    double.hooks[900] = {"id": 900, "url": f"{address}{reconcile.PATH}{project_id}"}
+    reconciler(store, double, project_id).read_all()
+    assert list(double.hooks) == [ours]
+
+
+def test_disconnecting_restores_tasks_for_a_user_who_may_not_see_webhooks(store):
+    double = Double(2)
+    before = copy.deepcopy(double.found)
+    project_id = connected(store, double)
+
+    def refuses(_project):
+        raise Refused
+
+    double.webhooks = refuses
+    reconciler(store, double, project_id).read_all()
+    assert double.found != before
+    reconciler(store, double, project_id).undo()
+    assert double.found == before
+
+
 def test_a_task_that_is_gone_is_withdrawn_and_its_votes_stay(store):
     double = Double(2)
     project_id = connected(store, double)
@@ -270,3 +331,38 @@ def test_a_task_whose_id_is_no_number_is_noted_and_the_others_are_read(store, nu
     assert held(store) == {(1, "ext:user-1"): "cat"}
     with store.read() as connection:
         assert connection_of(connection, project_id).problem is not None
+
+
+def test_a_task_beyond_the_pages_that_cannot_be_read_is_noted_and_the_others_are_read(store):
+    double = Double(3)
+    project_id = connected(store, double)
+    reconciler(store, double, project_id).read_all()
+    double.annotate(2, 1, "cat")
+    double.annotate(3, 1, "dog")
+    bad = double.found[1] | {"overlap": "x"}
+    double.tasks = lambda _project: iter([[double.found[3]]])
+    double.task = lambda number: bad if number == 1 else copy.deepcopy(double.found[number])
+    reconciler(store, double, project_id).read_all()
+    assert held(store) == {(2, "ext:user-1"): "cat", (3, "ext:user-1"): "dog"}
+    with store.read() as connection:
+        assert connection_of(connection, project_id).problem is not None
+
+
+def test_the_question_is_read_once_however_many_tasks_are_new(store, monkeypatch):
+    parsed = []
+
+    def counted(config, **how):
+        parsed.append(config)
+        return single_choice(config, **how)
+
+    monkeypatch.setattr(reconcile, "single_choice", counted)
+    double = Double(2)
+    project_id = connected(store, double)
+    numbers = []
+    for more in (0, 9):
+        for _ in range(more):
+            double.import_task()
+        parsed.clear()
+        reconciler(store, double, project_id).read_all()
+        numbers.append(len(parsed))
+    assert numbers[0] == numbers[1]

@@ -29,7 +29,7 @@ ACTIONS = (
     "ANNOTATION_CREATED", "ANNOTATIONS_CREATED", "ANNOTATION_UPDATED", "ANNOTATIONS_DELETED",
     "TASKS_CREATED", "TASKS_DELETED", "PROJECT_UPDATED",
 )  # fmt: skip
-AGAIN = (429, 500, 502, 503, 504)  # retried; 500 also occurs when its SQLite is busy. All our requests are idempotent
+AGAIN = (429, 500, 502, 503, 504)  # retried; 500 also occurs when its SQLite is busy
 
 
 class Unreachable(QuorateError):
@@ -134,10 +134,13 @@ class LabelStudio:
             return
 
     def _call(self, method: str, path: str, **given: Any) -> object:  # noqa: ANN401 - httpx's own arguments
-        """The JSON of the response; retried while the server is busy or unreachable."""
+        """The JSON of the response; retried while the server is busy or unreachable.
+
+        A POST is sent once: if only its response was lost, another one would create a second webhook.
+        """
         problem = ""
         wait = FIRST_WAIT
-        for attempt in range(TRIES):
+        for attempt in range(1 if method == "POST" else TRIES):
             if attempt:
                 self._sleep(wait)
             wait = min(FIRST_WAIT * 2**attempt, LONGEST_WAIT)

@@ -35,7 +35,7 @@ async def label_studio_hook(project_id: ProjectId, request: Request, later: Back
         raise NotSignedIn("not signed in", "send the secret of the webhook.", field=SECRET, rule="the webhook's secret")
     try:
         body = await request.json()
-    except (ValueError, ClientDisconnect):  # it waited no longer: which task it was about is not known, that it came is
+    except (ValueError, ClientDisconnect):  # Label Studio stopped waiting: the task is unknown, so all tasks are read
         body = None
     connector = cast(Connector, request.app.state.connector)
     later.add_task(_mark, store, connector, project_id, tasks_of(body), now_of(request))

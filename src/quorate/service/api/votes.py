@@ -23,9 +23,9 @@ from quorate.service.api.dependencies import Now, ProjectId, TheProjects, Voter,
 from quorate.service.api.fields import In, ItemId, Key, Out, OutsideVoter, Text, Time, problems
 from quorate.service.domain.ballots import Call, CallAnswer, answer_all
 from quorate.service.domain.items import for_browser
+from quorate.service.domain.leases import give_back
 from quorate.service.domain.open_items import report_image
 from quorate.service.domain.projects import Projects
-from quorate.service.domain.queue import give_back
 from quorate.service.domain.trail import find
 from quorate.service.domain.votes import Kind, RecordedVote, Request
 from quorate.service.microbatch import MicroBatcher

@@ -22,8 +22,9 @@ from sqlalchemy.exc import IntegrityError
 from quorate.errors import DuplicateVote, QuorateError
 from quorate.service.domain.gold import answered
 from quorate.service.domain.item_projection import after_event, audit_draw
+from quorate.service.domain.leases import CLOCK_SLACK, Leased, Want
 from quorate.service.domain.projects import Project, Projects
-from quorate.service.domain.queue import CLOCK_SLACK, Leased, Want, serve
+from quorate.service.domain.queue import serve
 from quorate.service.domain.votes import (
     Kind,
     RecordedVote,

@@ -143,18 +143,16 @@ class Prices:
         past = [price for since, price in self.history if since <= time]
         return past[-1] if past else self.history[0][1]
 
-    def of(self, time: ColumnElement[Any], person: str | None = None) -> ColumnElement[Any]:
-        """`at` in SQL, for a column of times."""
+    def of(self, time: ColumnElement[Any]) -> ColumnElement[Any]:
+        """`at` in SQL, for a column of times; the project's price."""
         later = [(time >= since, literal(price, Double)) for since, price in reversed(self.history[1:])]
         first = literal(self.history[0][1], Double)
-        usual = case(*later, else_=first) if later else first
-        if person is None or not self.own:
-            return usual
-        own = [(since, prices.get(person)) for since, prices in reversed(self.own)]
-        return case(
-            *((time >= since, usual if price is None else literal(price, Double)) for since, price in own),
-            else_=usual,
-        )
+        return case(*later, else_=first) if later else first
+
+    def since(self, time: ColumnElement[Any]) -> ColumnElement[Any]:
+        """In SQL, the last time before a column of times at which a price changed, or 0; `at` is the same at both."""
+        changes = sorted({since for since, _ in (*self.history, *self.own)}, reverse=True)
+        return case(*((time >= since, literal(since, Double)) for since in changes), else_=literal(0.0, Double))
 
 
 def prices(connection: Connection, project_id: str, *, now: float) -> Prices:

@@ -14,8 +14,8 @@ from quorate.service.domain.ballots import act_all
 from quorate.service.domain.events import append_item_events, item_events, record
 from quorate.service.domain.item_projection import ABSENT, after_event, asking, audit_draw
 from quorate.service.domain.items import names_there
+from quorate.service.domain.leases import num_out
 from quorate.service.domain.projects import Project, Projects, not_archived
-from quorate.service.domain.queue import num_out
 from quorate.service.domain.votes import Request, not_here, not_met, notices_of
 from quorate.service.domain.webhooks import announce
 from quorate.service.store.bulk import among

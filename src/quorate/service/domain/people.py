@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Row, select
 from quorate.compiled import status
 from quorate.experts.agreement import others_plurality
 from quorate.experts.ballots import Ballots
-from quorate.experts.crowd import CrowdState, rows_of
+from quorate.experts.crowd import TYPES, CrowdState, rows_of
 from quorate.experts.crowd_stream import run_crowd
 from quorate.experts.quality import PersonQuality, quality_of
 from quorate.experts.reliability import reliability
@@ -34,7 +34,6 @@ MOST_VOTES = 20_000  # the latest ones, gold answers included
 MOST_PEOPLE, MOST_CELLS = 500, 4_000_000  # people with figures; people * classes^2
 MOST_INTERPRETED = 1000  # while kernels are not compiled
 ONE_SITTING = 1800.0  # seconds: a longer pause is not time spent on a vote
-KINDS = ("careful", "uniform", "habit", "copier")  # in the order of the crowd model; "copier" does not occur here
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +139,8 @@ def _people(connection: Connection, project: Project, cast: Sequence[Row[Any]]) 
             paces.get(voter),
             _by_class(run.state, number, careful=each.kinds[0]),
         )
-        for number, (voter, each) in enumerate(quality.items())
+        for number, voter in enumerate(told.people)
+        if (each := quality.get(voter)) is not None
     ]
     return tuple(sorted(found, key=lambda each: (each.name.lower(), each.voter)))
 
@@ -211,12 +211,12 @@ def _person(
         accuracy=each.accuracy.value, accuracy_low=each.accuracy.low, accuracy_high=each.accuracy.high,
         compared=compared, agreement=agrees / compared if compared else None, agreement_low=low, agreement_high=high,
         reliability=reliable,
-        kind=each.kind, kind_probability=each.kinds[KINDS.index(each.kind)], evidence=each.evidence, seconds=seconds,
+        kind=each.kind, kind_probability=each.kinds[TYPES.index(each.kind)], evidence=each.evidence, seconds=seconds,
         price=project.settings.person_prices.get(each.person, project.settings.price), by_class=by_class,
     )  # fmt: skip
 
 
 def _by_class(state: CrowdState, person: int, *, careful: float) -> tuple[float, ...]:
-    """How often a person is right on items of each class; so far as they are careless, as often as by chance."""
+    """How often a person is right on items of each class; careless votes are right as often as guesses."""
     right = careful * rows_of(state, person).diagonal() + (1.0 - careful) / len(state.pooled)
     return tuple(round(float(each), 4) for each in right)

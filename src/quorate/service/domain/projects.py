@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import secrets
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NewType, TypeVar, cast, get_args
 
@@ -146,22 +146,42 @@ class Projects:
         """Change name, state or settings; a change of parameters is an event. `by`: the account."""
         with self.store.write() as connection:
             before = self.locked(connection, project_id)
-            settings = before.settings.changed(**changes) if changes else before.settings
             values = {
                 "name": before.name if name is None else checked_name(name),
                 "state": before.state if state is None else checked_state(state),
-                "settings": json.dumps(settings.as_json()),
-                "version": before.version + 1,
             }
-            connection.execute(update(projects).where(projects.c.id == project_id).values(values))
-            if knobs_of(settings) != knobs_of(before.settings):
-                self.tune_in(connection, project_id, knobs_of(settings), now=now)
-            after = self.get_in(connection, project_id)
-            if changed := _changes(before, after):
-                action = record(connection, project_id, "change", changed, by=by, now=now)
-                announce(connection, project_id, [("project.changed", changed)], now=now)
-                note(connection, "settings", project_id=project_id, by=by, now=now, action=action)
-            return after
+            settings = before.settings.changed(**changes) if changes else before.settings
+            return self._change_in(connection, before, settings, values, by=by, now=now)
+
+    def set_price(self, project_id: str, person: str, price: float | None, *, by: str | None, now: float) -> None:
+        """Set the price of one vote of this person; None: the project's price. The prices of others stay."""
+        with self.store.write() as connection:
+            before = self.locked(connection, project_id)
+            prices = {name: each for name, each in before.settings.person_prices.items() if name != person}
+            prices |= {} if price is None else {person: price}
+            self._change_in(connection, before, before.settings.changed(person_prices=prices), {}, by=by, now=now)
+
+    def _change_in(
+        self,
+        connection: Connection,
+        before: Project,
+        settings: ProjectSettings,
+        values: Mapping[str, str],
+        *,
+        by: str | None,
+        now: float,
+    ) -> Project:
+        """Store new settings and columns of a project that is locked."""
+        changed_row = {"settings": json.dumps(settings.as_json()), "version": before.version + 1, **values}
+        connection.execute(update(projects).where(projects.c.id == before.id).values(changed_row))
+        if knobs_of(settings) != knobs_of(before.settings):
+            self.tune_in(connection, before.id, knobs_of(settings), now=now)
+        after = self.get_in(connection, before.id)
+        if changed := _changes(before, after):
+            action = record(connection, before.id, "change", changed, by=by, now=now)
+            announce(connection, before.id, [("project.changed", changed)], now=now)
+            note(connection, "settings", project_id=before.id, by=by, now=now, action=action)
+        return after
 
     def tune_in(self, connection: Connection, project_id: str, knobs: dict[str, Any], *, now: float) -> int:
         """Put these parameters of the policy (all of them) in force; returns the number of the event."""

@@ -2,7 +2,7 @@
 
 `agreement`: the better half of the people starts items, the others continue them. `best`: an item goes to the person
 whose vote carries most information about its class per cost. Everybody who asks gets an item, so nobody waits: routing
-only decides which one. The steward computes what is known of people (`people`); every few seconds one request of each
+only decides which one. The steward computes what is known of people (`people`); every few seconds a request of each
 worker looks it up and caches it for the others. Called by `queue`.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -91,8 +91,8 @@ class Routing:
         key = (project.id, project.version)
         held = self._fresh(key, now)
         if held is None:
+            held = _presence_of(connection, project, now)  # without the lock: no request waits for another's queries
             with self._lock:
-                held = self._fresh(key, now) or _presence_of(connection, project, now)
                 others = {kept: each for kept, each in self._cached.items() if kept[0] != project.id}
                 self._cached = others | {key: held}
         return held
@@ -107,19 +107,22 @@ class Routing:
     ) -> list[int]:  # fmt: skip
         """The ids of the `count` items to give the voter, the best first. `rows` are candidates in the queue's order.
 
-        An item that has been first in the queue for `LEFT_TO_OTHERS` seconds is given next, to anybody, so that no item
-        waits forever.
+        An item that has been first in the queue for `LEFT_TO_OTHERS` seconds is chosen next, for anybody, so that no
+        item waits forever. Each worker measures this time by its own requests.
         """
         scores = np.round(suits.scores(voter, beliefs_of(rows, classes), has_met) / ROUND_OFF)
         with self._lock:
             if now - self._first_since.setdefault(rows[0].id, now) >= LEFT_TO_OTHERS:
                 scores[0] = np.inf
-            chosen = [rows[c].id for c in np.argsort(-scores, kind="stable")[:count]]
-            for item_id in chosen:
-                self._first_since.pop(item_id, None)
             while len(self._first_since) > MOST_REMEMBERED:  # drop the oldest: long closed
                 del self._first_since[next(iter(self._first_since))]
-        return chosen
+        return [rows[c].id for c in np.argsort(-scores, kind="stable")[:count]]
+
+    def given(self, ids: Iterable[int]) -> None:
+        """These items were given to somebody: from now on they wait anew."""
+        with self._lock:
+            for item_id in ids:
+                self._first_since.pop(item_id, None)
 
 
 def is_new() -> ColumnElement[bool]:

@@ -18,6 +18,7 @@ from quorate.service.domain.audits import ProjectAudit, audit_report
 from quorate.service.domain.events import Prices, prices
 from quorate.service.domain.learning import stored_control
 from quorate.service.domain.projects import Project
+from quorate.service.store.bulk import among
 from quorate.service.store.schema import (
     accounts,
     ballots,
@@ -177,13 +178,18 @@ Own = dict[str, tuple[float, float]]
 
 
 def _own_money(connection: Connection, project: Project, history: Prices, which: ColumnElement[bool] = counted) -> Own:
-    """By person, of `which` items; each query reads the votes of one person alone (`ix_ballots_voter`)."""
-    found: Own = {}
-    for person in history.people:
-        query = select(func.sum(history.of(ballots.c.time, person)), func.sum(history.of(ballots.c.time)))
-        query = query.join(items, items.c.id == ballots.c.item_id).where(ballots.c.project_id == project.id, which)
-        paid, usual = connection.execute(query.where(ballots.c.voter == person, ballots.c.kind == "vote")).one()
-        found[person] = (float(paid or 0.0), float(usual or 0.0))
+    """By person, of `which` items: one query counts the votes of each person between two changes of prices."""
+    if not history.people:
+        return {}
+    since = history.since(ballots.c.time)
+    query = select(ballots.c.voter, since.label("since"), func.count().label("votes"))
+    query = query.join(items, items.c.id == ballots.c.item_id).where(ballots.c.project_id == project.id, which)
+    query = query.where(among(ballots.c.voter, "people"), ballots.c.kind == "vote").group_by(ballots.c.voter, "since")
+    found = dict.fromkeys(history.people, (0.0, 0.0))
+    for row in connection.execute(query, {"people": history.people}):
+        paid, usual = found[row.voter]
+        paid += row.votes * history.at(row.since, row.voter)
+        found[row.voter] = (paid, usual + row.votes * history.at(row.since))
     return found
 
 

@@ -218,7 +218,6 @@ class KnownItem:
     view: ItemView
     ballots: Mapping[str, str | None]
     seq: int
-    withdrawn: bool
 
 
 def known_items(connection: Connection, link: ConnectedProject, tasks: Iterable[int]) -> dict[int, KnownItem]:
@@ -232,10 +231,7 @@ def known_items(connection: Connection, link: ConnectedProject, tasks: Iterable[
     for ballot in connection.execute(cast.order_by(ballots.c.time), {"ids": list(found)}):
         if ballot.voter in theirs or ballot.voter.startswith(LOST):
             found[ballot.item_id][ballot.voter] = ballot.label
-    return {
-        int(row.name): KnownItem(as_view(row._asdict()), found[row.id], row.seq, row.withdrawn is not None)
-        for row in rows
-    }
+    return {int(row.name): KnownItem(as_view(row._asdict()), found[row.id], row.seq) for row in rows}
 
 
 def as_view(row: Mapping[str, Any]) -> ItemView:

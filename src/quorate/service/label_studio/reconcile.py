@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from quorate.connect.label_studio.client import Gone, LabelStudio, Refused
@@ -63,6 +64,7 @@ class Reconciler:
     goes_on: Callable[[], bool] = lambda: True
     clock: Callable[[], float] = time.time
     remote: RemoteProject | None = None
+    question: SingleChoice | None = None  # that of `remote`
     notes: dict[int, str] = field(default_factory=dict)  # task -> why part of it could not be used
 
     def read_all(self) -> int:
@@ -85,10 +87,15 @@ class Reconciler:
         return len(seen)
 
     def read_one(self, task: int) -> None:
-        """Read and sync one task. The item of a deleted task is withdrawn."""
+        """Read and sync one task, or note why it cannot be used. The item of a deleted task is withdrawn."""
         clear_changed(self.projects.store, self.link.project_id, task)
+        question = self._question()
+        with self._noted(task):
+            self._sync_one(task, question)
+
+    def _sync_one(self, task: int, question: SingleChoice) -> None:
         try:
-            found = as_task(self.client.task(task), self._question(), self._remote.model_version)
+            found = as_task(self.client.task(task), question, self._remote.model_version)
         except Gone:
             self._withdraw(task)
             return
@@ -118,16 +125,22 @@ class Reconciler:
 
     def _in_line(self, task: Task, item: KnownItem) -> None:
         """Sync a task from a page of tasks; it is read again before votes or data change, as pages may be outdated."""
-        try:
+        with self._noted(task.id):
             theirs = ballots_of(task.annotations, self._names(task))
             change = plan_task(task, item.view, skip_queue=self._remote.skip_queue)
             if plan_votes(theirs, item.ballots) or "data" in change:
                 self.read_one(task.id)
             elif change:
                 self.client.change_task(task.id, change)
-        except (InvalidInput, UnexpectedAnswer) as problem:  # concerns this task only
-            log.warning("task %d: %s", task.id, problem)
-            self.notes[task.id] = str(problem)
+
+    @contextmanager
+    def _noted(self, task: int) -> Iterator[None]:
+        """Note an error that concerns this task only, so that the others are still synced."""
+        try:
+            yield
+        except (InvalidInput, UnexpectedAnswer) as problem:
+            log.warning("task %d: %s", task, problem)
+            self.notes[task] = str(problem)
 
     def _voted(self, task: Task, item: KnownItem) -> bool:
         """Add and retract votes until ours equal Label Studio's; returns whether there were any changes."""
@@ -151,17 +164,14 @@ class Reconciler:
         forget_task(self.projects.store, self.link.project_id, task)
 
     def ensure_webhook(self) -> None:
-        """Register our webhook if it is missing or inactive. Without one, changes are found by polling only."""
+        """Make sure that we have exactly one active webhook. Without one, changes are found by polling only."""
         link, callback = self.link, self.link.how.callback
         if callback is None:
             return
         url = f"{callback.rstrip('/')}{PATH}{link.project_id}"
         try:
-            there = [each for each in self.client.webhooks(link.remote_id) if each.get("url") == url]
-            if any(each.get("id") == link.webhook_id and each.get("is_active", True) for each in there):
+            if self._remove_webhooks(keep=url):
                 return
-            for each in there:  # an old one of ours, whose secret is lost
-                self.client.remove_webhook(_webhook_id(each))
             secret = secrets.token_urlsafe(32)
             number = self.client.add_webhook(link.remote_id, url, {SECRET: secret})
         except (Refused, UnexpectedAnswer) as problem:
@@ -170,12 +180,30 @@ class Reconciler:
         set_webhook(self.projects.store, link.project_id, number, secret)
         self.link = replace(link, webhook_id=number)
 
+    def _remove_webhooks(self, *, keep: str | None = None) -> bool:
+        """Remove our webhooks except the active one to `keep` whose secret we have; returns whether there is one.
+
+        There are others if the response to their creation was lost, or if our address has changed.
+        """
+        ours = f"{PATH}{self.link.project_id}"
+        is_kept = False
+        for each in self.client.webhooks(self.link.remote_id):
+            if each.get("url") == keep and each.get("id") == self.link.webhook_id and each.get("is_active", True):
+                is_kept = True
+            elif str(each.get("url")).endswith(ours):
+                self.client.remove_webhook(_webhook_id(each))
+        return is_kept
+
     def undo(self) -> int:
         """Restore all tasks; returns how many were changed. Safe to repeat."""
         link, store = self.link, self.projects.store
         if link.webhook_id is not None:
             self.client.remove_webhook(link.webhook_id)
             set_webhook(store, link.project_id, None, None)
+        try:
+            self._remove_webhooks()
+        except (Gone, Refused, UnexpectedAnswer) as problem:  # perhaps a user who may not see webhooks
+            log.warning("webhooks could not be listed: %s", problem)
         try:
             question = self._question(anew=True)
         except Gone:  # the whole project
@@ -204,11 +232,12 @@ class Reconciler:
 
     def _question(self, *, anew: bool = False) -> SingleChoice:
         """The question in Label Studio, with our classes, on which past decisions rely."""
-        if anew or self.remote is None:
-            self.remote = self.client.project(self.link.remote_id)
-        found = single_choice(self.remote.label_config, choices=self.link.how.choices)
-        classes = self.projects.get(self.link.project_id).settings.classes
-        return replace(found, classes=classes)
+        if anew or self.question is None:
+            self.remote, self.question = self.client.project(self.link.remote_id), None
+            found = single_choice(self.remote.label_config, choices=self.link.how.choices)
+            classes = self.projects.get(self.link.project_id).settings.classes
+            self.question = replace(found, classes=classes)
+        return self.question
 
     @property
     def _remote(self) -> RemoteProject:

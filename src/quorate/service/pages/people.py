@@ -79,10 +79,7 @@ def change_price(on: OwnerVisit, fields: Fields) -> Response:
 
     def change() -> None:
         price, person = number(fields, "price"), fields.get("person", "")
-        others = dict(on.projects.get(on.project_id).settings.person_prices)
-        others.pop(person, None)
-        with_price = others if price is None else others | {person: price}
-        on.projects.change(on.project_id, by=on.me, now=on.now, person_prices=with_price)
+        on.projects.set_price(on.project_id, person, price, by=on.me, now=on.now)
 
     return _done(on, change, "saved")
 
