@@ -3,10 +3,12 @@
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 import quorate.cli.demo
+from quorate.cli import output
 from quorate.cli.main import SENTENCES, load
 from quorate.version import __version__
 
@@ -106,3 +108,19 @@ def test_a_file_that_is_not_there_is_named_with_its_option(run, tmp_path, monkey
     result = run(*command)
     assert result.exit_code == 1
     assert result.stderr.startswith(f"quorate: {option} gone.csv"), result.stderr
+
+
+def test_the_time_left_is_estimated_only_from_work_done_after_the_compiler(monkeypatch, capsys):
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(output, "time", SimpleNamespace(monotonic=lambda: clock.now))
+
+    def said(now, done):
+        clock.now = now
+        report(done, 1000, "curves")
+        return capsys.readouterr().err
+
+    with output.progress_bar() as report:
+        assert said(0, 0) == ""
+        assert "0 % done (curves)" in said(30, 2), "kernels were compiled: the next parts take much less"
+        assert "2 % done (curves)" in said(45, 20), "too little is done"
+        assert "25 % done (about 90 s left" in said(60, 252), "30 s for 250 of 1000 parts"

@@ -218,6 +218,18 @@ def test_samples_that_nobody_graded_are_unscored(tmp_path):
     assert all(score.reason == "grader_failed" for score in scores)
 
 
+def test_a_second_evaluation_in_the_same_session_is_graded_anew(tmp_path):
+    def panel(skill, **options):
+        return Panel([grader(name, noisy(name, skill)) for name in ("a", "b")], ["C", "I"], audit_rate=0.0, **options)
+
+    right = panel(1.0)
+    _, first = graded(tmp_path / "a", right, samples=3)
+    wrong = panel(0.0, session=right.session)
+    _, second = graded(tmp_path / "b", wrong, samples=3)
+    assert [score.value for score in second] != [score.value for score in first]
+    assert all(score.metadata["votes"] for score in second)
+
+
 def test_models_by_name_grade_with_the_scorer_given(tmp_path):
     _, scores = graded(
         tmp_path, {"m1": 1.0, "m2": 2.0, "m3": 3.0}, samples=5, graded_by=lambda model: noisy(model, 1.0)

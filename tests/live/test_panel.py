@@ -151,6 +151,50 @@ def test_a_panel_continues_from_its_journal_without_asking_again(tmp_path):
     assert again.decide("5").item == "2"
 
 
+def resumed_panel(tmp_path, questions, **options):
+    """A panel that decides the questions, (text, item), and another that continues its journal."""
+    journal = quorate.JsonlJournal(tmp_path / "panel.jsonl")
+    first = simulated(journal=journal, **options)
+    for text, item in questions:
+        first.decide(text, item=item)
+    journal.close()
+    return first, simulated(session=quorate.Session.resume(tmp_path / "panel.jsonl"), **options)
+
+
+def test_a_new_question_never_gets_the_number_of_an_earlier_one(tmp_path):
+    _, again = resumed_panel(tmp_path, [("0", "3"), ("0", "x")])
+    outcome = again.decide("1")
+    assert outcome.item == "4" and not outcome.earlier and outcome.acts
+    assert again.is_new("5") and not again.is_new("x") and not again.is_new("4")
+
+
+def test_numbers_that_were_given_as_ids_are_skipped():
+    panel = simulated()
+    panel.decide("0", item="2")
+    assert [panel.decide("1").item for _ in range(3)] == ["1", "3", "4"]
+
+
+def test_a_resumed_panel_knows_its_judges(tmp_path):
+    questions = [(str(number), None) for number in range(40)]
+    first, again = resumed_panel(tmp_path, questions, audit_rate=0.3)
+    assert again.jury.reliability.compared == first.jury.reliability.compared
+    assert again.jury.reliability.agreed == pytest.approx(first.jury.reliability.agreed)
+    assert again.decide("0", item="1").earlier
+    assert again.jury.reliability.compared == first.jury.reliability.compared, "nothing is learned twice"
+
+
+def test_the_outcomes_that_are_kept_can_be_bounded():
+    panel = simulated(keep=3)
+    for number in range(8):
+        panel.decide(str(number))
+    assert [outcome.item for outcome in panel.result().outcomes] == ["6", "7", "8"]
+    with pytest.raises(ItemExists):
+        panel.decide("0", item="1")
+    with pytest.raises(InvalidInput) as caught:
+        simulated(keep=0)
+    assert caught.value.field == "keep"
+
+
 def test_a_question_has_one_id():
     panel = simulated()
     panel.decide("4", item="m4")

@@ -19,6 +19,7 @@ from quorate.errors import QuorateError, with_names
 if TYPE_CHECKING:
     from quorate.tables.report import Report as TablesReport
 
+LEAST_SHARE, LEAST_SECONDS = 0.03, 2.0  # of the work and its time, before the time left is estimated
 
 # Arguments of the library whose option has another name: argument -> parameter of the command.
 ALIASES = {
@@ -175,17 +176,19 @@ def progress_bar(*, quiet: bool = False) -> Iterator[Report | None]:
 def _time_left() -> Callable[[int, int], str]:
     """A function that estimates the time left: "about 2 min left: ", or "" while unknown.
 
-    Starts again when the total changes.
+    The clock starts when the first part is done, which may have waited for the compiler, and again when the total
+    changes. There is no estimate before 3 % and 2 seconds more.
     """
-    start, of = time.monotonic(), -1
+    start, first, of = 0.0, 0, -1
 
     def left(done: int, total: int) -> str:
-        nonlocal start, of
-        if total != of:
-            start, of = time.monotonic(), total
-        if not 0 < done < total:
+        nonlocal start, first, of
+        if total != of or not first:
+            start, first, of = time.monotonic(), done, total
+        elapsed, more = time.monotonic() - start, done - first
+        if done >= total or more < LEAST_SHARE * total or elapsed < LEAST_SECONDS:
             return ""
-        seconds = (time.monotonic() - start) * (total - done) / done
+        seconds = elapsed * (total - done) / more
         return f"about {seconds / 60:.0f} min left: " if seconds >= 90 else f"about {max(seconds, 1):.0f} s left: "
 
     return left

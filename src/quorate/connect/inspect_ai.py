@@ -226,6 +226,7 @@ def panel_scorer(
     the scorer that `graded_by(model)` returns. A grader that fails abstains. If the panel is tied, the sample is
     unscored, with the reason "tied"; `on_tie="first"` takes the first of the tied grades. If nobody grades, the reason
     is "grader_failed". The metadata of a score contain every vote, failure and cost; `panel.result()` has the sums.
+    Every sample is graded anew, also if the panel continues the session of an earlier evaluation.
     """
     panel = judges if isinstance(judges, Panel) else _panel_of_models(judges, graded_by)
 

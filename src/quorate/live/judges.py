@@ -129,6 +129,11 @@ class Jury:
         gains = [self.reliability.gain(judge.name or "", judge.cost) for judge in left]
         return gains.index(max(gains))
 
+    @property
+    def learns_anew(self) -> bool:
+        """Whether the order depends on what is learned, and nothing is learned yet."""
+        return self.order == "useful" and not self.reliability.compared
+
     def learn(self, votes: Mapping[str, str]) -> None:
         """Learn from the judges' votes on a decided item: judge -> label."""
         self.reliability.learn(votes)

@@ -6,6 +6,7 @@ coroutines. The verdict is the plurality of the whole panel.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from itertools import count
 from typing import Any
@@ -20,7 +21,7 @@ from quorate.methods import method as quorate_method
 from quorate.rng import stream
 from quorate.session import Session
 from quorate.types import PredictionValue
-from quorate.validate import bounded
+from quorate.validate import bounded, whole
 
 THRESHOLD = 0.95
 AUDIT_RATE = 0.05
@@ -34,7 +35,9 @@ class Panel:
     (`Jury(order="useful")`). A judge whose call fails, after `retries`, abstains (`on_error="raise"`: AskFailed).
     `audit_rate`: for this share of the questions the rest of the panel is asked, too, after the decision, so that the
     result can say how often the panel would have disagreed. `timeout`: seconds for a call of `adecide`. `settings` are
-    those of `quorate.Session`, such as `journal`; or pass the `session` to continue.
+    those of `quorate.Session`, such as `journal`; or pass the `session` to continue: the judges are then known by the
+    votes on its recent items. `keep`: `result()` has only the last so many questions, which bounds the memory of a
+    panel that never ends; None: all.
 
     >>> judges = [Judge("large", lambda text: "spam", cost=2.0), Judge("small", lambda text: "spam", cost=0.1),
     ...           Judge("medium", lambda text: "spam", cost=0.4)]
@@ -56,6 +59,7 @@ class Panel:
         retries: int = 0,
         give_up_after: int = GIVE_UP_AFTER,
         timeout: float | None = None,
+        keep: int | None = None,
         seed: int = 0,
         session: Session | None = None,
         **settings: Any,  # noqa: ANN401 - those of `Session`, which checks them
@@ -68,12 +72,15 @@ class Panel:
         self._audit_rate = bounded(audit_rate, where="audit_rate", least=0.0, most=1.0)
         self._timeout = None if timeout is None else bounded(timeout, where="timeout", least=0.0)
         self._numbers = count(session.counts()["opened"] + 1)
-        self._work = WorkList(session, self.jury, ErrorCare(on_error, retries, give_up_after, None))
+        outcomes = deque[Outcome](maxlen=None if keep is None else whole(keep, where="keep"))
+        self._work = WorkList(session, self.jury, ErrorCare(on_error, retries, give_up_after, None), outcomes)
 
     def decide(self, question: object, prediction: PredictionValue = None, *, item: str | None = None) -> Outcome:
         """Decide one question: calls `judge.ask(question)`, a plain function. `prediction`: of a classifier, if any.
 
-        `item` is the question's id in the session and the result; without one, questions are numbered.
+        `item` is the question's id in the session and the result; without one, questions get the next free number.
+        An id that a continued session has closed means the same question: its earlier verdict is returned
+        (`outcome.earlier`), and nobody is asked. `is_new` tells.
         """
         run = self._open(question, prediction, item)
         while run.asks:
@@ -96,15 +103,15 @@ class Panel:
         return self._work.finish(run)
 
     def is_new(self, item: str) -> bool:
-        """Whether no question has this id yet."""
+        """Whether no question has this id yet, here or in the session."""
         return self._work.is_new(item)
 
     def result(self) -> LiveResult:
-        """All questions decided so far."""
+        """The questions decided so far: all, or the last `keep`."""
         return self._work.result()
 
     def _open(self, question: object, prediction: PredictionValue, item: str | None) -> ItemRun:
-        name = str(next(self._numbers)) if item is None else item
+        name = next(filter(self.is_new, map(str, self._numbers))) if item is None else item
         return self._work.open((name, prediction), question)
 
     def _to_audit(self, run: ItemRun) -> list[Judge]:

@@ -7,6 +7,7 @@ wait for an answer.
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -17,6 +18,7 @@ from quorate.live.judges import Answer, ExpertPanel, Judge, Jury, as_panel
 from quorate.live.results import Act, Kind, LiveResult, Outcome
 from quorate.session import Session
 from quorate.session.inputs import checked_id, class_number
+from quorate.session.ledger import CompactMap
 from quorate.types import Decision, PredictionValue
 from quorate.validate import broken, whole
 
@@ -35,10 +37,8 @@ class ItemRun:
     ) -> None:
         self.session, self.item_id = session, item_id
         self.question = item_id if question is None else question
-        try:
-            decision, known = session.decision(item_id), True
-        except UnknownItem:
-            decision, known = session.open(item_id, prediction), False
+        known = item_id in session
+        decision = session.decision(item_id) if known else session.open(item_id, prediction)
         ballots = _ballots(session, item_id) if known else {}
         self.earlier = known and not decision.ask
         self._was_asked = bool(ballots)
@@ -181,30 +181,37 @@ class ErrorCare:
 
 @dataclass(slots=True)
 class WorkList:
-    """The state of a loop. Items of one loop must have different ids."""
+    """The state of a loop. Items of one loop must have different ids. `outcomes` may be bounded: then the last ones."""
 
     session: Session
     panel: ExpertPanel
     care: ErrorCare
-    outcomes: list[Outcome] = field(default_factory=list)
-    _seen: set[str] = field(default_factory=set)
+    outcomes: deque[Outcome] = field(default_factory=deque)
+    _seen: CompactMap = field(default_factory=CompactMap)
     _in_a_row: int = 0
     _last_failure: AskFailed | None = None
+
+    def __post_init__(self) -> None:
+        """Teach a jury that has learned nothing yet by the votes of the session's recent items."""
+        if isinstance(self.panel, Jury) and self.panel.learns_anew:
+            for item in self.session.recent_items():
+                ballots = _ballots(self.session, item).items()
+                self.panel.learn({name: label for name, label in ballots if label is not None})
 
     def open(self, entry: object, question: object = None) -> ItemRun:
         """Start the next item."""
         if not isinstance(entry, tuple) or len(entry) != 2:
             raise broken("items", entry, "pairs (item_id, prediction)", "pass None for no prediction.")
         item_id, prediction = checked_id(entry[0], where="item_id"), entry[1]
-        if not self.is_new(item_id):
+        if item_id in self._seen:
             fix = "give every item a different id."
             raise broken("items", item_id, "each item once", fix, error=ItemExists)
-        self._seen.add(item_id)
+        self._seen.set(item_id)
         return ItemRun(self.session, self.panel, item_id, prediction, question)
 
     def is_new(self, item_id: str) -> bool:
-        """Whether no item of this list has that id."""
-        return item_id not in self._seen
+        """Whether neither this list nor its session has an item with that id."""
+        return item_id not in self._seen and item_id not in self.session
 
     def failed(self, run: ItemRun, judge: Judge, error: Exception, failed_calls: int) -> None:
         """Raise a failure that remains after all retries, or count it as an abstention."""

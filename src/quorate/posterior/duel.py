@@ -118,7 +118,7 @@ def finite_duel(alpha: FloatArray, votes: IntArray, pool_size: int) -> float:
 
 @kernel
 def _pair_chance(betas: FloatArray, votes: IntArray, remaining: int, leader: int, rival: int) -> float:
-    """The leader's chance against the rival; all other classes are one, whose votes bind nobody."""
+    """The leader's chance against the rival; all other classes are merged into one, which cannot win."""
     beta, seen = np.array([betas[leader], betas[rival]]), np.array([votes[leader], votes[rival]])
     others = 0.0
     for k in range(votes.size):

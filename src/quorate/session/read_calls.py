@@ -82,10 +82,20 @@ class ReadCalls:
             ballots = self._state.held(item_id).ballots
             return {voter: None if act.label == ABSTAINED else classes[act.label] for voter, act in ballots.items()}
 
+    def __contains__(self, item_id: str) -> bool:
+        """Whether an item with this id was ever opened."""
+        with self._lock:
+            return self._state.is_known(item_id)
+
     def open_items(self) -> list[str]:
         """Ids of the items that are still open, oldest first."""
         with self._lock:
             return list(self._state.open)
+
+    def recent_items(self) -> list[str]:
+        """Ids of the closed items whose ballots are kept, oldest first: at most twice the `window`."""
+        with self._lock:
+            return list(self._state.recent)
 
     def askable_at_once(self, item_id: str, most: int = 8, *, most_states: int = MOST_STATES) -> int:
         """How many experts can be asked about an open item at once without asking more than one by one.

@@ -177,7 +177,7 @@ class Session(ReadCalls, PeopleCalls):
                 event["absent"] = missing
             if is_repeat(self._state, event):
                 return self.decision(item_id)
-            if self._state.find(item_id) is not None or item_id in self._state.old:
+            if self._state.is_known(item_id):
                 rule = "an item that was not opened before"
                 raise broken("item_id", item_id, rule, "give every item its own id.", error=ItemExists)
             event |= {"tie_draw": float(rng.stream(settings.seed, "tie", number).random()), "quota": None}

@@ -124,9 +124,13 @@ class State:
         """The item, if it is open or recently closed; else None."""
         return self.open.get(item_id) or self.recent.get(item_id)
 
+    def is_known(self, item_id: str) -> bool:
+        """Whether the item was ever opened."""
+        return self.find(item_id) is not None or item_id in self.old
+
     def check_known(self, item_id: str) -> None:
         """Raise UnknownItem unless the item was ever opened."""
-        if self.find(item_id) is None and item_id not in self.old:
+        if not self.is_known(item_id):
             fix = "call open(item_id, prediction) first."
             raise broken("item_id", item_id, "an item that was opened", fix, error=UnknownItem)
 

@@ -1,5 +1,7 @@
 """What knowing the experts is worth on a pilot."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -39,6 +41,17 @@ def test_people_of_different_skill_are_worth_knowing(monkeypatch):
 def test_without_names_or_with_few_items_nothing_is_claimed():
     assert worth(pilot((0.9, 0.9, 0.9), named=False)) is None
     assert worth(pilot((0.9, 0.9, 0.9), num_items=50)) is None
+
+
+def test_under_truth_items_of_known_class_are_used_first(quick, monkeypatch):
+    monkeypatch.setattr(people, "MOST_ITEMS", 60)
+    data = pilot((0.9, 0.8, 0.6), num_items=400)
+    for known, scored in ((5, None), (40, 40), (80, 60)):
+        truth = np.where(np.arange(400) < known, 0, -1)
+        found = people_worth(
+            replace(data, truth=truth), method("crowd"), pool_size=None, target="truth", level=0.9, seed=1
+        )
+        assert (found and found.num_scored) == scored
 
 
 @pytest.mark.parametrize(
@@ -96,7 +109,7 @@ def _majority_error(votes, truth):
     return np.mean((label.mean(axis=1) > 0.5) != np.array(truth["truth"].to_pylist()).astype(int))
 
 
-def test_items_of_unknown_class_are_taken_to_go_as_those_of_known_class(quick):
+def test_items_of_unknown_class_are_assumed_to_have_the_errors_of_the_others(quick):
     votes, truth = tables((0.95, 0.9, 0.55, 0.55, 0.5), known=30)
     made = plan(votes, target="truth", truth=truth, methods=["crowd"], orderings=2, draws=100)
     assert made.pilot.scored == 0.5 and made.pilot.most_counted == 2.0

@@ -23,9 +23,9 @@ from quorate.streams import simulate
 from quorate.workflows.plan import plan
 from quorate.workflows.plan import report as plan_report
 from quorate.workflows.plan.advice import Goal, advised, study
+from quorate.workflows.plan.next_steps import free_folder
 from quorate.workflows.plan.pools import pilot_of
 from quorate.workflows.plan.report import expected_rows
-from quorate.workflows.plan.words import free_folder
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 import plan_coverage

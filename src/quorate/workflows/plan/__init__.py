@@ -27,14 +27,14 @@ from quorate.tables.beside import Costs, read_costs, read_truth
 from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
 from quorate.types import TableLike, frozen_array
 from quorate.validate import bounded, broken, whole
-from quorate.workflows.plan import report, words
+from quorate.workflows.plan import next_steps, notes, report
 from quorate.workflows.plan.advice import REFERENCES, Advice, Band, Goal, Rival, advised, band, rivals, study
 from quorate.workflows.plan.curves import Measured, PilotCurve, Progress
 from quorate.workflows.plan.forecast import resampled
+from quorate.workflows.plan.next_steps import free_folder, prediction_files
 from quorate.workflows.plan.people import PeopleWorth, people_worth
 from quorate.workflows.plan.pools import FEWEST_ITEMS, PartlyVoted, Pilot, pilot_of
 from quorate.workflows.plan.report import plan_figure
-from quorate.workflows.plan.words import free_folder, prediction_files
 from quorate.workflows.run import PredictionSources, VoteSource, read_inputs
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ class Plan:
     the tables were read and what was met in them   `classifier` what it saves at the setting advised, None with a
     method that knows people   `people` what knowing them saves, None where votes do not name their voters   `paid` what
     an item costs by each reference, in ordinary votes
+    `voters` of the pilot by number, () where votes are anonymous
     `prediction_files` made-up names of the next batch's predictions, `next_folder` of its results, for `.command()`
     """
 
@@ -78,6 +79,7 @@ class Plan:
     report: Report
     classifier: ClassifierReport | None
     people: PeopleWorth | None
+    voters: tuple[str, ...]
     prediction_files: tuple[str, ...]
     next_folder: str
 
@@ -87,19 +89,19 @@ class Plan:
 
     def headline(self) -> str:
         """The advice in one sentence."""
-        return words.headline(self)
+        return notes.headline(self)
 
     def notes(self) -> list[str]:
         """What a reader must know before trusting it."""
-        return words.notes(self)
+        return notes.notes(self)
 
     def command(self) -> str:
         """The `quorate run` that uses the setting on the next batch."""
-        return words.command(self)
+        return next_steps.command(self)
 
     def uses(self) -> dict[str, str]:
         """What to type to use the setting: on recorded votes, in Python, in the service."""
-        return words.uses(self)
+        return next_steps.uses(self)
 
     def to_html(self) -> str:
         """The plan as one page: no scripts, nothing loaded from elsewhere."""
@@ -234,6 +236,7 @@ def plan(
             seed=number,
             progress=progress,
         ),
+        voters=joined.workers,
         prediction_files=prediction_files(predictions, models),
         next_folder=free_folder(out),
     )

@@ -1,4 +1,4 @@
-"""Curves of a pilot and a goal -> the setting to use, and what to expect of the next batch, honestly.
+"""Curves of a pilot and a goal -> the setting to use, and what to expect of the next batch, with its uncertainty.
 
 The promise is an interval for the *next batch* of m other items, met once, in one order, learning anew. Its variance:
 

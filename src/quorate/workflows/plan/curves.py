@@ -293,7 +293,7 @@ def _middle(low: float, high: float) -> float:
 
 
 def _mean(low: float, high: float) -> float:
-    """In the logarithm where they lie far apart; beside 0 a quarter of the other."""
+    """The geometric mean if `high` is more than twice `low`, else the arithmetic one; `high` / 4 if `low` is 0."""
     if low == 0:
         return high / 4
     return float(np.sqrt(low * high)) if high > 2 * low else (low + high) / 2

@@ -23,7 +23,7 @@ from quorate.workflows.plan.pools import Pilot
 PILOTS, RIVAL_PILOTS = 24, 8  # resampled pilots run anew: for the method advised, and for each of the others
 ANCHORS, LONGEST = 5, 2000  # at how many settings, and of how many items at most
 PEOPLE_ANCHORS, PEOPLE_LONGEST = 2, 150  # the same for methods that know people, whose runs take a session
-RATIOS = (1.0, 20.0)  # outside is the noise of a few runs: items that teach do not make each other's luck cancel
+RATIOS = (1.0, 20.0)  # outside is the noise of a few runs: learning does not make a mean vary less
 BLOCK_CELLS = 4_000_000  # of the weights of resampled pilots, at a time
 
 
@@ -72,9 +72,10 @@ def inflations(
 
         all = Var_j(mean of run j) / (spread / h)          by order = Var_r(mean of ordering r) / (spread / n)
 
-    averaged over neighbours, interpolated over the settings between, and drawn together: the J - 1 degrees of freedom
-    of the first and the R - 1 of the second (and 1, the items') both speak of "all". For a method that learns nothing,
-    on pools that are whole, they are 1 and noise / spread; also at a setting that asks while any vote can matter.
+    averaged over neighbours and interpolated over the settings between. 1 + by order (the items and the order) is a
+    second estimate of "all"; the mean of both, weighted by their degrees of freedom, J - 1 and R - 1, is used. For a
+    method that learns nothing, on pools that are whole, the ratios are 1 and noise / spread; also at a setting that
+    asks while any vote can matter.
     """
     is_free = [_is_free_of_learning(curve, pilot) for curve in curves]
     sizes = [_size(pilot, curve.settings[0].method) for curve in curves]

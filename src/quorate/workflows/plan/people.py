@@ -1,9 +1,9 @@
 """What knowing the experts is worth on a pilot: votes at equal error, with a method that knows people and without.
 
-The pilot is met once, in an order drawn by the seed, by `quorate` and by a method that knows people: the one advised,
-or `quorate` with `order="agreement"`. A few values of its parameter make a curve, which is read at the error of the run
-without. An error is against the target: the plurality of the pool, or the true class where it is known. Called by
-`plan`.
+`quorate` and a method that knows people each run over the pilot once, in the same random order. The second is the
+method advised, or `quorate` with `order="agreement"`. A few values of its parameter make a curve, which is read at the
+error of the run without names. An error is against the target: the plurality of the pool, or the true class where it
+is known. Called by `plan`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from quorate.streams.runs import StreamOptions
 from quorate.streams.simulate import simulate_stream
 from quorate.types import FloatArray, VoteDataset
 from quorate.workflows.plan.curves import Progress
+from quorate.workflows.plan.pools import known_first
 
 MOST_ITEMS = 400  # of the pilot: people are asked through a session, which takes about a millisecond a vote
 FEWEST_ITEMS = 100
@@ -81,11 +82,11 @@ def people_worth(
     seed: int,
     progress: Progress | None = None,
 ) -> PeopleWorth | None:
-    """What names are worth; None if some votes do not name their voters, or the pilot is too small."""
+    """What names are worth; None if some votes do not name their voters, or too few items can be scored."""
     voters = dataset.voters
-    if voters is None or np.any((dataset.votes >= 0) & (voters < 0)) or dataset.num_items < FEWEST_ITEMS:
+    if voters is None or np.any((dataset.votes >= 0) & (voters < 0)) or _num_scored(dataset, target) < FEWEST_ITEMS:
         return None
-    few = stream(seed, "plan-people").permutation(dataset.num_items)[:MOST_ITEMS]
+    few = known_first(dataset, stream(seed, "plan-people").permutation(dataset.num_items), target)[:MOST_ITEMS]
     met = prepare(dataset.rows(np.sort(few)), pool_size, "all", seed)
     named = _named(advised)
     runs = []
@@ -97,7 +98,6 @@ def people_worth(
     errors = np.stack([run.expected_errors for run in runs])
     scored = ~np.isnan(errors[0])
     draws = stream(seed, "plan-people-bootstrap").integers(0, costs.shape[1], (DRAWS, costs.shape[1]))
-    draws = draws[scored[draws].any(axis=1)]
     saved = np.array([_saving(costs[:, rows].mean(axis=1), np.nanmean(errors[:, rows], axis=1)) for rows in draws])
     low, high = np.quantile(saved, [(1 - level) / 2, (1 + level) / 2])
     means, wrong = costs.mean(axis=1), np.nanmean(errors, axis=1)
@@ -118,6 +118,13 @@ def people_worth(
     )
 
 
+def _num_scored(dataset: VoteDataset, target: Target) -> int:
+    """The items whose errors can be counted."""
+    if target == "plurality" or dataset.truth is None:
+        return dataset.num_items
+    return int((dataset.truth >= 0).sum())
+
+
 def _alone(advised: Method) -> Method:
     """`quorate` without names, at the parameter advised if that is its own."""
     return method("quorate", min_gain=float(advised.knobs.get("min_gain", DEFAULT_MIN_GAIN)))
@@ -134,7 +141,7 @@ def _named(advised: Method) -> list[Method]:
 
 
 def _scaled(value: float, scale: float) -> float:
-    """Times `scale`; beside 0, which asks for everything, a little more."""
+    """The value times `scale`; 0, which asks for everything, counts as 0.001."""
     return scale * (value or 0.001)
 
 

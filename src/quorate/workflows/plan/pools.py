@@ -1,4 +1,4 @@
-"""Recorded votes -> the pilot a plan rests on: which items enter, with which pools, and what stands for votes not cast.
+"""Recorded votes -> the pilot of a plan: which items are used, the pool of each, and how missing votes are drawn.
 
 An item with fewer votes than its pool is completed, kept with the pool it has, or dropped. Called by `plan`; the curves
 ask a `Pilot` for the data of each ordering and for resampled pilots.
@@ -175,8 +175,14 @@ def _drawn_items(dataset: VoteDataset, rows: IntArray, most: int | None, target:
     rng = stream(seed, "plan-items")
     if target == "plurality" or dataset.truth is None:
         return np.asarray(rng.choice(rows, most, replace=False))
-    mixed = rng.permutation(rows)
-    return np.asarray(mixed[np.argsort(dataset.truth[mixed] < 0, kind="stable")][:most])
+    return known_first(dataset, rng.permutation(rows), target)[:most]
+
+
+def known_first(dataset: VoteDataset, rows: IntArray, target: Target) -> IntArray:
+    """The items in the order given; under target "truth" those of known class first, because only they are scored."""
+    if target == "plurality" or dataset.truth is None:
+        return rows
+    return np.asarray(rows[np.argsort(dataset.truth[rows] < 0, kind="stable")])
 
 
 def _check_truth(dataset: VoteDataset, target: Target) -> None:

@@ -23,19 +23,8 @@ from quorate.reports.plain_json import json_page
 from quorate.reports.plots import STYLES, TICKS
 from quorate.reports.section import Document, Figure, Section, Table, data_section
 from quorate.version import __version__
-from quorate.workflows.plan.words import (
-    command,
-    error_text,
-    expected,
-    headline,
-    money_of,
-    notes,
-    per_vote,
-    project_settings,
-    saved,
-    session_code,
-    uses,
-)
+from quorate.workflows.plan.next_steps import command, project_settings, session_code, uses
+from quorate.workflows.plan.notes import error_text, expected, headline, money_of, notes, per_vote, saved
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

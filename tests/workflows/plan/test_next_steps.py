@@ -3,15 +3,17 @@
 import itertools
 import json
 import shlex
+from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import quorate
 from quorate.datasets import synthetic
 from quorate.service.domain.settings import ProjectSettings
 from quorate.workflows.plan import plan
-from quorate.workflows.plan.words import project_settings, session_code
+from quorate.workflows.plan.next_steps import project_settings, session_code
 
 PILOT = synthetic(num_items=60, pool_size=5, accuracy=0.85, seed=4)
 FEW = {"orderings": 2, "draws": 100, "budget": 2.0}
@@ -25,6 +27,21 @@ def test_the_line_of_python_begins_a_session_with_the_setting(name):
     settings = names["session"].settings
     assert settings["method"] == made.advice.setting.method.describe()
     assert (tuple(settings["classes"]), settings["pool_size"]) == (tuple(PILOT.classes), 5)
+
+
+@pytest.mark.parametrize("costs", [None, {"p0": 2.5}])
+def test_the_line_of_python_for_a_panel_names_its_members(costs):
+    item, person = (each.ravel() for each in np.indices(PILOT.votes.shape))
+    labels = [PILOT.classes[k] for k in PILOT.votes.ravel()]
+    votes = {"task": item.astype(str), "worker": [f"p{n}" for n in person], "label": labels}
+    made = plan(pa.table(votes), methods=["quorum"], costs=costs, **FEW)
+    setting = replace(made.advice.setting, method=quorate.method("panel", min_gain=0.01))  # a plan for it takes longer
+    made = replace(made, advice=replace(made.advice, setting=setting))
+    names = {"quorate": quorate}
+    exec(session_code(made), names)
+    members = names["session"].settings["people"]["experts"]
+    assert {each["name"]: each["cost"] for each in members} == {f"p{n}": 1.0 for n in range(5)} | (costs or {})
+    assert names["session"].settings["pool_size"] == 5
 
 
 @pytest.mark.parametrize("name", ["quorate", "finexp", "quorum"])
