@@ -105,7 +105,10 @@ def _saved(report: ClassifierReport) -> str:
     s = report.here
     if s is None:
         if report.too_soon:
-            return f"What {noun.lower()} {verb} was not measured, because quorate was still compiling: run this again."
+            return (
+                f"What {noun.lower()} {verb} was not measured, because quorate was still compiling (a minute or two, "
+                "once): run this again after that."
+            )
         if report.num_items >= FEWEST_ITEMS:
             return f"The saving is not measured for method {report.method}."
         return f"What {noun.lower()} {verb} is not known: {report.num_items} scored items are too few to measure it."

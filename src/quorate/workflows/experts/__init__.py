@@ -33,6 +33,7 @@ from quorate.workflows.run import PredictionSources, VoteSource, read_inputs
 ONE_SITTING = 1800.0  # seconds: a longer pause is not time spent on a vote
 MOST_CELLS = 100_000_000  # people * classes^2; 8 bytes each, twice while learning
 FEWEST_KNOWN = 20  # items with a known truth before the scores are calibrated
+MOST_NAMED = 10  # people of whom the headline names the best and the worst
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,17 +88,28 @@ class ExpertsResult:
     @property
     def answer(self) -> str:
         """The result in one sentence."""
-        num, accuracies = len(self.people), [each.quality.accuracy.value for each in self.people]
+        num = len(self.people)
         alpha, size = self.agreement.krippendorff_alpha, self.agreement.effective_size
-        low, high = np.percentile(accuracies, [10, 90])
         most = "" if self.num_known == len(self.ballots.items) else "at most about "
-        worth = f"; the votes of an item are worth {most}{size.value:.1f} independent people"
+        whole = float(self.ballots.counts.sum(axis=1).max())  # errors that overlap less than by chance give more
+        worth = f"; the votes of an item are worth {most}{min(size.value, whole):.1f} independent people"
         worth = "" if np.isnan(size.value) else worth
         agreeing = "all votes are equal" if np.isnan(alpha.value) else f"their agreement is {alpha.value:.2f}"
         return (
-            f"Of {num:,} people, {len(self.careless):,} look careless; most are estimated to be right on "
-            f"{100 * low:.0f} to {100 * high:.0f} % of the items; {agreeing} (Krippendorff's alpha){worth}."
+            f"Of {num:,} people, {len(self.careless):,} look careless; {self._accuracies()}; {agreeing} "
+            f"(Krippendorff's alpha){worth}."
         )
+
+    def _accuracies(self) -> str:
+        """The best and the worst of a small panel by name; where most of a crowd lie."""
+        if len(self.people) <= MOST_NAMED:
+            ranked = sorted(self.people, key=lambda each: -each.quality.accuracy.value)
+            best, worst = ((each.quality.person, 100 * each.quality.accuracy.value) for each in (ranked[0], ranked[-1]))
+            return (
+                f"{best[0]} is estimated to be right most often ({best[1]:.0f} %), {worst[0]} least ({worst[1]:.0f} %)"
+            )
+        low, high = np.percentile([each.quality.accuracy.value for each in self.people], [10, 90])
+        return f"most are estimated to be right on {100 * low:.0f} to {100 * high:.0f} % of the items"
 
     @property
     def consensus(self) -> str:
