@@ -237,3 +237,10 @@ def test_data_that_no_classifier_takes_is_refused(predictions, votes, field):
     with pytest.raises(InvalidInput) as caught:
         ConsensusClassifier().fit(predictions, votes)
     assert caught.value.field == field
+
+
+def test_a_column_of_labels_per_expert_is_not_read_as_counts():
+    labels = np.array([[0, 2, 2], [1, 1, 1], [2, 2, 1]])  # three experts, three classes
+    with pytest.raises(InvalidInput) as caught:
+        ConsensusClassifier(pool_size=3).fit(PREDICTIONS[:3], labels)
+    assert caught.value.field == "votes"

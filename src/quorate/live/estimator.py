@@ -151,6 +151,9 @@ class ConsensusClassifier:
             probs, tally = self._fit_base(self.estimator, features_given(given), votes, classes)
         most = int(tally.sum(axis=-1).max())
         self.pool_size_ = max(most, 1) if self.pool_size is None else members(self.pool_size)
+        if most > self.pool_size_:
+            rule = f"counts by class, at most {self.pool_size_} votes per item (`pool_size`), not a column per expert"
+            raise broken("votes", f"{most} votes of one item", rule, "count the votes for each class, or raise it.")
         self.params_: PriorParams
         self.report_: FitReport
         self.params_, self.report_ = fit(probs, tally, hyperprior=learner.hyperprior, bias=learner.bias)
