@@ -16,8 +16,7 @@ from quorate.files import Content, write_folder
 from quorate.methods import Method
 from quorate.reports import render
 from quorate.reports.figures import BLUE, MISSING, QUIET, RC, can_plot
-from quorate.reports.format import SEPARATOR, plain_name
-from quorate.reports.plain_json import json_page
+from quorate.reports.format import SEPARATOR, json_page, plain_name
 from quorate.reports.section import Table
 from quorate.session.tuning import tuned
 from quorate.streams.classifier_saving import ClassifierReport
