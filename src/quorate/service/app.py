@@ -23,10 +23,8 @@ from quorate.service import pages, problems
 from quorate.service.access.request_context import SecurityHeaders
 from quorate.service.access.tokens import signing_key
 from quorate.service.api import (
-    adjudication,
     decisions,
     exports,
-    hooks,
     items,
     monitoring,
     people,
@@ -51,7 +49,7 @@ from quorate.service.store.upgrade import prepare
 from quorate.version import __version__
 
 COLLECT_AFTER = (20_000, 20, 50)  # thresholds of the garbage collector: it runs once in some dozens of votes
-PARTS = (projects, items, votes, decisions, exports, people, uploads, webhooks, adjudication, monitoring)
+PARTS = (projects, items, votes, decisions, exports, people, uploads, webhooks, monitoring)
 
 
 class Background(Protocol):
@@ -90,7 +88,7 @@ def create_app(store: Store, config: ServiceConfig) -> FastAPI:
         app.state.background.append(Colleagues(app.state.projects))
     for part in PARTS:
         app.include_router(part.router)
-    app.include_router(hooks.router)
+    app.include_router(webhooks.incoming)
     app.include_router(pages.router)
     problems.install(app, page=pages.error_page)
     app.add_middleware(BodyLimit)

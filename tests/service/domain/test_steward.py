@@ -18,9 +18,9 @@ from quorate.learning.learner import refit
 from quorate.service.domain import learning
 from quorate.service.domain.audits import audit_report
 from quorate.service.domain.ballots import act
+from quorate.service.domain.item_actions import withdraw
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.learning import learn, steer, stored_control
-from quorate.service.domain.open_items import withdraw
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings, goal_control
 from quorate.service.domain.stats import LIVE_SECONDS, latest_stats, stats
@@ -366,7 +366,7 @@ def test_one_worker_at_a_time_holds_a_task_and_a_dead_one_loses_it(desk):
 
 WORKER = """
 import sys, time
-from quorate.service.domain.open_items import withdraw
+from quorate.service.domain.item_actions import withdraw
 from quorate.service.domain.projects import Projects
 from quorate.service.steward import Steward
 from quorate.service.store.store import Store

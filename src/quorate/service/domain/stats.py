@@ -13,10 +13,10 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Integer, and_, case, cast, desc, func, select
 
 from quorate.audit.statement import standing
-from quorate.service.domain.adjudication import num_waiting
 from quorate.service.domain.audits import ProjectAudit, audit_report
 from quorate.service.domain.events import Prices, prices
 from quorate.service.domain.learning import stored_control
+from quorate.service.domain.listing import num_waiting
 from quorate.service.domain.projects import Project
 from quorate.service.store.bulk import among
 from quorate.service.store.schema import (
