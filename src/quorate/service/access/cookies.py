@@ -127,11 +127,18 @@ def cookie_name(request: Request) -> str:
 
 def set_cookie(request: Request, response: Response, session_id: str) -> None:
     """Set the sign-in cookie."""
-    value = sign(signing_key_of(request), session_id)
-    secure = is_secure(request.scope)
-    response.set_cookie(
-        cookie_name(request), value, max_age=int(LONGEST), path="/", secure=secure, httponly=True, samesite="lax"
-    )
+    _set_signed(request, response, cookie_name(request), session_id)
+
+
+def _set_signed(request: Request, response: Response, name: str, text: str) -> None:
+    value, secure = sign(signing_key_of(request), text), is_secure(request.scope)
+    response.set_cookie(name, value, max_age=int(LONGEST), path="/", secure=secure, httponly=True, samesite="lax")
+
+
+def _signed_text(request: Request, name: str) -> str | None:
+    """The text in a cookie; None if it is missing or not signed by us."""
+    value = request.cookies.get(name)
+    return unsign(signing_key_of(request), value) if value else None
 
 
 def clear_cookie(request: Request, response: Response) -> None:
@@ -142,8 +149,7 @@ def clear_cookie(request: Request, response: Response) -> None:
 
 def session_id_of(request: Request) -> str | None:
     """The id in the request's cookie; None if it is missing or not signed by us. The database is not read."""
-    value = request.cookies.get(cookie_name(request))
-    return unsign(signing_key_of(request), value) if value else None
+    return _signed_text(request, cookie_name(request))
 
 
 def signing_key_of(request: Request) -> bytes:
@@ -166,13 +172,12 @@ class Remembered(NamedTuple):
 
 def browser_cookie_name(request: Request) -> str:
     """The name of the browser's cookie, prefixed like that of the sign-in."""
-    return f"__Host-{NAME}-browser" if is_secure(request.scope) else f"{NAME}-browser"
+    return f"{cookie_name(request)}-browser"
 
 
 def browser_of(request: Request) -> str | None:
     """The id of the request's browser; None if it is missing or not signed by us."""
-    value = request.cookies.get(browser_cookie_name(request))
-    text = unsign(signing_key_of(request), value) if value else None
+    text = _signed_text(request, browser_cookie_name(request))
     return text.removeprefix("browser:") if text and text.startswith("browser:") else None
 
 
@@ -194,10 +199,7 @@ def remember(
             change |= {"project_id": None, "signed_in_by": first}
         keys = [browsers.c.digest, browsers.c.account_id]
         connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=change))
-    response.set_cookie(
-        browser_cookie_name(request), sign(signing_key_of(request), f"browser:{browser}"), max_age=int(LONGEST),
-        path="/", secure=is_secure(request.scope), httponly=True, samesite="lax",
-    )  # fmt: skip
+    _set_signed(request, response, browser_cookie_name(request), f"browser:{browser}")
 
 
 def remembered(connection: Connection, browser: str | None) -> list[Remembered]:

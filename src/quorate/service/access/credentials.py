@@ -9,7 +9,7 @@ whose user has access to the database anyway.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Row, insert, or_, select, update
@@ -230,8 +230,7 @@ def create_key(
             rule = "a project that the account is a member of"
             where = f"account {account_id}"
             raise broken("project_id", project_id, rule, "check both ids.", place=where, error=NotFound)
-        row = {column: getattr(key, column) for column in ApiKey.__dataclass_fields__}
-        connection.execute(insert(api_keys).values(row | {"digest": digest(secret)}))
+        connection.execute(insert(api_keys).values(asdict(key) | {"digest": digest(secret)}))
         # a key for all projects is in the log of each; its name is private
         details = {"key": key.id} | ({"name": key.name} if project_id is not None else {})
         note(connection, "key made", project_id=project_id, account_id=account_id, by=by, now=now, **details)

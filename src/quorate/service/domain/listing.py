@@ -51,7 +51,6 @@ class DecisionRow:
     audited: bool
     probs: tuple[float, ...]
     closed: float
-    closed_event: int
     verdict: str | None
     verdict_by: str | None
     verdict_time: float | None
@@ -190,7 +189,6 @@ def _decided(
         audited=row.audit is not None,
         probs=tuple(float(value) for value in decision.probs),
         closed=row.closed,
-        closed_event=row.closed_event,
         verdict=row.verdict,
         verdict_by=row.verdict_by,
         verdict_time=row.verdict_time,

@@ -139,19 +139,19 @@ environment.filters |= {
 environment.globals |= {"static": address, "qr_code": qr_code}
 
 
+NOTHING_SHOWN: dict[str, Any] = {  # what every template may ask for
+    "problem": None, "csrf": "", "me": None, "project": None, "note": None, "tab": "", "role": None
+}  # fmt: skip
+
+
 def render(request: Request, template: str, status: int = 200, /, **shown: object) -> Response:
     """The page of this template."""
     now = now_of(request)
-    context = {
+    context = NOTHING_SHOWN | {
         "csrf": csrf_token(request) or "",
         "now": now,
         "ago": lambda time: words.ago(time, now),
         "note": NOTES.get(request.query_params.get("note", "")),
-        "problem": None,
-        "me": None,
-        "project": None,
-        "role": None,
-        "tab": "",
         "path": request.url.path,
         "link": None,
     }
@@ -234,12 +234,11 @@ def error_page(request: Request, problem: dict[str, Any]) -> Response | None:
     path = request.url.path
     if "text/html" not in request.headers.get("accept", "") or path == "/api" or path.startswith("/api/"):
         return None
-    shown = {"problem": problem, "csrf": "", "me": None, "project": None, "note": None, "tab": "", "role": None}
-    template = "problem.html"
+    template, shown = "problem.html", NOTHING_SHOWN | {"problem": problem, "path": path}
     is_page = request.method in ("GET", "HEAD") and (path == "/" or path.startswith(PAGES))
     if is_page and problem["status"] == 401:  # show how to sign in instead of an error for programs
         template, shown["problem"] = "sign_in.html", None
-    html = environment.get_template(template).render(shown | {"static": address, "path": path})
+    html = environment.get_template(template).render(shown)
     return Response(html, problem["status"], media_type="text/html")
 
 

@@ -124,11 +124,6 @@ class Store:
                 with connection.begin():
                     yield connection
 
-    def ping(self) -> None:
-        """Raise StoreUnavailable unless the database is reachable."""
-        with self.read() as connection:
-            connection.execute(text("SELECT 1"))
-
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()
