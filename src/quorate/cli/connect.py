@@ -22,7 +22,7 @@ from quorate.connect.label_studio.settings import (
 )
 from quorate.service.access.credentials import sign_in_link
 from quorate.service.label_studio.connector import Attached, attach
-from quorate.service.store.store import Store
+from quorate.service.store import Store
 from quorate.service.store.upgrade import prepare
 
 HELP = """

@@ -18,7 +18,7 @@ from quorate.connect.label_studio.settings import token_of
 from quorate.service.domain.projects import Projects
 from quorate.service.label_studio.connections import chosen_connection
 from quorate.service.label_studio.connector import undo
-from quorate.service.store.store import existing
+from quorate.service.store import existing
 
 
 def disconnect(

@@ -20,8 +20,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from quorate.compiled import compile_in_background
 from quorate.service import pages, problems
+from quorate.service.access.cookies import signing_key
 from quorate.service.access.request_context import SecurityHeaders
-from quorate.service.access.tokens import signing_key
 from quorate.service.api import (
     decisions,
     exports,
@@ -44,7 +44,7 @@ from quorate.service.label_studio.connector import Connector
 from quorate.service.problems import MEDIA_TYPE
 from quorate.service.sender import Sender
 from quorate.service.steward import Housekeeping, Steward
-from quorate.service.store.store import POOL, Store
+from quorate.service.store import POOL, Store
 from quorate.service.store.upgrade import prepare
 from quorate.version import __version__
 

@@ -16,8 +16,8 @@ from quorate.service.domain.projects import Projects, UnknownProject
 from quorate.service.domain.trail import disagreements
 from quorate.service.domain.votes import Request
 from quorate.service.microbatch import LATER
+from quorate.service.store import Store, StoreBusy, StoreUnavailable
 from quorate.service.store.schema import ballots, events, items, leases
-from quorate.service.store.store import Store, StoreBusy, StoreUnavailable
 
 SAME = (
     "votes", "num_votes", "num_ballots", "num_abstained", "num_late", "is_open", "is_wanted", "label", "reason",

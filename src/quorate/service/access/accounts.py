@@ -8,13 +8,13 @@ from typing import Literal, get_args
 
 from sqlalchemy import ColumnElement, Connection, insert, select, update
 
+from quorate.service.access import new_id
 from quorate.service.access.cookies import end_sign_ins
 from quorate.service.access.log import note
-from quorate.service.access.tokens import new_id
 from quorate.service.problems import NotAllowed, NotFound
+from quorate.service.store import Store
 from quorate.service.store.bulk import upsert
 from quorate.service.store.schema import accounts, memberships, projects
-from quorate.service.store.store import Store
 from quorate.validate import broken
 
 LONGEST = 80

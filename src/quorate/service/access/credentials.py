@@ -14,14 +14,14 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, insert, or_, select, update
 
+from quorate.service.access import digest, new_id, new_secret
 from quorate.service.access.accounts import Account, checked_name, list_accounts, load_account, member_in, role_in
 from quorate.service.access.cookies import end_links, open_sign_in
 from quorate.service.access.log import by_link, note
-from quorate.service.access.tokens import digest, new_id, new_secret
 from quorate.service.problems import LinkOver, NotAllowed, NotFound, UnknownLink
+from quorate.service.store import Store
 from quorate.service.store.bulk import upsert
 from quorate.service.store.schema import accounts, api_keys, links, memberships
-from quorate.service.store.store import Store
 from quorate.validate import broken
 
 PATH = "/link/"

@@ -12,14 +12,14 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, Row, insert, select, update
 
+from quorate.service.access import digest, new_id, new_secret
 from quorate.service.access.accounts import Role, checked_name, enrol, insert_account
 from quorate.service.access.cookies import Remembered, open_sign_in, remembered
 from quorate.service.access.credentials import SignedIn
 from quorate.service.access.log import note
-from quorate.service.access.tokens import digest, new_id, new_secret
 from quorate.service.problems import LinkOver, NotAllowed, NotFound, UnknownLink
+from quorate.service.store import Store
 from quorate.service.store.schema import accounts, invitations, memberships, projects
-from quorate.service.store.store import Store
 from quorate.validate import bounded, broken, whole
 
 PATH = "/join/"

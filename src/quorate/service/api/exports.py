@@ -33,10 +33,10 @@ from quorate.service.domain.listing import BATCH, DecisionRow, all_decisions
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.stats import voter_names
 from quorate.service.problems import TooMany
+from quorate.service.store import POOL, StoreUnavailable, snapshot
 from quorate.service.store.bulk import in_batches
 from quorate.service.store.schema import ballots, counted, is_gold, items, not_withdrawn
 from quorate.service.store.schema import events as acts
-from quorate.service.store.store import POOL, StoreUnavailable, snapshot
 from quorate.session.journal import FIRST_SEQ
 from quorate.session.lines import encode_line, header_line
 from quorate.validate import broken

@@ -34,9 +34,9 @@ from quorate.service.domain.items import (
 from quorate.service.domain.listing import Filter, Status, events_of, find_item, list_items
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.votes import Request as Act
+from quorate.service.store import Store
 from quorate.service.store.bulk import among
 from quorate.service.store.schema import uploads
-from quorate.service.store.store import Store
 from quorate.session.inputs import class_number
 from quorate.validate import broken
 

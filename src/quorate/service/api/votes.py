@@ -224,9 +224,8 @@ def _leased(project_id: str, answer: CallAnswer) -> list[LeasedOut] | None:
     """The voter's next items, for the response."""
     if answer.items is None:
         return None
-    shows = [ShowOut(**for_browser(project_id, each.show)) for each in answer.items]
-    pairs = zip(answer.items, shows, strict=True)
-    return [LeasedOut(item=each.item, show=show, expires=each.expires) for each, show in pairs]
+    shown = ((each, ShowOut(**for_browser(project_id, each.show))) for each in answer.items)
+    return [LeasedOut(item=each.item, show=show, expires=each.expires) for each, show in shown]
 
 
 def _request(

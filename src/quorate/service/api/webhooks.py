@@ -27,7 +27,7 @@ from quorate.service.label_studio.connections import is_secret, mark_changed
 from quorate.service.label_studio.connector import Connector
 from quorate.service.label_studio.reconcile import PATH, SECRET
 from quorate.service.problems import NotSignedIn
-from quorate.service.store.store import Store, StoreUnavailable
+from quorate.service.store import Store, StoreUnavailable
 
 log = logging.getLogger("quorate.service.connector")
 router = APIRouter(prefix="/api/v1/projects/{project_id}/webhooks", tags=["webhooks"], route_class=StrictRoute)

@@ -85,13 +85,16 @@ def audit_report(connection: Connection, project: Project, *, alpha: float = 0.0
     bound = audit.bound(alpha)
     low, high = (_share((audit.estimate - less) / audit.num_items) for less in (seen.pending_weight, 0.0))
     is_informative = bound.is_informative and complete > 0
-    say = _sentence if is_informative else _too_few
+    if is_informative:
+        sentence = _sentence(bound.mean, alpha, audit.num_items, complete, num_drawn)
+    else:
+        sentence = _too_few(bound.mean, complete, num_drawn)
     return ProjectAudit(
         measured_low=low if complete else None,
         measured_high=high if complete else None,
         most_wrong=bound.mean,
         is_informative=is_informative,
-        sentence=say(bound.mean, alpha, audit.num_items, complete, num_drawn),
+        sentence=sentence,
         **known,
     )
 
@@ -164,7 +167,7 @@ def _nothing_yet(known: dict[str, Any]) -> ProjectAudit:
     )
 
 
-def _too_few(share: float, _alpha: float, _num_items: int, complete: int, drawn: int) -> str:
+def _too_few(share: float, complete: int, drawn: int) -> str:
     voted = f"{complete:,} of {counted(drawn, 'drawn items')} {'is' if complete == 1 else 'are'} complete"
     few = "Too few audit results yet" if complete else "No audit results yet"
     return f"{few}: {voted}. At most {_up(share)} % of the closed items can be wrong."

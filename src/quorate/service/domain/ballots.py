@@ -37,8 +37,8 @@ from quorate.service.domain.votes import (
     write_votes,
 )
 from quorate.service.microbatch import LATER, Later
+from quorate.service.store import StoreBusy, StoreUnavailable
 from quorate.service.store.schema import events
-from quorate.service.store.store import StoreBusy, StoreUnavailable
 from quorate.session import Session
 from quorate.session.journal import Event
 from quorate.session.single import is_decided

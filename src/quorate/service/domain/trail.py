@@ -18,8 +18,8 @@ from quorate.service.domain.gold import gold_values
 from quorate.service.domain.item_projection import OUT_OF_LINE, after_event, is_wanted
 from quorate.service.domain.listing import all_items, find_item
 from quorate.service.domain.projects import Project, Projects
+from quorate.service.store import Store, snapshot
 from quorate.service.store.schema import events, items, projects
-from quorate.service.store.store import Store, snapshot
 from quorate.session.event_checks import CLOSE_ENOUGH
 from quorate.session.journal import Event
 from quorate.session.single import ParamsVersionOf, is_decided, item_session, recompute, version_named

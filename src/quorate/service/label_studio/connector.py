@@ -39,8 +39,8 @@ from quorate.service.label_studio.connections import (
 )
 from quorate.service.label_studio.reconcile import PredictionOf, Reconciler, Stopped
 from quorate.service.steward import Steward
+from quorate.service.store import Store, StoreUnavailable
 from quorate.service.store.schema import accounts
-from quorate.service.store.store import Store, StoreUnavailable
 from quorate.tables.predictions.align import aligned, refuse_unusable
 from quorate.tables.predictions.read import read_predictions
 from quorate.validate import broken

@@ -25,9 +25,9 @@ from quorate.service.access.principal import Member, member
 from quorate.service.access.request_context import now_of, store_of
 from quorate.service.api.dependencies import ProjectId, projects_of
 from quorate.service.domain.projects import Projects
-from quorate.service.pages import formats as words
+from quorate.service.pages import formats
 from quorate.service.problems import nothing_here
-from quorate.service.store.store import Store
+from quorate.service.store import Store
 
 STATIC = Path(__file__).parent / "static"
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".png": "image/png"}
@@ -123,19 +123,11 @@ def qr_code(url: str, title: str) -> Markup:
     return macro("qr", title, Markup(svg))
 
 
-environment.filters |= {
-    "count": words.count,
-    "percent": words.percent,
-    "percent_span": words.percent_span,
-    "decimal": words.decimal,
-    "money": words.money,
-    "lasting": words.lasting,
-    "moment": words.moment,
-    "plural": words.plural,
-    "prediction": words.prediction,
-    "sentence": words.sentence,
-    "together": words.together,
-}
+FILTERS = (
+    formats.count, formats.percent, formats.percent_span, formats.decimal, formats.money, formats.lasting,
+    formats.moment, formats.plural, formats.prediction, formats.sentence, formats.together,
+)  # fmt: skip
+environment.filters |= {each.__name__: each for each in FILTERS}
 environment.globals |= {"static": address, "qr_code": qr_code}
 
 
@@ -150,7 +142,7 @@ def render(request: Request, template: str, status: int = 200, /, **shown: objec
     context = NOTHING_SHOWN | {
         "csrf": csrf_token(request) or "",
         "now": now,
-        "ago": lambda time: words.ago(time, now),
+        "ago": lambda time: formats.ago(time, now),
         "note": NOTES.get(request.query_params.get("note", "")),
         "path": request.url.path,
         "link": None,
