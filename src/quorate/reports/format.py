@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 Cell = str | float | int | None
 UNKNOWN = "–"
+SEPARATOR = ";"  # between the names in one cell
 MOST_LISTED = 40  # values of a list that are written out
 
 
@@ -76,3 +77,17 @@ def setting_text(value: object) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(setting_text(each) for each in value[:MOST_LISTED])
     return str(value)
+
+
+def names_text(names: Iterable[str]) -> str:
+    """Names in one cell of a table, separated by ";"; a ";" within a name becomes a comma.
+
+    >>> names_text(["Dr Ames", "Berg; MD"])
+    'Dr Ames;Berg, MD'
+    """
+    return SEPARATOR.join(plain_name(name) for name in names)
+
+
+def plain_name(name: str) -> str:
+    """The name as `names_text` writes it."""
+    return name.replace(SEPARATOR, ",")

@@ -36,6 +36,7 @@ class DecisionOut(Out):
     ]
     pool_size: int
     audited: bool
+    voters: Annotated[list[str], Field(description="Names of the voters on whom the answer is based, in order.")]
     probs: Annotated[dict[str, float], Field(description="Probability of winning the pool, by class.")]
     closed: Time
     verdict: Annotated[str | None, Field(description="A senior's verdict; null: none.")] = None
