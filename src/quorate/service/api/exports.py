@@ -21,6 +21,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from sqlalchemy import Connection, exists, select
 
+from quorate.reports.format import names_text
 from quorate.service.access.log import LogEntry, all_lines, note
 from quorate.service.access.principal import Member
 from quorate.service.access.request_context import now_of
@@ -29,9 +30,8 @@ from quorate.service.api.dependencies import Owner, ProjectId, TheProjects, View
 from quorate.service.api.fields import problems
 from quorate.service.domain.events import ITEM_KINDS, prices, project_events
 from quorate.service.domain.item_projection import ABSENT
-from quorate.service.domain.listing import BATCH, DecisionRow, all_decisions
+from quorate.service.domain.listing import BATCH, DecisionRow, all_decisions, voter_names
 from quorate.service.domain.projects import Project, Projects
-from quorate.service.domain.stats import voter_names
 from quorate.service.problems import TooMany
 from quorate.service.store import POOL, StoreUnavailable, snapshot
 from quorate.service.store.bulk import in_batches
@@ -79,8 +79,8 @@ def decisions(projects_: Projects, connection: Connection, project: Project) -> 
     columns |= _kinds(VERDICT_COLUMNS)
 
     def cells(row: DecisionRow) -> tuple[Cell, ...]:
-        decided = (getattr(row, name) for name in DECISION_COLUMNS)
-        return (*decided, *row.probs, row.verdict, row.verdict_by, row.verdict_time)
+        values = (names_text(row.voters) if name == "voters" else getattr(row, name) for name in DECISION_COLUMNS)
+        return (*values, *row.probs, row.verdict, row.verdict_by, row.verdict_time)
 
     return Export(columns, map(cells, all_decisions(projects_, connection, project)))
 

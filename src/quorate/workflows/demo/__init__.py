@@ -14,8 +14,8 @@ from pathlib import Path
 from quorate import compiled
 from quorate.catalogue import is_simple
 from quorate.methods import ANONYMOUS
+from quorate.reports.figures import write_plots
 from quorate.reports.format import percent
-from quorate.reports.plots import write_plots
 from quorate.streams.curves import Comparison, budgets_of, compare, equal_error
 from quorate.streams.scenarios import SETTINGS, Scenario
 from quorate.streams.sweep import Progress, Replicate, grid_methods, refine, sweep
