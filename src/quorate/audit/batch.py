@@ -12,7 +12,7 @@ import numpy as np
 
 from quorate import validate
 from quorate.audit.running import level_in_range
-from quorate.distributions import hypergeometric_cdf
+from quorate.numerics import hypergeometric_cdf
 
 
 @dataclass(frozen=True, slots=True)

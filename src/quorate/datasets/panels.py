@@ -14,7 +14,7 @@ import numpy as np
 from quorate.datasets.arrays import tidied, vote_dataset
 from quorate.datasets.content import locate
 from quorate.errors import InvalidInput
-from quorate.numpy_files import plain_arrays
+from quorate.packed_files import plain_arrays
 from quorate.types import VoteDataset
 from quorate.validate import broken
 

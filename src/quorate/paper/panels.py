@@ -17,9 +17,8 @@ from quorate.experts.panel_stream import run_panel
 from quorate.methods import method
 from quorate.paper.readings import area
 from quorate.rng import stream as random_stream
-from quorate.streams.by_agreement import run_by_agreement
 from quorate.streams.prepare import prepare
-from quorate.streams.simulate import simulate_stream
+from quorate.streams.simulate import run_by_agreement, simulate_stream
 from quorate.types import FloatArray, IntArray, VoteDataset, frozen_array
 
 ITEMS, STREAMS = 250, 12

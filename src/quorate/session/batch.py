@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import compiled
-from quorate.decision.batch import Packed, decide_batch_into
 from quorate.decision.belief import NO_LIMIT, POSTERIORS, Belief, code_of, reasons_of
-from quorate.decision.rules import Rule, rule_of
+from quorate.decision.rules import Packed, Rule, decide_batch_into, rule_of
 from quorate.methods import Method, require_anonymous
 from quorate.session.decide import decide, fixed_prior, prior_of, stop_reason
 from quorate.session.items import opened

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from quorate.packed_files import check_votes
 from quorate.tables.readers.arrow import TEXT, pa
 from quorate.tables.readers.sources import Opened, Progress, TableBatch, as_numbers, batches, seconds, unread
 from quorate.tables.rules import Fired
@@ -14,7 +15,6 @@ from quorate.tables.votes.clean import blank_cells, tidy_ids
 from quorate.tables.votes.codes import Chunk, Coded, Raw, constant, encode, hits, merge
 from quorate.tables.votes.people import sums_up
 from quorate.types import IntArray
-from quorate.unpacked import check_votes
 from quorate.validate import MOST_VOTES
 
 PASSED_OVER = "not"
