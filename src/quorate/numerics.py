@@ -129,6 +129,7 @@ def softmax(values: FloatArray) -> FloatArray:
     return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
 
 
+@cache  # a controller asks for the same one after every item
 def normal_quantile(level: float) -> float:
     """The z with P(Z <= z) = level.
 

@@ -157,8 +157,6 @@ def people_settings(
     gold: object = None,
 ) -> PeopleSettings | None:
     """The settings about people from a caller or a journal's header; None if there are none."""
-    if target is None and experts is None and rules is None and gold is None and not method.needs_people:
-        return None
     seeks = checked_target(target, method)
     if seeks == "plurality" and experts is None and not rules and not gold and not method.needs_people:
         return None

@@ -98,7 +98,8 @@ class PeopleCalls:
 
         def _record(self, event: Event) -> None: ...
         def _ballot(self, event: Event) -> Decision: ...
-        def _event(
+        def _event(self, kind: str, what: Event, time: float | None, request_id: str | None) -> Event: ...
+        def _item_event(
             self, kind: str, item_id: str, time: float | None, request_id: str | None, *, voter: str | None = None
         ) -> Event: ...
         def close(self, item_id: str, *, time: float | None = None) -> Decision: ...  # noqa: D102
@@ -172,7 +173,7 @@ class PeopleCalls:
         """
         with self._lock:
             with_people(self._state.people, "timeout")
-            event = self._event("timeout", item_id, time, request_id, voter=checked_id(voter, where="voter"))
+            event = self._item_event("timeout", item_id, time, request_id, voter=checked_id(voter, where="voter"))
             decision = self._ballot(event)
             item = self._state.find(item_id)
             if item is None:
@@ -189,10 +190,8 @@ class PeopleCalls:
                 for each, share in zip(people.members.values(), shares, strict=True)
             )
 
-    def _member_event(self, kind: str, what: dict[str, object], time: float | None, request_id: str | None) -> None:
-        event: Event = {"seq": self._state.seq + 1, "time": checked_time(time), "type": kind, **what}
-        if request_id is not None:
-            event["request"] = checked_id(request_id, where="request_id")
+    def _member_event(self, kind: str, what: Event, time: float | None, request_id: str | None) -> None:
+        event = self._event(kind, what, time, request_id)
         if not is_repeat(self._state, event):
             check_member(self._state.people, event)
             self._record(event)
