@@ -1,7 +1,7 @@
 """The named people of a session: its settings about people, and what is known about each person so far.
 
 `PeopleSettings` is the part of a session's settings about people, `SessionPeople` the part of its state. Sessions
-without named people have neither. `people_fold` changes `SessionPeople`, `people_rules` and `people_advice` only read
+without named people have neither. `people_fold` changes `SessionPeople`, `people_rules` and `people_calls` only read
 it.
 """
 
