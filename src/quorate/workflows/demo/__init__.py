@@ -14,8 +14,8 @@ from pathlib import Path
 from quorate import compiled
 from quorate.catalogue import is_simple
 from quorate.methods import ANONYMOUS
+from quorate.reports.figures import write_plots
 from quorate.reports.format import percent
-from quorate.reports.plots import write_plots
 from quorate.streams.curves import Comparison, Scenario, budgets_of, compare, equal_error
 from quorate.streams.sweep import Progress, Replicate, grid_methods, refine, sweep
 from quorate.version import __version__

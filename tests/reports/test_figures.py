@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from quorate.cli.main import app
 from quorate.errors import MissingExtra
-from quorate.reports import figures, plots
+from quorate.reports import figures
 from quorate.workflows.demo import SETTINGS, run_setting
 
 
@@ -42,12 +42,12 @@ def test_the_simulate_table_is_printed_with_the_line_that_installs_it(no_matplot
 def test_nothing_is_drawn_and_the_page_says_why(no_matplotlib, comparison, tmp_path):
     from quorate.workflows.demo.report import page
 
-    assert plots.write_plots([comparison], tmp_path) == ()
+    assert figures.write_plots([comparison], tmp_path) == ()
     assert "quorate[plot]" in page([comparison], headline="", seconds=1)
     with pytest.raises(MissingExtra):
-        figures.draw(plots.comparison_figure(comparison))
+        figures.draw(figures.comparison_figure(comparison))
 
 
 def test_the_plot_is_the_same_each_time(comparison, tmp_path):
-    first = plots.write_plots([comparison], tmp_path)[1].read_bytes()
-    assert first == plots.write_plots([comparison], tmp_path)[1].read_bytes()
+    first = figures.write_plots([comparison], tmp_path)[1].read_bytes()
+    assert first == figures.write_plots([comparison], tmp_path)[1].read_bytes()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from quorate.cli.output import print_json
-from quorate.reports.plain_json import plain
+from quorate.reports.format import plain
 
 
 def test_what_is_not_finite_is_null_at_any_depth():

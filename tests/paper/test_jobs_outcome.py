@@ -1,7 +1,6 @@
 import numpy as np
 
-from quorate.paper.design import Job, settings
-from quorate.paper.readings import ARRAYS, JobOutcome
+from quorate.paper.jobs import ARRAYS, Job, JobOutcome, settings
 
 
 def outcome(**changed):

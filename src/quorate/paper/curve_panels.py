@@ -1,21 +1,23 @@
-"""Error-cost curves as tables of areas and as figures: panels per data set, one picture of all classifiers."""
+"""`CurvePanel`: error-cost curves of every method on one data set, pool size and classifier; as tables and as figures.
+
+Called by `curves`, which runs the jobs and tests the claims.
+"""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from quorate.errors import MissingExtra
-from quorate.paper.design import METHOD_LABELS
+from quorate.paper.jobs import HIGH, LOW, METHOD_LABELS, area, at_cost, curve, mean_se
 from quorate.paper.published import tie_floor
-from quorate.paper.readings import CurvePanel, SeedCurve, curve, mean_se
-from quorate.reports.figures import BLUE
+from quorate.reports.figures import BLUE, STYLES
 from quorate.reports.format import Cell
-from quorate.reports.plots import STYLES
 from quorate.reports.section import Figure, Table
 from quorate.types import FloatArray
 
@@ -24,6 +26,91 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as MplFigure
 
 FUSED = "quorate, all fused"
+NAMES = {"cifar10h": "CIFAR-10H", "imagenet16h": "ImageNet-16H", "imagenet16h_shift": "ImageNet-16H shift",
+         "chaosnli": "ChaosNLI"}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SeedCurve:
+    """One seed of one method: votes per item and share wrong at each parameter value."""
+
+    costs: FloatArray
+    errors: FloatArray
+
+    def at(self, budgets: FloatArray) -> FloatArray:
+        """Error at the budgets; beyond its largest cost the last error."""
+        at, errors = curve(self.costs, self.errors)
+        return np.asarray(np.interp(budgets, at, errors))
+
+    def reached(self, budgets: FloatArray) -> FloatArray:
+        """Error at the budgets; NaN beyond its largest cost."""
+        return at_cost(self.costs, self.errors, budgets)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CurvePanel:
+    """`methods`: streams by method, by seed; `until_settled`, `tie_floor` (S,): cost, error of asking until settled.
+
+    `accuracy`: how often the classifier agrees with the plurality of all votes; None for fused classifiers.
+    """
+
+    family: str
+    pool_size: int
+    model: str
+    accuracy: float | None
+    methods: Mapping[str, tuple[SeedCurve, ...]]
+    until_settled: FloatArray
+    tie_floor: FloatArray
+
+    @property
+    def name(self) -> str:
+        """Data set and pool size, for titles."""
+        return f"{NAMES[self.family]}, {self.pool_size} experts"
+
+    def auc(self, method: str) -> FloatArray:
+        """(S,) mean error over 0 .. until settled."""
+        pairs = zip(self.methods[method], self.until_settled, strict=True)
+        return np.array([_mean_error(stream, 0.0, float(most)) for stream, most in pairs])
+
+    def ratios(self, method: str, reference: str = "finexp") -> FloatArray:
+        """(S,) area relative to the reference, on the range of costs that both reach."""
+        found = []
+        for ours, theirs in zip(self.methods[method], self.methods[reference], strict=True):
+            low = max(ours.costs.min(), theirs.costs.min())
+            high = min(ours.costs.max(), theirs.costs.max())
+            found.append(_ratio(_mean_error(ours, low, high), _mean_error(theirs, low, high)))
+        return np.array(found)
+
+    def inner_ratios(self, method: str, reference: str = "finexp") -> FloatArray:
+        """(S,) area relative to the reference, between 5 and 90 % of the cost of asking until settled."""
+        found = []
+        pairs = zip(self.methods[method], self.methods[reference], self.until_settled, strict=True)
+        for ours, theirs, most in pairs:
+            low, high = LOW * most, HIGH * most
+            found.append(_ratio(_mean_error(ours, low, high), _mean_error(theirs, low, high)))
+        return np.array(found)
+
+    def errors_at(self, method: str, shares: FloatArray) -> FloatArray:
+        """(S, B) errors at shares of the until-settled cost."""
+        pairs = zip(self.methods[method], self.until_settled, strict=True)
+        return np.array([stream.at(shares * most) for stream, most in pairs])
+
+
+def _ratio(ours: float, theirs: float) -> float:
+    """ours / theirs; 1 if both are 0, infinite if only theirs is."""
+    if theirs > 0:
+        return ours / theirs
+    return 1.0 if ours == theirs else math.inf
+
+
+def _mean_error(stream: SeedCurve, low: float, high: float) -> float:
+    """Area over a range of costs divided by its width; beyond the largest cost the last error is used."""
+    reach = float(stream.costs.max())
+    if high <= reach:
+        return area(stream.costs, stream.errors, low, high) / (high - low)
+    inside = area(stream.costs, stream.errors, low, reach) if reach > low else 0.0
+    last = float(stream.at(np.array(reach)))
+    return (inside + last * (high - max(reach, low))) / (high - low)
 
 
 def groups(panels: Sequence[CurvePanel]) -> dict[str, list[CurvePanel]]:

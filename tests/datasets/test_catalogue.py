@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from quorate.datasets import checksum, imagenet16h_shift
-from quorate.datasets.inspection import inspect
+from quorate.datasets.catalogue import inspect
 from quorate.errors import InvalidInput
 
 

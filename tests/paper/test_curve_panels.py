@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from quorate.paper.readings import CurvePanel, SeedCurve
+from quorate.paper.curve_panels import CurvePanel, SeedCurve
 
 
 def panel(**methods: tuple[SeedCurve, ...]) -> CurvePanel:

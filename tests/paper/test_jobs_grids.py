@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from quorate.datasets import synthetic
-from quorate.paper.design import PAPER_METHODS, Job, grid, settings
-from quorate.paper.runs import run_job
+from quorate.paper.jobs import PAPER_METHODS, Job, grid, settings
+from quorate.paper.sweep import run_job
 
 METHODS = (*PAPER_METHODS, "quorate")
 DATA = synthetic(num_items=800, num_classes=5, pool_size=12, accuracy=0.6, agreement=0.7, seed=4)

@@ -6,9 +6,8 @@ import pytest
 from quorate.datasets import load_npz, synthetic, vote_dataset
 from quorate.errors import InvalidInput
 from quorate.methods import ANONYMOUS, method
-from quorate.paper.design import Job, settings
-from quorate.paper.readings import ARRAYS
-from quorate.paper.runs import run_job
+from quorate.paper.jobs import ARRAYS, Job, settings
+from quorate.paper.sweep import run_job
 from quorate.streams import prepare, simulate
 from quorate.streams.simulate import expected_errors
 
