@@ -18,7 +18,7 @@ from quorate.paper import as_published
 from quorate.paper.jobs import Job, JobOutcome, Knobs, at_cost, settings
 from quorate.paper.report import Context
 from quorate.posterior.finite import plurality_finite
-from quorate.prior.concentration import concentration
+from quorate.prior import concentration
 from quorate.reports.format import Cell
 from quorate.reports.section import Section, Table
 from quorate.rng import stream as random_stream
