@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from quorate.connect.label_studio.labelling import single_choice
 from tests.connect.label_studio import guide
 from tests.connect.label_studio.studio import OWNER, PASSWORD, Studio, owner_token
 from tests.missing import missing
@@ -95,6 +96,15 @@ def closed_tasks(studio: Studio, project: int) -> list[dict]:
 def processor_seconds() -> float:
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
+
+
+def test_what_the_guide_says_to_type_fits_together():
+    told = guide.read()
+    asked = single_choice(told.config)
+    assert told.tasks.splitlines()[0] == asked.source and len(told.tasks.splitlines()) > 2
+    assert ANSWER in asked.classes
+    assert told.activate in told.install
+    assert "--project 7" in told.typed(token="t", url="http://x", project=7, port=1)
 
 
 @pytest.mark.slow
