@@ -128,6 +128,22 @@ def test_a_session_resumes_from_the_journal_with_the_same_decisions(exporting, t
     assert session.vote("n8", "cat", voter="later").num_votes == 1
 
 
+def test_each_decision_names_its_voters_in_order(exporting):
+    vote(exporting, "plain", "a", None, "retract")
+    vote(exporting, "plain", "a", "cat")  # now the last one, or late
+    rows = export(exporting, what="decisions").json()
+    acts = export(exporting, what="votes").json()
+    for row in rows:
+        mine = [act for act in acts if act["item"] == row["item"] and act["label"]]
+        asked = row["voters"].split(";")
+        assert len(set(asked)) == row["num_votes"] > 0
+        assert asked == [act["voter_name"] for act in mine][: row["num_votes"]]
+        labels = {act["voter_name"]: act["label"] for act in mine}
+        assert row["agreement"] == pytest.approx(sum(labels[v] == row["consensus_label"] for v in asked) / len(asked))
+    listed = exporting.client("reader").api("GET", f"/projects/{exporting.here}/decisions", 200).json()["items"]
+    assert {each["item"]: ";".join(each["voters"]) for each in listed} == {row["item"]: row["voters"] for row in rows}
+
+
 def test_every_act_is_exported_once_and_the_votes_can_be_read_back(exporting, tmp_path):
     vote(exporting, "plain", "e", "dog")  # after it was taken back
     vote(exporting, "n8", "a", None, "skip")

@@ -13,9 +13,8 @@ import pytest
 from sqlalchemy import select
 
 from quorate.connect.label_studio.client import Gone, Refused, Unreachable
-from quorate.connect.label_studio.labelling import single_choice
 from quorate.connect.label_studio.settings import ConnectSettings
-from quorate.connect.label_studio.tasks import as_project
+from quorate.connect.label_studio.tasks import as_project, single_choice
 from quorate.errors import InvalidInput
 from quorate.service.domain.projects import Projects
 from quorate.service.label_studio import reconcile

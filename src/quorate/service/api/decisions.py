@@ -36,6 +36,7 @@ class DecisionOut(Out):
     ]
     pool_size: int
     audited: bool
+    voters: Annotated[list[str], Field(description="Names of the voters on whom the answer is based, in order.")]
     probs: Annotated[dict[str, float], Field(description="Probability of winning the pool, by class.")]
     closed: Time
     verdict: Annotated[str | None, Field(description="A senior's verdict; null: none.")] = None
@@ -66,7 +67,8 @@ class AuditTold(ProjectAudit):
     `believed_error`: the expected error of all closed items by their posteriors. `measured_low`, `measured_high`: the
     estimate from the audit sample, with unfinished items counted as right and as wrong; null while none is finished.
     `most_wrong`: with probability 1 - alpha no larger share is wrong, however often it is computed.
-    `is_informative`: false while there are not enough audits. `audited_...`: expected and observed on the sample.
+    `is_informative`: false while there are not enough audits for any bound. `is_enough`: false while there are too few
+    for a statement; about `num_needed` complete ones are needed. `audited_...`: expected and observed on the sample.
     """
 
     time: float

@@ -22,6 +22,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import Field
 from sqlalchemy import Connection, exists, select
 
+from quorate.reports.format import names_text
 from quorate.service.access.log import LogEntry, all_lines, lines_of, note
 from quorate.service.access.principal import Member
 from quorate.service.access.request_context import now_of
@@ -77,7 +78,7 @@ def decisions(projects_: Projects, connection: Connection, project: Project) -> 
 
     def cells(row: DecisionRow) -> tuple[Cell, ...]:
         return (
-            *(getattr(row, name) for name in DECISION_COLUMNS),
+            *(names_text(row.voters) if name == "voters" else getattr(row, name) for name in DECISION_COLUMNS),
             *row.probs,
             row.verdict,
             row.verdict_by,

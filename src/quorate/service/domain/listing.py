@@ -7,7 +7,7 @@ events. Called by the API's lists and exports, and by the items table of the pag
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,8 +15,10 @@ from sqlalchemy import ColumnElement, Connection, Row, func, select
 
 from quorate.service.domain.events import is_folded, prices
 from quorate.service.domain.projects import Project, Projects
+from quorate.service.domain.stats import voter_names
 from quorate.service.store.bulk import in_batches
 from quorate.service.store.schema import ballots, counted, events, is_gold, items, not_withdrawn
+from quorate.session.items import ABSTAINED
 from quorate.session.journal import Event
 from quorate.types import Reason
 
@@ -36,8 +38,8 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class DecisionRow:
-    """One closed item, with the columns of `quorate run`; `num_votes` and `agreement` are of the votes used for the
-    answer, `cost` is of all votes."""
+    """One closed item, with the columns of `quorate run`; `num_votes`, `agreement` and `voters` (their names, in order)
+    are of the votes used for the answer, `cost` is of all votes."""
 
     item: str
     consensus_label: str
@@ -48,6 +50,7 @@ class DecisionRow:
     cost: float
     pool_size: int
     audited: bool
+    voters: tuple[str, ...]
     probs: tuple[float, ...]
     closed: float
     closed_event: int
@@ -136,7 +139,8 @@ def decided(
 ) -> list[DecisionRow]:
     """The decisions on these items."""
     written, costs = events_of(connection, [row.id for row in rows]), _costs(connection, project, rows)
-    return [_decided(projects_, connection, project, row, written[row.id], costs[row.id]) for row in rows]
+    names = voter_names(connection, project)
+    return [_decided(projects_, connection, project, row, written[row.id], costs[row.id], names) for row in rows]
 
 
 def _costs(connection: Connection, project: Project, rows: Sequence[Row[Any]]) -> dict[int, float]:
@@ -162,10 +166,18 @@ def events_of(connection: Connection, item_ids: Sequence[int]) -> dict[int, list
 
 
 def _decided(
-    projects_: Projects, connection: Connection, project: Project, row: Row[Any], written: list[Event], cost: float
+    projects_: Projects,
+    connection: Connection,
+    project: Project,
+    row: Row[Any],
+    written: list[Event],
+    cost: float,
+    names: Mapping[str, str],
 ) -> DecisionRow:
     session, _ = projects_.item_session(connection, project, row, written)
-    decision, standing = session.decision(row.name), session.item(row.name).standing
+    item = session.item(row.name)
+    decision, standing = session.decision(row.name), item.standing
+    used = [voter for voter, ballot in item.ballots.items() if ballot.label != ABSTAINED and not ballot.late]
     assert standing is not None and decision.probs is not None
     agreeing = int(standing.votes[standing.label])
     return DecisionRow(
@@ -178,6 +190,7 @@ def _decided(
         cost=cost,
         pool_size=row.pool_size,
         audited=row.audit is not None,
+        voters=tuple(names.get(voter, voter.removeprefix("ext:")) for voter in used),
         probs=tuple(float(value) for value in decision.probs),
         closed=row.closed,
         closed_event=row.closed_event,

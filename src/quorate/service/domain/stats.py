@@ -126,7 +126,8 @@ def latest_stats(connection: Connection, project: Project, *, now: float) -> dic
     query = select(stewards.c.state).where(stewards.c.project_id == project.id, stewards.c.task == "stats")
     state = json.loads(connection.execute(query).scalar_one_or_none() or "{}")
     latest = state.get("stats", {})
-    if not latest.keys() >= {each.name for each in fields(Stats)}:
+    has_all = latest.keys() >= {each.name for each in fields(Stats)}
+    if not has_all or not latest["audit"].keys() >= {each.name for each in fields(ProjectAudit)}:
         latest = stats(connection, project, now=now).as_json()
     age = abs(now - latest["time"])  # a time in the future: the clock was set back
     return latest | {"age": age, "version": int(state.get("version", 0))}  # type: ignore[no-any-return]

@@ -13,9 +13,8 @@ from typing import Any
 from sqlalchemy import select
 
 from quorate.connect.label_studio.client import LabelStudio
-from quorate.connect.label_studio.labelling import single_choice
 from quorate.connect.label_studio.settings import ConnectSettings
-from quorate.connect.label_studio.tasks import RemoteProject
+from quorate.connect.label_studio.tasks import RemoteProject, single_choice
 from quorate.service.access.accounts import create_account, enrol
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings

@@ -14,9 +14,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from quorate.connect.label_studio.client import Gone, LabelStudio, Refused
-from quorate.connect.label_studio.labelling import SingleChoice, single_choice
 from quorate.connect.label_studio.plan import ballots_of, plan_restore, plan_task, plan_votes
-from quorate.connect.label_studio.tasks import RemoteProject, Task, UnexpectedAnswer, as_task, unexpected
+from quorate.connect.label_studio.tasks import (
+    RemoteProject,
+    SingleChoice,
+    Task,
+    UnexpectedAnswer,
+    as_task,
+    single_choice,
+    unexpected,
+)
 from quorate.errors import InvalidInput
 from quorate.service.addresses import host_of, may_be_public
 from quorate.service.domain.ballots import act
