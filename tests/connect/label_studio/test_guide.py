@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from quorate.connect.label_studio.labelling import single_choice
+from quorate.connect.label_studio.tasks import single_choice
 from tests.connect.label_studio import guide
 from tests.connect.label_studio.studio import OWNER, PASSWORD, Studio, owner_token
 from tests.missing import missing
