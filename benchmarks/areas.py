@@ -31,8 +31,8 @@ from quorate.paper.jobs import Job, grid, settings
 from quorate.paper.sources import Sources
 from quorate.paper.store import RunStore
 from quorate.paper.sweep import on_threads, sweep
-from quorate.streams.scenarios import SETTINGS
 from quorate.types import VoteDataset
+from quorate.workflows.demo import SETTINGS
 
 WAYS = {  # knobs of quorate; how its streams learn
     "default": ((), {}),

@@ -8,8 +8,7 @@ from typer.testing import CliRunner
 from quorate.cli.main import app
 from quorate.errors import MissingExtra
 from quorate.reports import figures
-from quorate.streams.scenarios import SETTINGS
-from quorate.workflows.demo import run_setting
+from quorate.workflows.demo import SETTINGS, run_setting
 
 
 class NoMatplotlib:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate import validate
-from quorate.distributions import hypergeometric_cdf
+from quorate.numerics import hypergeometric_cdf
 from quorate.rng import stream
 
 

@@ -19,7 +19,7 @@ from quorate.datasets.content import PICKLES, accuracies, checksum, find
 from quorate.datasets.plain_pickle import read_pickle
 from quorate.datasets.prediction_files import Paths
 from quorate.errors import QuorateError
-from quorate.numpy_files import plain_arrays
+from quorate.packed_files import plain_arrays
 from quorate.types import VoteDataset
 from quorate.validate import broken
 

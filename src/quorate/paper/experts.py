@@ -24,9 +24,8 @@ from quorate.reports.figures import BLUE, ORANGE, QUIET
 from quorate.reports.format import Cell
 from quorate.reports.section import Claim, Figure, Section, Table
 from quorate.rng import stream as random_stream
-from quorate.streams.by_agreement import run_by_agreement
 from quorate.streams.prepare import prepare
-from quorate.streams.simulate import simulate_stream
+from quorate.streams.simulate import run_by_agreement, simulate_stream
 from quorate.types import FloatArray, IntArray, VoteDataset, frozen_array
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from quorate.paper.jobs import Job, JobOutcome, Knobs, at_cost, settings
 from quorate.paper.published import BUDGETS
 from quorate.paper.report import Context
 from quorate.posterior.finite import plurality_finite
-from quorate.prior.concentration import concentration
+from quorate.prior import concentration
 from quorate.reports.format import Cell
 from quorate.reports.section import Section, Table
 from quorate.rng import stream as random_stream

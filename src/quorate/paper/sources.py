@@ -22,7 +22,7 @@ from quorate.datasets.arrays import tidied, vote_dataset
 from quorate.datasets.catalogue import LOADERS as PUBLISHED
 from quorate.datasets.content import checksum, find, locate
 from quorate.errors import InvalidInput
-from quorate.numpy_files import plain_arrays
+from quorate.packed_files import plain_arrays
 from quorate.types import VoteDataset
 from quorate.validate import broken
 

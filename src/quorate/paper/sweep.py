@@ -26,15 +26,14 @@ from quorate.methods import method
 from quorate.paper import as_published
 from quorate.paper.jobs import Job, JobOutcome, Knobs
 from quorate.paper.store import RunStore
-from quorate.prior.concentration import concentration
-from quorate.prior.hyperprior import hyperprior
+from quorate.prior import concentration, hyperprior
 from quorate.rng import stream as random_stream
 from quorate.streams import prepare, simulate
 from quorate.streams.fixed_paths import FixedPaths, fixed_paths
 from quorate.streams.prepare import Stream
 from quorate.streams.runs import CompiledRun, StreamOptions
+from quorate.streams.session_run import start_run
 from quorate.streams.simulate import expected_errors
-from quorate.streams.start import start_run
 from quorate.types import FloatArray, IntArray, VoteDataset
 from quorate.validate import broken, whole
 

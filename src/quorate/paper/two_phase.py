@@ -34,7 +34,7 @@ from quorate.paper.phase_runs import (
 )
 from quorate.paper.published import two_phase_gain
 from quorate.paper.report import Context
-from quorate.prior.concentration import concentration
+from quorate.prior import concentration
 from quorate.reports.figures import INK, ORANGE, PURPLE, QUIET, STYLES
 from quorate.reports.section import Claim, Figure, Section, Table
 from quorate.streams import prepare

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from quorate.packed_files import check_votes
 from quorate.tables.readers import TEXT, pa
 from quorate.tables.readers.sources import (
     Opened,
@@ -30,7 +31,6 @@ from quorate.tables.votes.codes import Chunk, Coded, Raw, collect, constant, enc
 from quorate.tables.votes.names import name_text
 from quorate.tables.votes.people import sums_up
 from quorate.types import IntArray
-from quorate.unpacked import check_votes
 from quorate.validate import MOST_VOTES
 
 PASSED_OVER = "not"

@@ -7,7 +7,7 @@ import pytest
 
 import quorate
 from quorate.catalogue import parse_method
-from quorate.prior.hyperprior import hyperprior
+from quorate.prior import hyperprior
 from quorate.session.batch import decide_items, decider
 from quorate.session.decide import decide, prior_of
 from quorate.session.items import opened
