@@ -1,4 +1,3 @@
-
 import math
 from dataclasses import fields, replace
 from pickle import dumps, loads

@@ -27,10 +27,9 @@ from quorate.connect.label_studio.settings import (
 )
 from quorate.service.access.credentials import sign_in_link
 from quorate.service.domain.projects import Projects
-from quorate.service.label_studio.attach import Attached, attach
 from quorate.service.label_studio.connections import chosen_connection
-from quorate.service.label_studio.connector import undo
-from quorate.service.store.store import Store, existing
+from quorate.service.label_studio.connector import Attached, attach, undo
+from quorate.service.store import Store, existing
 from quorate.service.store.upgrade import prepare
 
 HELP = """

@@ -1,6 +1,5 @@
 """What the API answers is read strictly: what is not understood is an error, not a guess."""
 
-
 import pytest
 
 from quorate.connect.label_studio.tasks import SingleChoice, UnexpectedAnswer, as_project, as_task, single_choice

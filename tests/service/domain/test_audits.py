@@ -8,7 +8,7 @@ from sqlalchemy import insert, select, update
 
 from quorate.service.domain.audits import audit_report
 from quorate.service.domain.ballots import act
-from quorate.service.domain.open_items import withdraw
+from quorate.service.domain.item_actions import withdraw
 from quorate.service.domain.votes import Request
 from quorate.service.store.schema import items
 

@@ -18,8 +18,8 @@ from quorate.connect.label_studio.tasks import as_project, single_choice
 from quorate.errors import InvalidInput
 from quorate.service.domain.projects import Projects
 from quorate.service.label_studio import reconcile
-from quorate.service.label_studio.attach import attach
 from quorate.service.label_studio.connections import connection_of, known_tasks, list_connections
+from quorate.service.label_studio.connector import attach
 from quorate.service.label_studio.reconcile import Reconciler
 from quorate.service.store.schema import ballots, items
 

@@ -27,8 +27,8 @@ from quorate.connect.label_studio.tasks import (
 from quorate.errors import InvalidInput
 from quorate.service.addresses import host_of, may_be_public
 from quorate.service.domain.ballots import act
+from quorate.service.domain.item_actions import withdraw
 from quorate.service.domain.items import ItemContent, NewItem, add_items
-from quorate.service.domain.open_items import withdraw
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.votes import Request
 from quorate.service.label_studio.connections import (

@@ -1,22 +1,22 @@
-"""Owners' actions on open items: numbers and decisions follow, and the author is stored."""
+"""Actions on items: numbers and decisions follow, the author is stored; verdicts stand beside the pool's answer."""
 
 import pytest
 from sqlalchemy import select
 from sqlalchemy.exc import DBAPIError
 
 from quorate import Session
-from quorate.errors import InvalidInput, QuorateError
+from quorate.errors import InvalidInput, QuorateError, UnknownClass
 from quorate.service.access.accounts import add_member, create_account
 from quorate.service.api.exports import journal, votes
 from quorate.service.domain import item_projection
 from quorate.service.domain.ballots import act
 from quorate.service.domain.events import list_actions
+from quorate.service.domain.item_actions import change_pool, close_open, give_verdict, restore, withdraw
 from quorate.service.domain.items import NewItem
-from quorate.service.domain.listing import all_decisions, counts
-from quorate.service.domain.open_items import change_pool, close_open, restore, withdraw
+from quorate.service.domain.listing import all_decisions, counts, find_item, is_waiting, num_waiting, waiting
 from quorate.service.domain.queue import next_items
 from quorate.service.domain.stats import stats
-from quorate.service.domain.trail import disagreements
+from quorate.service.domain.trail import disagreements, trail
 from quorate.service.domain.votes import Request
 from quorate.service.store.schema import items, owner_actions
 
@@ -163,3 +163,89 @@ def test_how_soon_an_item_can_close_is_computed_once_for_a_change_of_its_pool(de
     assert len(looks) == 1
     _, rows, *_ = look(desk, project)
     assert (rows["x"].pool_size, rows["x"].to_close) == (4, 4)
+
+
+def cast(desk, project, item, voter, label, kind="vote"):
+    act(desk.projects, Request(project.id, item, voter, kind, label, served=False), now=1001.0)
+
+
+def line(desk, project, senior="senior", **more):
+    with desk.store.read() as connection:
+        return waiting(connection, desk.projects.get_in(connection, project.id), senior, limit=9, **more)
+
+
+@pytest.fixture
+def doubtful(desk):
+    """`tied` 2 to 2 after the whole pool, `unsure` closed by its most votes, `sure` 4 to 0, `open` with a vote left."""
+    project = desk.project(
+        ["tied", "unsure", "sure", "open"], pool_size=4, method="until-settled", max_votes=None, adjudicate_below=0.9
+    )
+    for item, labels in {"sure": ["cat"] * 3, "tied": ["cat", "cat", "dog", "dog"], "unsure": ["cat", "dog"]}.items():
+        for number, label in enumerate(labels):
+            cast(desk, project, item, f"ext:{number}", label)
+    cast(desk, project, "unsure", "owner", None, kind="close")
+    cast(desk, project, "open", "senior", "cat")
+    return project
+
+
+def test_ties_and_low_confidence_wait_and_nothing_else(desk, doubtful):
+    assert [(each.item, each.tied, each.votes) for each in line(desk, doubtful)] == [
+        ("tied", True, (2, 2, 0)), ("unsure", False, (1, 1, 0)),
+    ]  # fmt: skip
+    desk.projects.change(doubtful.id, adjudicate_below=0.0, now=1002.0)
+    assert [each.item for each in line(desk, doubtful)] == ["tied"]
+    desk.projects.change(doubtful.id, adjudicate_below=None, now=1003.0)
+    assert line(desk, doubtful) == []
+
+
+def test_a_verdict_stands_beside_the_pools_answer_and_can_be_corrected(desk, doubtful):
+    with desk.store.read() as connection:
+        before = find_item(connection, doubtful.id, "tied")
+    given = {"by": "a_senior", "signed_in_by": "own link"}
+    give_verdict(desk.projects, doubtful.id, "tied", "bird", **given, note="a beak", now=1005.0)
+    give_verdict(desk.projects, doubtful.id, "tied", "dog", **given, now=1006.0)
+    assert [each.item for each in line(desk, doubtful)] == ["unsure"]
+    with desk.store.read() as connection:
+        row, project = find_item(connection, doubtful.id, "tied"), desk.projects.get_in(connection, doubtful.id)
+        said = [
+            each for each in trail(desk.projects, connection, project, "tied")["beside"] if each["type"] == "verdict"
+        ]
+        decided = {each.item: each for each in all_decisions(desk.projects, connection, project)}
+        assert not list(disagreements(desk.projects, connection, project))
+        assert (num_waiting(connection, project), is_waiting(connection, project, row.id)) == (1, False)
+    assert (row.label, row.confidence, row.votes, row.reason) == (
+        before.label,
+        before.confidence,
+        before.votes,
+        before.reason,
+    )
+    assert [(each["label"], each["note"], each["pool"]["label"]) for each in said] == [
+        ("bird", "a beak", before.label), ("dog", "", before.label),
+    ]  # fmt: skip
+    assert (decided["tied"].verdict, decided["tied"].verdict_by, decided["tied"].verdict_time) == (
+        "dog",
+        "a_senior",
+        1006.0,
+    )
+    assert decided["sure"].verdict is None
+    cast(desk, doubtful, "tied", "ext:0", None, kind="retract")  # votes after a verdict go on as ever
+    with desk.store.read() as connection:
+        assert not list(disagreements(desk.projects, connection, project))
+
+
+def test_what_does_not_wait_gets_no_verdict(desk, doubtful):
+    given = {"by": "a_senior", "signed_in_by": None, "now": 1005.0}
+    for item in ("sure", "open", "nothing"):
+        with pytest.raises(InvalidInput):
+            give_verdict(desk.projects, doubtful.id, item, "cat", **given)
+    with pytest.raises(UnknownClass):
+        give_verdict(desk.projects, doubtful.id, "tied", "zebra", **given)
+
+
+def test_an_item_in_the_audit_waits_until_it_is_voted_to_the_end(desk):
+    project = desk.project(["x"], pool_size=3, method="quorum:votes=1", audit_rate=1.0, adjudicate_below=1.0)
+    cast(desk, project, "x", "ext:a", "cat")
+    assert line(desk, project) == []
+    cast(desk, project, "x", "ext:b", "dog")
+    cast(desk, project, "x", "ext:c", "bird")
+    assert [(each.item, each.tied) for each in line(desk, project)] == [("x", True)]

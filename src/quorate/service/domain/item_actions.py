@@ -1,4 +1,9 @@
-"""Owners' actions on items: change the pool, close all, withdraw, restore; and items set aside for a broken image."""
+"""What people do with items besides voting: owners change the pool, close all, withdraw and restore; voters report a
+broken image, which sets the item aside; seniors give a verdict on an item in doubt (`listing.waits`).
+
+A verdict is an event ("verdict") that the session core never sees: the pool's answer, its confidence and the audit stay
+unchanged. Called by the API, the pages and `label_studio.reconcile`.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +12,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, exists, func, insert, select, update
+from sqlalchemy import Connection, Row, Select, and_, exists, func, insert, or_, select, update
 
-from quorate.errors import InvalidInput, QuorateError
+from quorate.errors import InvalidInput, QuorateError, UnknownItem
 from quorate.service.domain.ballots import act_all
 from quorate.service.domain.events import append_item_events, item_events, record
 from quorate.service.domain.item_projection import ABSENT, after_event, asking, audit_draw
 from quorate.service.domain.items import names_there
 from quorate.service.domain.leases import num_out
+from quorate.service.domain.listing import find_item, waits
 from quorate.service.domain.projects import Project, Projects, not_archived
 from quorate.service.domain.votes import Request, not_here, not_met, notices_of
 from quorate.service.domain.webhooks import announce
 from quorate.service.store.bulk import among
-from quorate.service.store.schema import ballots, image_reports, items, leases, not_withdrawn
+from quorate.service.store.schema import ballots, counted, image_reports, items, leases, not_withdrawn
+from quorate.session.inputs import class_number
+from quorate.session.journal import Event
 from quorate.session.single import is_decided
 from quorate.validate import broken, members
 
@@ -110,9 +118,7 @@ def _set_withdrawn(
 ) -> None:
     with projects_.store.write() as connection:
         not_archived(projects_.get_in(connection, project_id))
-        row = _locked(connection, project_id, name)
-        if row is None:
-            raise not_here(name)
+        row = find_item(connection, project_id, name, lock=True)
         if (row.withdrawn is None) == (withdrawn is None):
             return
         _change(connection, row, withdrawn=withdrawn)
@@ -198,9 +204,10 @@ def report_image(projects_: Projects, project_id: str, name: str, voter: str, *,
     The voter must hold the item. Reporting it again changes nothing.
     """
     with projects_.store.write() as connection:
-        row = _locked(connection, project_id, name)
-        if row is None:
-            raise not_met(name, "skip")
+        try:
+            row = find_item(connection, project_id, name, lock=True)
+        except UnknownItem:
+            raise not_met(name, "skip") from None
         if _has_reported(connection, row, voter):
             return True
         if not _holds(connection, row, voter):
@@ -235,30 +242,10 @@ def _holds(connection: Connection, row: Row[Any], voter: str) -> bool:
 def clear_image(projects_: Projects, project_id: str, name: str, *, by: str, now: float) -> None:
     """Ask voters about the item again. Safe to repeat."""
     with projects_.store.write() as connection:
-        row = _locked(connection, project_id, name)
-        if row is None:
-            raise not_here(name)
+        row = find_item(connection, project_id, name, lock=True)
         if row.set_aside is not None:
             _change(connection, row, set_aside=None)
             record(connection, project_id, "clear", {}, by=by, now=now, item_id=row.id)
-
-
-def count_set_aside(connection: Connection, project_id: str) -> int:
-    """How many items of the project are set aside, without withdrawn ones."""
-    query = select(func.count()).where(items.c.project_id == project_id, items.c.set_aside.is_not(None), not_withdrawn)
-    return int(connection.execute(query).scalar_one())
-
-
-def reports_of(connection: Connection, item_id: int) -> list[tuple[str, float]]:
-    """Who could not see the item's image, and when; the latest first."""
-    query = select(image_reports.c.voter, image_reports.c.time).where(image_reports.c.item_id == item_id)
-    return [(row.voter, row.time) for row in connection.execute(query.order_by(image_reports.c.id.desc()).limit(20))]
-
-
-def _locked(connection: Connection, project_id: str, name: str) -> Row[Any] | None:
-    query = select(items).where(items.c.project_id == project_id, items.c.name == name)
-    row: Row[Any] | None = connection.execute(query.with_for_update()).one_or_none()
-    return row
 
 
 def _open_reports(connection: Connection, project_id: str, voter: str) -> int:
@@ -274,3 +261,42 @@ def _change(connection: Connection, row: Row[Any], **values: float | None) -> No
     """Change a locked item's row, and with it whether the item asks for votes."""
     values |= asking({**row._mapping, **values}, num_out(connection, row.id))
     connection.execute(update(items).where(items.c.id == row.id).values(values))
+
+
+MOST_NOTE = 2000  # characters
+
+
+def give_verdict(
+    projects_: Projects,
+    project_id: str,
+    name: str,
+    label: str,
+    *,
+    by: str,
+    signed_in_by: str | None,
+    note: str = "",
+    now: float,
+) -> int:
+    """Store a senior's verdict on an item that waits, or replace its verdict; returns the number of the event."""
+    with projects_.store.write() as connection:
+        row = find_item(connection, project_id, name, lock=True)
+        project = not_archived(projects_.get_in(connection, project_id))
+        _check_verdict(connection, project, row, note)
+        class_number(label, project.session.classes)
+        pool = {"label": row.label, "confidence": row.confidence}
+        event: Event = {"seq": row.seq + 1, "time": now, "type": "verdict", "item": name, "voter": by, "label": label}
+        event |= {"pool": pool, "note": note}
+        made = {"project_id": project_id, "item_id": row.id, "event": event, "voter": by, "request": None}
+        number = append_item_events(connection, [made | {"signed_in_by": signed_in_by}])[row.id]
+        values = {"verdict": label, "verdict_by": by, "verdict_time": now, "seq": event["seq"]}
+        connection.execute(update(items).where(items.c.id == row.id).values(values))
+        return number
+
+
+def _check_verdict(connection: Connection, project: Project, row: Row[Any], note: str) -> None:
+    if len(note) > MOST_NOTE:
+        raise broken("note", note[:80], f"at most {MOST_NOTE} characters", "shorten it.")
+    may = or_(waits(project), and_(items.c.verdict.is_not(None), counted))  # a verdict can be corrected
+    if connection.execute(select(items.c.id).where(items.c.id == row.id, may)).one_or_none() is None:
+        rule = "an item that waits for a verdict: closed, not in the audit, and in doubt (`adjudicate_below`)"
+        raise broken("item", row.name, rule, "see the list of those that wait.")
