@@ -27,14 +27,14 @@ from rich.console import Console
 from rich.table import Table
 
 from quorate.datasets import synthetic
-from quorate.datasets.content import checksum
+from quorate.datasets.content import checksum, data_folder
 from quorate.paper.curves import CurveSetting, panel
-from quorate.paper.design import Job, grid, settings
-from quorate.paper.sources import Sources, data_folder
+from quorate.paper.jobs import Job, grid, settings
+from quorate.paper.sources import Sources
 from quorate.paper.store import RunStore
 from quorate.paper.sweep import on_threads, sweep
-from quorate.streams.scenarios import SETTINGS
 from quorate.types import VoteDataset
+from quorate.workflows.demo import SETTINGS
 
 WAYS = {  # knobs of quorate; how its streams learn
     "default": ((), {}),

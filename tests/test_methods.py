@@ -7,7 +7,7 @@ from quorate.decision.threshold import Threshold
 from quorate.decision.value import ValueOfInformation
 from quorate.errors import InvalidInput, UnknownMethod
 from quorate.methods import DEFAULT_MIN_GAIN, METHODS, OPTIMISTIC_MIN_GAIN, method, stored_method
-from quorate.prior.hyperprior import Hyperprior
+from quorate.prior import Hyperprior
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -27,7 +27,7 @@ from quorate.errors import UnknownMethod
 from quorate.experts.crowd_stream import CrowdStop
 from quorate.experts.panel_online import PanelValue
 from quorate.learning.answers import AnswerFit
-from quorate.prior.hyperprior import Hyperprior, hyperprior
+from quorate.prior import Hyperprior, hyperprior
 from quorate.types import PriorParams
 from quorate.validate import broken
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from quorate.paper.design import grid
+from quorate.paper.jobs import grid
 
 AREAS = Path(__file__).resolve().parents[2] / "benchmarks" / "areas.py"
 

@@ -15,11 +15,10 @@ from typing import Literal
 import numpy as np
 
 from quorate.paper import as_published
-from quorate.paper.design import Job, Knobs, settings
-from quorate.paper.readings import JobOutcome, at_cost
+from quorate.paper.jobs import Job, JobOutcome, Knobs, at_cost, settings
 from quorate.paper.report import Context
 from quorate.posterior.finite import plurality_finite
-from quorate.prior.concentration import concentration
+from quorate.prior import concentration
 from quorate.reports.format import Cell
 from quorate.reports.section import Section, Table
 from quorate.rng import stream as random_stream

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from quorate.errors import QuorateError
-from quorate.paper.design import Job
+from quorate.paper.jobs import Job, JobOutcome
 from quorate.paper.published import ELSEWHERE
-from quorate.paper.readings import JobOutcome
 from quorate.paper.store import revision
 from quorate.reports import render
 from quorate.reports.figures import DrawnFigure

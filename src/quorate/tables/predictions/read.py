@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quorate.numpy_files import plain_arrays
+from quorate.packed_files import plain_arrays
 from quorate.tables.options import HARD_LABEL_ACCURACY
 from quorate.tables.predictions.align import columns_read
 from quorate.tables.predictions.checks import CheckedPredictions, Given, checked

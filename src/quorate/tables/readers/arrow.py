@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from quorate.errors import MissingExtra
-from quorate.unpacked import check_size
+from quorate.packed_files import check_size
 
 INSTALL = "pip install 'quorate[tables]'"
 
@@ -36,7 +36,7 @@ class SupportsRead(Protocol):
 
 
 class Counted(io.RawIOBase):
-    """A decompressed stream that fails once it exceeds the size limit for the file (`quorate.unpacked`)."""
+    """A decompressed stream that fails once it exceeds the size limit for the file (`quorate.packed_files`)."""
 
     def __init__(self, stream: SupportsRead, file: Path) -> None:
         super().__init__()

@@ -103,7 +103,7 @@ class ExpertsResult:
     def _accuracies(self) -> str:
         """The best and the worst of a small panel by name; where most of a crowd lie."""
         if len(self.people) <= MOST_NAMED:
-            ranked = sorted(self.people, key=lambda each: -each.quality.accuracy.value)
+            ranked = self.ranked(MOST_NAMED)
             best, worst = ((each.quality.person, 100 * each.quality.accuracy.value) for each in (ranked[0], ranked[-1]))
             return (
                 f"{best[0]} is estimated to be right most often ({best[1]:.0f} %), {worst[0]} least ({worst[1]:.0f} %)"
