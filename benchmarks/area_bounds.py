@@ -22,12 +22,12 @@ from rich.console import Console
 
 from areas import MADE, REAL, data_sets
 from quorate import fit, method
+from quorate.datasets.content import data_folder
 from quorate.decision.rules import rule_of
 from quorate.learning.problem import pack
 from quorate.methods import Method
-from quorate.paper.design import grid
-from quorate.paper.readings import area
-from quorate.paper.sources import Sources, data_folder
+from quorate.paper.jobs import area, grid
+from quorate.paper.sources import Sources
 from quorate.streams import prepare
 from quorate.streams.prepare import Stream
 from quorate.streams.runs import CompiledRun, StreamOptions
