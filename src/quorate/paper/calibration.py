@@ -31,7 +31,7 @@ from quorate.paper.phase_runs import (
     whole_fit,
     whose,
 )
-from quorate.paper.published import tau_correlation
+from quorate.paper.published import BUDGETS, tau_correlation
 from quorate.paper.report import Context
 from quorate.paper.store import known
 from quorate.posterior.settled import plurality_shares
@@ -93,7 +93,6 @@ def _tau(axes: Axes, panel: TauPanel, order: np.ndarray) -> None:
     axes.set_xticks(places, [panel.classes[k] for k in order], rotation=45, ha="right", rotation_mode="anchor")
 
 
-BUDGETS = (0.5, 1.0, 2.0, 3.0)
 SHOWN_BUDGETS = (1.0, 2.0, 3.0)
 SHOWN_METHODS = ("finexp", "infexp")
 PAPER_ACCURACIES = (50, 70, 90)

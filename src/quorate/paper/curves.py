@@ -138,7 +138,7 @@ def section(context: Context) -> Section:
         context = replace(context, seeds=context.seeds[:1])
     wanted = setups(context)
     if not wanted:
-        return Section("curves", "Error-cost curves", ("No data set was found.",), (), (), ())
+        return Section("curves", "Error-cost curves", ("No data set was found.",))
     jobs = {setup: jobs_of(setup, context) for setup in wanted}
     outcomes = context.run([job for some in jobs.values() for job in some])
     panels = tuple(panel(setup, context.datasets[setup.data], some, outcomes) for setup, some in jobs.items())

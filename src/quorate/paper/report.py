@@ -61,7 +61,7 @@ class Part:
     def stem(self, key: str) -> str:
         """File name of a table or figure, without its ending.
 
-        >>> part = Part("shift", Section("shift", "", (), (), (), ()), 0.0, 0, 0)
+        >>> part = Part("shift", Section("shift", ""), 0.0, 0, 0)
         >>> part.stem("errors"), part.stem("shift_over_time")
         ('shift-errors', 'shift-over-time')
         """

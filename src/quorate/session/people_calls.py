@@ -297,9 +297,13 @@ def _by_agreement(state: State, people: SessionPeople, item: ItemState, free: Se
     reliable, costs = people.reliability(free), _costs(people, free)
     best = int(most_reliable_first(reliable, costs)[0])
     expert, gain = people.member(free[best]).expert, float(worth * reliable[best])
+    member = people.member(free[best])
+    known = f"{expert.name} has agreed with {member.agreements} of {member.judged} answers"
+    if not member.judged:
+        known = f"{expert.name} has not voted on a closed item yet"
     reason = (
-        f"{expert.name} has agreed with {reliable[best]:.0%} of the answers (shrunk towards the mean) and costs "
-        f"{expert.cost:g}, the best of {len(free)} who can be asked."
+        f"{known}, is expected to agree with {reliable[best]:.0%} and costs {expert.cost:g}: the best of {len(free)} "
+        "who can be asked."
     )
     return NextExpert(expert, gain, gain / expert.cost, reason)
 

@@ -58,7 +58,7 @@ CAUTIONS = (
 def section(context: Context) -> Section:
     """The whole experiment; if the data set is missing, a section that says so."""
     if DATA not in context.datasets:
-        return Section(KEY, TITLE, (f"Not run: the data set {DATA} is missing.",), (), (), ())
+        return Section(KEY, TITLE, (f"Not run: the data set {DATA} is missing.",))
     context = replace(context, seeds=context.seeds[:1]) if context.quick else context
     dataset = context.datasets[DATA]
     found = streams(context, dataset)

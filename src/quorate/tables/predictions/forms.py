@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from quorate.tables.predictions.checks import Given
-from quorate.tables.readers.arrow import TEXT, pa
+from quorate.tables.readers import TEXT, pa
 from quorate.tables.readers.sources import (
     Numbers,
     Opened,

@@ -20,7 +20,7 @@ from quorate.errors import InvalidInput
 from quorate.packed_files import max_size, too_large
 from quorate.tables.predictions.checks import Given
 from quorate.tables.predictions.forms import from_labels
-from quorate.tables.readers.arrow import TEXT, Counted, encoding_of, pa, packing
+from quorate.tables.readers import TEXT, Counted, encoding_of, pa, packing
 from quorate.tables.readers.sources import Progress, as_numbers, seconds
 from quorate.tables.rules import fired
 from quorate.tables.votes.codes import Chunk, Coded, encode

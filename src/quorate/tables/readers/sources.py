@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate.tables.readers.arrow import TEXT, pa, pc
+from quorate.tables.readers import TEXT, pa, pc
 from quorate.tables.rules import MOST_SAMPLES, Fired, fired, fired_whole
 from quorate.tables.votes.codes import encode
 from quorate.types import FloatArray, IntArray

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from quorate.tables.readers.arrow import pa
+from quorate.tables.readers import pa
 from quorate.tables.readers.frames import TEXTS, OwnTypes, cell_type, header_type
 from quorate.tables.readers.sources import Opened, Progress, as_numbers, head
 from quorate.tables.rules import Fired, fired, fired_whole

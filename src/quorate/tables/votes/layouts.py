@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from quorate.packed_files import check_votes
-from quorate.tables.readers.arrow import TEXT, pa
+from quorate.tables.readers import TEXT, pa
 from quorate.tables.readers.sources import (
     Opened,
     Progress,
@@ -27,7 +27,7 @@ from quorate.tables.readers.sources import (
 )
 from quorate.tables.rules import Fired, fired
 from quorate.tables.votes.clean import blank_cells, tidy_ids
-from quorate.tables.votes.codes import Chunk, Coded, Raw, collect, constant, encode, hits, merge
+from quorate.tables.votes.codes import Chunk, Coded, Raw, collect, constant, encode, hits, last_of_each, merge
 from quorate.tables.votes.names import name_text
 from quorate.tables.votes.people import sums_up
 from quorate.types import IntArray
@@ -186,10 +186,7 @@ def _usable(source: str, task: Coded, table: np.ndarray, rows: IntArray) -> tupl
     with np.errstate(invalid="ignore"):
         good = np.all((table >= 0) & (table <= MOST_VOTES) & (table == np.floor(table)), axis=1)
     usable = ~absent & good
-    last = np.zeros(len(rows), dtype=bool)
-    at = np.flatnonzero(usable)
-    _, first_from_end = np.unique(task.codes[at][::-1], return_index=True)
-    last[at[::-1][first_from_end]] = True
+    last = last_of_each(task.codes, usable)
 
     def shown(at: IntArray) -> list[str]:
         return [" ".join(f"{number:g}" for number in table[each]) for each in at]

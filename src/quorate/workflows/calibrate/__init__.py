@@ -21,10 +21,10 @@ from quorate.streams import Simulation
 from quorate.streams.prepare import Stream, prepare
 from quorate.streams.runs import StreamOptions
 from quorate.streams.simulate import simulate_stream
-from quorate.tables.beside import Costs, read_costs, read_truth
 from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
 from quorate.tables.readers.sources import Progress
 from quorate.tables.report import Report
+from quorate.tables.truth_and_costs import Costs, read_costs, read_truth
 from quorate.types import FloatArray, IntArray, TableLike, VoteDataset, frozen_array
 from quorate.validate import broken, whole
 from quorate.version import __version__

@@ -19,11 +19,11 @@ from quorate.experts.crowd_stream import run_crowd
 from quorate.experts.pairs import votes_side_by_side
 from quorate.experts.quality import FEWEST_NAMED, PersonQuality, quality_of
 from quorate.tables import Joined
-from quorate.tables.beside import read_truth
 from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
-from quorate.tables.readers.arrow import pa
+from quorate.tables.readers import pa
 from quorate.tables.readers.sources import Progress
 from quorate.tables.report import Report
+from quorate.tables.truth_and_costs import read_truth
 from quorate.tables.votes.vote_order import vote_order
 from quorate.types import FloatArray, IntArray, TableLike, VoteDataset
 from quorate.validate import broken, fraction, whole

@@ -23,7 +23,7 @@ from quorate.streams.classifier_saving import ClassifierReport
 from quorate.streams.pools import Pools
 from quorate.streams.replay import ReplayResult
 from quorate.tables import Report
-from quorate.tables.readers.arrow import TEXT, arrow_csv, pa, pc, pq
+from quorate.tables.readers import TEXT, arrow_csv, pa, pc, pq
 from quorate.tables.readers.frames import TEXTS, OwnTypes, ToFrames, give_back, in_own_type
 from quorate.tables.report import SCHEMA, reject_tables
 from quorate.tables.votes.vote_order import VoteOrder

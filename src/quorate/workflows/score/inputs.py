@@ -21,7 +21,7 @@ from quorate.tables.predictions.align import Aligned, aligned, refuse_unusable
 from quorate.tables.predictions.checks import Given, checked
 from quorate.tables.predictions.forms import from_table
 from quorate.tables.predictions.read import from_array, read_predictions
-from quorate.tables.readers.arrow import pa
+from quorate.tables.readers import pa
 from quorate.tables.readers.frames import TEXTS, OwnTypes, cell_type, header_type, in_own_type, open_frame
 from quorate.tables.readers.json_files import is_label_studio
 from quorate.tables.readers.open_files import ending_of, existing, open_file

@@ -5,7 +5,7 @@ import pytest
 
 from quorate.errors import InvalidInput
 from quorate.tables import join, read_votes
-from quorate.tables.beside import read_costs, read_truth
+from quorate.tables.truth_and_costs import read_costs, read_truth
 
 VOTES = pa.table({"task": ["x", "x", "y"], "worker": ["ann", "bob", "ann"], "label": ["cat", "dog", "dog"]})
 
