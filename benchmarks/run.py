@@ -27,6 +27,8 @@ from fresh import (
 from large_pools import pool_rows
 from posteriors import finite_rows, infinite_rows
 from report import Row, show, write_json
+from reproduce_time import reproduce_row
+from run_speed import run_row
 from streams import control_rows, eager_rows, finexp_row, infexp_row, refit_row
 
 Step = tuple[str, Callable[[], Row | list[Row]]]
@@ -45,6 +47,7 @@ def steps(*, quick: bool) -> list[Step]:
                                              decisions=20 if quick else 1000, rounds=1 if quick else 5)),
         ("refit after every item", lambda: eager_rows(count=2 if quick else 6, rounds=1 if quick else 3)),
         ("budget and target error", lambda: control_rows(items=200 if quick else 20_000, rounds=1 if quick else 3)),
+        ("run on a million votes", lambda: run_row(items=200 if quick else 100_000, rounds=1 if quick else 3)),
         ("fresh process", lambda: start_row(1 if quick else 9)),
         ("first start", first_start_rows),
         ("first start of the service", serve_rows),
@@ -55,6 +58,7 @@ def steps(*, quick: bool) -> list[Step]:
         ("first run: simulate", lambda: compile_row(
             "compile_simulate", "first run ever: simulate a stream", SIMULATE, quick=quick)),
         ("journal", lambda: journal_row(20, 2 if quick else 15)),
+        ("reproduce all", lambda: reproduce_row(quick=quick)),
     ]  # fmt: skip
 
 

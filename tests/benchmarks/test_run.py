@@ -21,6 +21,7 @@ REQUIRED = {
     "run_budget",
     "run_target_error",
     "run_class_target",
+    "run_votes",
     "fresh_process",
     "large_pool_10_50",
     "large_pool_10_200",
@@ -39,6 +40,7 @@ REPORTED = {
     "first_serve_vote",
     "first_serve_demo",
     "journal",
+    "reproduce",
 }
 
 pytestmark = pytest.mark.slow

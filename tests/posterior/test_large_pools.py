@@ -11,6 +11,7 @@ from scipy.stats import betabinom
 
 from quorate.posterior.finite import SMALL_POOL, finite_into, plurality_finite, winners_into
 from quorate.posterior.finite_bounds import capacity_of, circle_of, log_rising
+from quorate.posterior.finite_weights import weights_into
 from quorate.posterior.infinite import plurality_infinite
 from tests.oracles_finite import by_counting_ties, by_enumeration
 
@@ -266,6 +267,21 @@ def test_a_circle_never_has_fewer_points_than_its_aliases_need():
     size, shrink = circle_of(50, 1e-3, 0.0, votes, 100, weights, 105, 0.0, 7.0)
     assert size == 101
     assert shrink >= 1.0
+
+
+@pytest.mark.parametrize(("last", "most"), [(100, 1001), (199, 1300), (220, 1300), (333, 1800)])
+def test_many_classes_need_few_points_for_low_levels_because_the_bound_finds_its_minimum(last, most):
+    # Newton's steps alone jump to and fro over the minimum of the bound here, and the circle would have 1979 points.
+    num_classes, pool_size = 50, 1000
+    beta = 3 * np.random.default_rng(1).dirichlet(np.full(num_classes, 0.3)) + 0.5 / num_classes
+    steps = pool_size / (pool_size + beta.sum()) / np.arange(1, pool_size + 2)
+    rows = np.zeros((num_classes + 1, pool_size + 1))
+    flat, stride = rows.reshape(-1), rows.shape[1]
+    shifts = [weights_into(b, steps, flat, i * stride, pool_size) for i, b in enumerate([*beta, beta.sum()])]
+    log_scale = (sum(shifts[:-1]) - shifts[-1]) * np.log(2) - np.log(rows[-1, pool_size])
+    votes = np.zeros(num_classes, np.int64)
+    size, _ = circle_of(last, beta.sum(), 0.0, votes, pool_size, flat, stride, log_scale, FIRST_TRY)
+    assert pool_size < size <= most
 
 
 def test_the_kernel_says_the_same_when_it_is_not_compiled():

@@ -161,10 +161,11 @@ def _log_coefficient(
 ) -> tuple[float, float]:
     """A bound of log_scale + log [z^degree] prod_j sum_{x <= level - v_j} w_j(x) z^x, and the s = log z that gave it.
 
-    At most four Newton steps from `tilt`; stops when the bound is below `enough`.
+    At most eight Newton steps from `tilt`, or bisections where a step would leave the bracket of the minimum, which
+    Newton's steps alone jump over. Stops when the bound is below `enough` or as low as it gets.
     """
-    best = math.inf
-    for _ in range(4):
+    best, low, high = math.inf, 0.0, math.inf
+    for _ in range(8):
         factor = math.exp(-tilt)
         bound, capacity, above, slope = log_scale, 0, 0.0, 0.0
         for i in range(votes.size):
@@ -182,7 +183,17 @@ def _log_coefficient(
             above += mean
             slope += 2.0 * second * factor * factor / total + mean - mean * mean
         best = min(best, bound + tilt * (capacity - degree))
-        if best < enough:
+        excess = capacity - above - degree  # the slope of the bound, which is convex
+        if best < enough or (excess >= 0.0 and tilt == 0.0):
             break
-        tilt = max(0.0, tilt - (capacity - above - degree) / max(slope, 1e-9))
+        if excess > 0.0:
+            high = tilt
+        else:
+            low = tilt
+        tried = tilt - excess / max(slope, 1e-9)
+        if tried < low or tried > high:
+            tried = 0.5 * (low + high)
+        if abs(tried - tilt) * abs(excess) < 0.1:  # what is left to gain
+            break
+        tilt = tried
     return best, tilt

@@ -38,6 +38,29 @@ def test_people_of_different_skill_are_worth_knowing(monkeypatch):
     assert found.with_names == pytest.approx(found.without - found.saves)
 
 
+def test_a_small_panel_is_tried_with_both_methods_that_know_people(monkeypatch):
+    monkeypatch.setattr(people, "SCALES", (0.1, 1.0))
+    found = worth(pilot((0.95, 0.95, 0.95, 0.3, 0.3, 0.3)))
+    assert {one.method for one in found.tried} == {"panel", "quorate:order=agreement"}
+    best = max(found.tried, key=lambda one: one.saves)
+    assert found.tried[0] == best and (found.method, found.saves) == (best.method, best.saves)
+    for one in found.tried:
+        assert one.method in found.sentence() and f"{one.with_names:.2f}" in found.sentence()
+        assert one.with_names == pytest.approx(found.without - one.saves)
+    assert [one["method"] for one in found.describe()["tried"]] == [one.method for one in found.tried]
+
+
+def test_a_large_or_sparse_panel_is_tried_with_the_order_alone():
+    small, large = pilot((0.9,) * 6), pilot((0.9,) * 7)
+    assert people.is_small_panel(small) and not people.is_small_panel(large)
+    assert not people.is_small_panel(pilot((0.9,) * 3, named=False))
+    sparse = np.arange(600).reshape(200, 3) % 7
+    votes = vote_dataset(np.zeros((200, 3), dtype=np.int64), np.full((200, 2), 0.5), classes=["a", "b"], voters=sparse)
+    assert not people.is_small_panel(votes)
+    thin = replace(pilot((0.9,) * 6), votes=np.where(np.arange(6) < 2, small.votes, -1))
+    assert not people.is_small_panel(replace(thin, voters=np.arange(1200).reshape(200, 6) % 6))
+
+
 def test_without_names_or_with_few_items_nothing_is_claimed():
     assert worth(pilot((0.9, 0.9, 0.9), named=False)) is None
     assert worth(pilot((0.9, 0.9, 0.9), num_items=50)) is None
@@ -161,4 +184,12 @@ def test_the_setting_can_be_advised_for_a_method_that_knows_people(quick, monkey
     votes, _ = tables((0.95, 0.9, 0.6, 0.6, 0.55))
     made = plan(votes, methods=["quorate:order=agreement", "quorum"], budget=3.0, orderings=2, draws=100)
     assert made.curves[0].name == "quorate:order=agreement" and len(made.curves[0].settings) >= 2
-    assert "order=agreement" in made.command() and made.people.method == "quorate:order=agreement"
+    assert "order=agreement" in made.command()
+
+
+def test_a_plan_for_a_panel_says_what_knowing_it_is_worth_without_being_asked(quick):
+    votes, _ = tables((0.95, 0.9, 0.6, 0.6, 0.55))
+    made = plan(votes, methods=["quorum"], budget=3.0, orderings=2, draws=100)
+    assert {one["method"] for one in made.summary()["people"]["tried"]} == {"panel", "quorate:order=agreement"}
+    assert made.people.sentence() in made.notes()
+    assert all(one.method in made.to_html() for one in made.people.tried)

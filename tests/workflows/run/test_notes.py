@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from quorate.workflows.run import run
+from quorate.workflows.run.report import document
+from quorate.workflows.run.summary import item_errors
 from tests.workflows.run import run_data
 
 
@@ -29,6 +31,25 @@ def test_pools_that_were_stopped_early_are_warned_of_unless_their_size_is_said(t
     for votes, options in ((stopped, {"pool_size": 5}), (np.array(data.votes), {})):
         quiet = run(votes, probs, classes=data.classes, order="given", **options)
         assert not any("overstated" in note for note in quiet.notes())
+
+
+@pytest.mark.parametrize("with_predictions", [True, False])
+def test_a_run_says_how_many_items_were_answered_without_any_vote(with_predictions):
+    data = run_data.stream(num_items=200, accuracy=0.9, agreement=0.9)
+    probs = data.predictions[0] if with_predictions else None
+    result = run(np.array(data.votes), probs, classes=data.classes, method="quorate:min_gain=0.1")
+    none, asked = result.summary()["without_votes"], result.table.column("num_votes").to_pylist()
+    assert none["items"] == asked.count(0) and (none["items"] > 0) == with_predictions
+    assert str(none["items"] or "No item") in result.notes()[0]
+    assert document(result).notes[0] == result.notes()[0]
+    if with_predictions:
+        wrong = [error for error, votes in zip(item_errors(result), asked, strict=True) if votes == 0]
+        assert none["rate"] == pytest.approx(np.mean(wrong)) and none["scored_items"] == none["items"]
+        assert run(np.array(data.votes), probs, classes=data.classes, min_votes=1).summary()["without_votes"] == {
+            "items": 0,
+            "scored_items": 0,
+            "rate": None,
+        }
 
 
 def test_a_default_run_that_saves_next_to_nothing_says_where_cheaper_settings_are():

@@ -6,6 +6,7 @@ import pytest
 
 import quorate
 from quorate.errors import InvalidInput
+from quorate.workflows.run import report
 from quorate.workflows.run.notes import ONE_ORDER
 from quorate.workflows.run.summary import table_rows
 
@@ -112,6 +113,78 @@ def test_confidence_in_the_truth_is_calibrated_by_known_classes():
     found = quorate.calibrate(votes, target="truth", truth=truth.slice(0, 120))
     assert found.every.num == 120
     assert found.early is not None and found.early.num == 120
+
+
+@pytest.mark.parametrize("method", ["quorate", "quorate:order=agreement", "panel:min_gain=0.1", "crowd"])
+def test_each_item_names_the_voters_asked_in_order(method):
+    votes, _ = crowd()
+    result = quorate.run(votes, method=method, order="given")
+    cast = {(row["task"], row["worker"]): row["label"] for row in votes.to_pylist()}
+    for row in result.table.to_pylist():
+        asked = row["voters"].split(";") if row["voters"] else []
+        assert len(asked) == len(set(asked)) == row["num_votes"]
+        if asked:
+            agreeing = [cast[row["item"], name] == row["consensus_label"] for name in asked]
+            assert row["agreement"] == pytest.approx(np.mean(agreeing))
+    if method == "quorate":  # in recorded order
+        assert all("ann;bob;eve".startswith(each) for each in result.table.column("voters").to_pylist())
+
+
+def test_names_of_voters_can_be_told_apart_and_anonymous_votes_name_nobody(tmp_path):
+    votes, _ = crowd(20)
+    odd = votes.set_column(1, "worker", pa.array([f"{name}; MD" for name in votes.column("worker").to_pylist()]))
+    named = quorate.run(odd, method="ask-all", order="given", out=tmp_path / "out")
+    assert set(named.table.column("voters").to_pylist()) == {"ann, MD;bob, MD;eve, MD"}
+    assert "ann, MD;bob, MD;eve, MD" in (tmp_path / "out" / "decisions.csv").read_text()
+    nobody = quorate.run(votes.drop_columns(["worker"]))
+    assert set(nobody.table.column("voters").to_pylist()) == {None}
+    assert nobody.summary()["people"] is None
+
+
+def test_the_report_lists_how_often_each_person_was_asked_and_at_what_cost(monkeypatch):
+    votes, _ = crowd()
+    options = {"audit_rate": 0.3, "costs": {"ann": 5.0}, "price": 2.0, "order": "given"}
+    result = quorate.run(votes, method="quorate:min_gain=0.2", **options)
+    people, summary = result.summary()["people"], result.summary()
+    assert people["num_people"] == people["num_asked"] == 3
+    assert sum(row["asked"] for row in people["rows"]) == summary["votes"]["total"]
+    assert sum(row["cost"] for row in people["rows"]) == pytest.approx(summary["votes"]["money"]["spent"])
+    assert [row["asked"] for row in people["rows"]] == sorted((row["asked"] for row in people["rows"]), reverse=True)
+    assert all(row["agreement"] == row["agreed"] / row["asked"] for row in people["rows"])
+    assert [row[0] for row in _part(result, "people").tables[0].rows] == [row["person"] for row in people["rows"]]
+    monkeypatch.setattr(report, "MOST_PEOPLE", 1)
+    (table,) = _part(result, "people").tables
+    assert [row[0] for row in table.rows] == [people["rows"][0]["person"]] and "2" in table.note
+
+
+def _part(result, key):
+    """One section of the report."""
+    (found,) = [section for section in report.document(result).sections if section.key == key]
+    return found
+
+
+def _section(result, key):
+    """The words of one section of the report."""
+    found = _part(result, key)
+    return " ".join([found.title, *found.lead, *(chart.caption for chart in found.charts)])
+
+
+def test_a_run_for_the_truth_reports_accuracy_only_where_true_classes_were_given():
+    votes, truth = crowd()
+    alone = quorate.run(votes, target="truth", order="given")
+    labels = {row["task"]: [] for row in votes.to_pylist()}
+    for row in votes.to_pylist():
+        labels[row["task"]].append(row["label"])
+    answers = dict(zip(alone.items, alone.table.column("consensus_label").to_pylist(), strict=True))
+    agreed = np.mean([labels[item].count(answer) >= 2 for item, answer in answers.items()])
+    assert alone.summary()["pool_agreement"] == {"items": 60, "rate": pytest.approx(agreed)}
+    assert f"{100 * agreed:.1f} %" in alone.headline() and "plurality" in alone.headline()
+    assert f"{100 * agreed:.1f} %" in _section(alone, "errors") and "score" in _section(alone, "confidence")
+    given = quorate.run(votes, target="truth", truth=truth.slice(0, 50), order="given")
+    right = 1 - given.summary()["error"]["rate"]
+    assert f"{100 * right:.1f} %" in given.headline() and "50 of 60" in given.headline()
+    assert "plurality" not in given.headline() and "score" not in _section(given, "confidence")
+    assert quorate.run(votes).summary()["pool_agreement"] is None
 
 
 def test_each_item_says_whether_its_confidence_is_a_score():

@@ -113,7 +113,8 @@ def test_arrays_and_data_sets_are_taken_too(data, files):
     from_set = run(data, order="given")
     from_files = run(*files, order="given")
     for other in (from_arrays, from_set):
-        assert other.table.drop("item").equals(from_files.table.drop("item"))
+        told_apart = ["item", "voters"]  # arrays number the items and name nobody
+        assert other.table.drop(told_apart).equals(from_files.table.drop(told_apart))
 
 
 def test_time_order_follows_the_times_and_given_order_the_rows(data):

@@ -1,9 +1,9 @@
 """What knowing the experts is worth on a pilot: votes at equal error, with a method that knows people and without.
 
-`quorate` and a method that knows people each run over the pilot once, in the same random order. The second is the
-method advised, or `quorate` with `order="agreement"`. A few values of its parameter make a curve, which is read at the
-error of the run without names. An error is against the target: the plurality of the pool, or the true class where it
-is known. Called by `plan`.
+`quorate` and methods that know people each run over the pilot once, in the same random order. The latter are the
+method advised, or `quorate` with `order="agreement"`; for a small panel `panel`, too. A few values of the parameter
+make a curve, which is read at the error of the run without names. An error is against the target: the plurality of the
+pool, or the true class where it is known. Called by `plan`.
 """
 
 from __future__ import annotations
@@ -18,15 +18,30 @@ from quorate.rng import stream
 from quorate.streams.prepare import prepare
 from quorate.streams.runs import StreamOptions
 from quorate.streams.simulate import simulate_stream
-from quorate.types import FloatArray, VoteDataset
+from quorate.types import FloatArray, IntArray, VoteDataset
 from quorate.workflows.plan.curves import Progress
 from quorate.workflows.plan.pools import known_first
 
 MOST_ITEMS = 400  # of the pilot: people are asked through a session, which takes about a millisecond a vote
+MOST_OF_PANELS = 1000  # the same for small panels, whose sessions are faster
 FEWEST_ITEMS = 100
 SCALES = (0.25, 1.0, 4.0)  # of the parameter, with people
 DRAWS = 400  # of the bootstrap
+SMALL_PANEL = 6  # people at most, who together cast at least `MOST_OF_IT` of the votes they could
+MOST_OF_IT = 0.5
 BY_AGREEMENT = "quorate:order=agreement"
+WORDS = {BY_AGREEMENT: "asking first whoever agreed most", "panel": "choosing the next person for each item"}
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A method that knows people: its cost per item, and what it `saves`, from `low` to `high`."""
+
+    method: str
+    with_names: float
+    saves: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +50,7 @@ class PeopleWorth:
 
     `without` names   `with_names` by `method`, which knows people   `saves` their difference, from `low` to `high` at
     `level`   `is_priced`: in costs of people, not in votes   `num_scored` items, by which the errors are counted
+    `tried` every method that was tried, the best first: the fields above are its; their intervals hold together
     """
 
     num_items: int
@@ -49,6 +65,7 @@ class PeopleWorth:
     is_priced: bool
     method: str
     num_scored: int
+    tried: tuple[Tried, ...]
 
     def describe(self) -> dict[str, Any]:
         """For JSON."""
@@ -58,17 +75,29 @@ class PeopleWorth:
         """In words."""
         what = "costs" if self.is_priced else "takes"
         unit = "per item" if self.is_priced else "votes per item"
-        by = "asking first whoever agreed most" if self.method == BY_AGREEMENT else f"the method {self.method}"
         scored = "" if self.num_scored == self.num_items else f", {self.num_scored} of them of known class"
+        best, *others = self.tried
         said = (
-            f"Knowing the {self.num_people} experts by name: {by} {what} {self.with_names:.2f} {unit} instead of "
-            f"{self.without:.2f} at the same error ({100 * self.error:.1f} %), on {self.num_items} items of the "
-            f"pilot{scored}; the difference is {-self.saves:+.2f} ({self.level:.0%} interval {-self.high:+.2f} to "
-            f"{-self.low:+.2f})"
+            f"Knowing the {self.num_people} experts by name: {_by(best)} {what} {self.with_names:.2f} {unit} instead "
+            f"of {self.without:.2f} at the same error ({100 * self.error:.1f} %), on {self.num_items} items of the "
+            f"pilot{scored}; the difference is {_difference(best, self.level)}"
         )
         if self.low > 0:
-            return f"{said}. To use it: --method {self.method}."
-        return f"{said}, which may be chance." if self.high > 0 else f"{said}: do not use it here."
+            said = f"{said}. To use it: --method {self.method}."
+        else:
+            said += ", which may be chance." if self.high > 0 else ": do not use it here."
+        for other in others:
+            said += f" Also tried: {_by(other)} {what} {other.with_names:.2f}, {_difference(other, self.level)}."
+        return said
+
+
+def _by(tried: Tried) -> str:
+    words = WORDS.get(tried.method)
+    return f"the method {tried.method}" if words is None else f"{words} ({tried.method})"
+
+
+def _difference(tried: Tried, level: float) -> str:
+    return f"{-tried.saves:+.2f} ({level:.0%} interval {-tried.high:+.2f} to {-tried.low:+.2f})"
 
 
 def people_worth(
@@ -86,36 +115,59 @@ def people_worth(
     voters = dataset.voters
     if voters is None or np.any((dataset.votes >= 0) & (voters < 0)) or _num_scored(dataset, target) < FEWEST_ITEMS:
         return None
-    few = known_first(dataset, stream(seed, "plan-people").permutation(dataset.num_items), target)[:MOST_ITEMS]
+    is_small = target == "plurality" and is_small_panel(dataset)
+    most = MOST_OF_PANELS if is_small else MOST_ITEMS
+    few = known_first(dataset, stream(seed, "plan-people").permutation(dataset.num_items), target)[:most]
     met = prepare(dataset.rows(np.sort(few)), pool_size, "all", seed)
-    named = _named(advised)
+    families = _families(advised, is_small=is_small)
+    chosen = [_alone(advised), *(each for family in families for each in family)]
     runs = []
-    for done, chosen in enumerate([_alone(advised), *named]):
+    for done, each in enumerate(chosen):
         if progress is not None:
-            progress(done, len(named) + 1, "what knowing the experts is worth")
-        runs.append(simulate_stream(met, chosen, StreamOptions(voter_costs=voter_costs), seed=seed, target=target))
+            progress(done, len(chosen), "what knowing the experts is worth")
+        runs.append(simulate_stream(met, each, StreamOptions(voter_costs=voter_costs), seed=seed, target=target))
     costs = np.stack([run.paid for run in runs])  # (1 + S, n)
     errors = np.stack([run.expected_errors for run in runs])
-    scored = ~np.isnan(errors[0])
     draws = stream(seed, "plan-people-bootstrap").integers(0, costs.shape[1], (DRAWS, costs.shape[1]))
-    saved = np.array([_saving(costs[:, rows].mean(axis=1), np.nanmean(errors[:, rows], axis=1)) for rows in draws])
-    low, high = np.quantile(saved, [(1 - level) / 2, (1 + level) / 2])
-    means, wrong = costs.mean(axis=1), np.nanmean(errors, axis=1)
-    saves = _saving(means, wrong)
+    tried, first = [], 1
+    for family in families:
+        rows = [0, *range(first, first + len(family))]
+        tried.append(_tried(_name(family[0]), costs[rows], errors[rows], draws, 1 - (1 - level) / len(families)))
+        first += len(family)
+    best, *others = sorted(tried, key=lambda one: -one.saves)
     return PeopleWorth(
         num_items=costs.shape[1],
         num_people=len(np.unique(voters[voters >= 0])),
-        error=float(wrong[0]),
-        without=float(means[0]),
-        with_names=float(means[0]) - saves,
-        saves=saves,
-        low=float(low),
-        high=float(high),
+        error=float(np.nanmean(errors[0])),
+        without=float(costs[0].mean()),
+        with_names=best.with_names,
+        saves=best.saves,
+        low=best.low,
+        high=best.high,
         level=level,
         is_priced=voter_costs is not None,
-        method=BY_AGREEMENT if named[0].order else named[0].name,
-        num_scored=int(scored.sum()),
+        method=best.method,
+        num_scored=int((~np.isnan(errors[0])).sum()),
+        tried=(best, *others),
     )
+
+
+def is_small_panel(dataset: VoteDataset) -> bool:
+    """At most `SMALL_PANEL` people, known by name, who vote on most items."""
+    if dataset.voters is None:
+        return False
+    num_people = len(np.unique(dataset.voters[dataset.voters >= 0]))
+    num_votes = int((dataset.votes >= 0).sum())
+    return num_people <= SMALL_PANEL and num_votes >= MOST_OF_IT * num_people * dataset.num_items
+
+
+def _tried(name: str, costs: FloatArray, errors: FloatArray, draws: IntArray, level: float) -> Tried:
+    """What a method saves; `costs` and `errors` (1 + S, n), the run without names first; `draws` (B, n) items."""
+    saved = np.array([_saving(costs[:, rows].mean(axis=1), np.nanmean(errors[:, rows], axis=1)) for rows in draws])
+    low, high = np.quantile(saved, [(1 - level) / 2, (1 + level) / 2])
+    means = costs.mean(axis=1)
+    saves = _saving(means, np.nanmean(errors, axis=1))
+    return Tried(name, float(means[0]) - saves, saves, float(low), float(high))
 
 
 def _num_scored(dataset: VoteDataset, target: Target) -> int:
@@ -130,14 +182,21 @@ def _alone(advised: Method) -> Method:
     return method("quorate", min_gain=float(advised.knobs.get("min_gain", DEFAULT_MIN_GAIN)))
 
 
-def _named(advised: Method) -> list[Method]:
-    """A method that knows people, at a few values of its parameter."""
+def _families(advised: Method, *, is_small: bool) -> list[list[Method]]:
+    """The methods that know people, each at a few values of its parameter; for a small panel both that fit one."""
     if advised.name == "crowd":
-        return [method("crowd", doubt=min(_scaled(advised.knobs["doubt"], scale), 1.0)) for scale in SCALES]
+        return [[method("crowd", doubt=min(_scaled(advised.knobs["doubt"], scale), 1.0)) for scale in SCALES]]
     gains = [min(_scaled(advised.knobs.get("min_gain", DEFAULT_MIN_GAIN), scale), 1.0) for scale in SCALES]
-    if advised.name == "panel":
-        return [method("panel", min_gain=gain) for gain in gains]
-    return [method("quorate", min_gain=gain, order="agreement") for gain in gains]
+    panel = [method("panel", min_gain=gain) for gain in gains]
+    by_agreement = [method("quorate", min_gain=gain, order="agreement") for gain in gains]
+    if is_small:
+        return [panel, by_agreement]
+    return [panel if advised.name == "panel" else by_agreement]
+
+
+def _name(chosen: Method) -> str:
+    """What `--method` takes."""
+    return BY_AGREEMENT if chosen.order else chosen.name
 
 
 def _scaled(value: float, scale: float) -> float:

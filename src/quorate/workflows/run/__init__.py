@@ -23,16 +23,16 @@ from quorate.streams.error_costs import ErrorCosts, read_error_costs
 from quorate.streams.pools import Order, PartlyVoted, PoolSize, build_pools, by_truth
 from quorate.streams.runs import StreamOptions
 from quorate.tables import Joined, join, read_predictions, read_votes
-from quorate.tables.beside import Costs, read_costs, read_truth
 from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
-from quorate.tables.readers.arrow import TEXT, pa
+from quorate.tables.readers import TEXT, pa
 from quorate.tables.readers.sources import Progress
+from quorate.tables.truth_and_costs import Costs, read_costs, read_truth
 from quorate.tables.votes.names import abstain_names
 from quorate.tables.votes.vote_order import VoteOrder, vote_order
 from quorate.types import PredictionLike, TableLike, VoteDataset
 from quorate.validate import bounded, broken
 from quorate.workflows.run.replay import Aim, RunPlan, build_plan, control_summary, replayed, until_settled
-from quorate.workflows.run.result import RunResult, spending, write_run
+from quorate.workflows.run.result import RunResult, pool_agreement, spending, write_run
 
 VoteSource = TableLike | np.ndarray | VoteDataset
 PredictionSources = PredictionLike | Sequence[PredictionLike] | Mapping[str, PredictionLike] | None
@@ -117,7 +117,7 @@ def run(
     pools = build_pools(
         joined, pool_size=pool_size, order=replay_order, seed=plan.seed, partly_voted=partly_voted,
         draws_quotas=plan.draws_quotas, shuffles_votes=shuffled is not None,
-        keeps_voters=plan.method.needs_people or voter_costs is not None,
+        keeps_voters=bool(joined.workers),
         true_classes=None if truth is None else read_truth(truth, joined),
     )  # fmt: skip
     settled = until_settled(pools)
@@ -132,7 +132,9 @@ def run(
             votes=float(outcome.num_votes.mean()), truth=pools.truth, is_scored=pools.is_scored,
             error_costs=wrong_costs, seed=plan.seed,
         )  # fmt: skip
+    agreed = None
     if plan.method.target == "truth":
+        agreed = pool_agreement(pools, outcome.labels)
         pools = by_truth(pools)
     result = RunResult(
         outcome=outcome,
@@ -153,6 +155,8 @@ def run(
         vote_order=found,
         classifier=classifier,
         people=joined.workers,
+        pool_agreement=agreed,
+        voter_costs=voter_costs,
     )
     if folder is not None:
         write_run(result, folder)

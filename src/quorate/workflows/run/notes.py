@@ -21,7 +21,11 @@ FEWEST_ERRORS = 30  # a target that allows fewer errors is missed by a fifth or 
 def notes(summary: Mapping[str, Any], *, see: str = "report.html") -> list[str]:
     """What a reader must know before trusting the figures. `see`: where the rules that fired are listed."""
     pools, error, data = summary["pools"], summary["error"], summary["data"]
-    sentences = [*_order(summary), *([summary["classifier"]["sentence"]] if summary["classifier"] else [])]
+    sentences = [
+        _without_votes(summary),
+        *_order(summary),
+        *([summary["classifier"]["sentence"]] if summary["classifier"] else []),
+    ]
     if pools["pool_size"] == "recorded" and pools["smallest"] < pools["largest"]:
         sentences.append(uneven_pools(pools["smallest"], pools["largest"], takes="replays"))
     if summary["settings"]["target"] == "truth":
@@ -46,6 +50,19 @@ def notes(summary: Mapping[str, Any], *, see: str = "report.html") -> list[str]:
     return [*sentences, *_missed_classes(summary), *_few_errors(summary), *_cautious(summary)]
 
 
+def _without_votes(summary: Mapping[str, Any]) -> str:
+    """How many items were answered without any vote, and how often that was wrong."""
+    none, total = summary["without_votes"], summary["num_items"]
+    if not none["items"]:
+        return "No item was answered without a vote."
+    by = "the classifier's prediction alone" if summary["settings"]["models"] else "what was learned alone"
+    text = f"{none['items']:,} of {total:,} items were answered without any vote, by {by}"
+    if none["rate"] is None:
+        return f"{text}."
+    known = "" if none["scored_items"] == none["items"] else f" of the {none['scored_items']:,} scored"
+    return f"{text}; {100 * none['rate']:.2f} %{known} of these answers are wrong."
+
+
 def _about_truth(summary: Mapping[str, Any]) -> list[str]:
     """Notes under target "truth": what the answers mean, and whether their confidence is a probability."""
     sentences = ["The answers name the class behind the votes, which can differ from the plurality of the votes."]
@@ -54,6 +71,11 @@ def _about_truth(summary: Mapping[str, Any]) -> list[str]:
         sentences.append(
             f"The confidence is a score, not a probability: the true class is known for {known} items; with "
             f"{FEWEST_GOLD} or more (--truth) the confidence is calibrated."
+        )
+    else:
+        sentences.append(
+            f"The confidence is a score until {FEWEST_GOLD} items of known class have been decided, then a probability "
+            "calibrated on them: the column confidence_is says which."
         )
     return sentences
 

@@ -20,7 +20,7 @@ from quorate.reports.svg import Bar, bars, histogram, lines
 from quorate.types import FloatArray
 from quorate.version import __version__
 from quorate.workflows.run.notes import notes
-from quorate.workflows.run.summary import headline, item_errors, table_rows
+from quorate.workflows.run.summary import headline, item_errors, table_rows, truth_sentence
 
 if TYPE_CHECKING:
     from quorate.workflows.run.result import RunResult
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 NUM_BINS = 40  # points of the charts over time
 MOST_ROWS = 40  # classes listed in a table; the rest is in summary.json
 MOST_COLUMNS = 12  # classes in the table of confusions
+MOST_PEOPLE = 20  # listed, those asked most; more would be folded away
 CONTROL = {
     "asked_for": "goal, per item",
     "status": "held, or an aim that the audits do not prove",
@@ -78,7 +79,7 @@ def document(result: RunResult) -> Document:
         notes=tuple(notes(summary, see="The data below")),
         sections=(
             _votes(summary), _control(summary, result), _errors(summary), _classes(summary), _error_costs(summary),
-            _stops(summary), _confidence(result), _over_time(result),
+            _people(summary), _stops(summary), _confidence(summary, result), _over_time(result),
         ),
         folded=(_learned(summary), _pools(summary), data_section(summary["data"]), _settings(summary)),
         footer=f"quorate {__version__}, seed {summary['settings']['seed']}. Every item is in decisions.csv and "
@@ -160,22 +161,29 @@ def _class_targets(control: Mapping[str, Any]) -> list[Table]:
 def _errors(summary: Mapping[str, Any]) -> Section:
     error = summary["error"]
     if error["rate"] is None:
-        why = "No true class is known" if _by_truth(summary) else "No item has its whole pool recorded"
-        return Section("errors", "Errors", (f"{why}, so the error is unknown.",))
+        why = "No item has its whole pool recorded, so the error is unknown."
+        return Section("errors", "Errors", (truth_sentence(summary) if _by_truth(summary) else why,))
     verdict = "true class" if _by_truth(summary) else "plurality of the whole pool"
     text = (
         f"{error['wrong']:.1f} of {error['scored_items']:,} scored items are wrong: {percent(error['rate'], 2)} "
-        f"(standard error {percent(error['standard_error'], 2)}). The method itself expected "
-        f"{percent(error['expected_rate'], 2)}. An answer is wrong if it is not the {verdict}."
+        f"(standard error {percent(error['standard_error'], 2)}). {_expected(summary)}An answer is wrong if it is not "
+        f"the {verdict}."
     )
     if _by_truth(summary):
-        return Section("errors", "Errors", (text,))
+        return Section("errors", "Errors", (truth_sentence(summary), text))
     tied = "1 pool is" if error["tied_items"] == 1 else f"{error['tied_items']:,} pools are"
     ties = (
         f"{tied} tied. An answer that shares a tie of t classes counts as 1 - 1/t of an error, which makes "
         f"{error['from_ties']:.1f} of the errors. Asking everyone would leave {percent(error['tie_rate'], 2)}."
     )
     return Section("errors", "Errors", (text, ties))
+
+
+def _expected(summary: Mapping[str, Any]) -> str:
+    """What the method expected; nothing where its confidence is a score."""
+    if summary["confidence_is"] == "score":
+        return ""
+    return f"The method itself expected {percent(summary['error']['expected_rate'], 2)}. "
 
 
 def _error_costs(summary: Mapping[str, Any]) -> Section:
@@ -193,6 +201,8 @@ def _error_costs(summary: Mapping[str, Any]) -> Section:
 
 
 def _classes(summary: Mapping[str, Any]) -> Section:
+    if not summary["error"]["scored_items"]:
+        return Section("classes", "Errors by class")
     every = sorted(summary["per_class"], key=lambda row: -row["verdict"])
     rows = [
         [
@@ -234,11 +244,39 @@ def _left_out(there: int, shown: int) -> str:
     return f"{there - shown} further classes are in summary.json." if there > shown else ""
 
 
-def _confidence(result: RunResult) -> Section:
+def _people(summary: Mapping[str, Any]) -> Section:
+    """Who was asked, most often first."""
+    people, title = summary["people"], "Who was asked"
+    if people is None or not people["rows"]:
+        return Section("people", title)
+    rows = [
+        [row["person"], row["asked"], percent(row["agreement"]), f"{row['cost']:,.2f}"]
+        for row in people["rows"][:MOST_PEOPLE]
+    ]
+    left = people["num_asked"] - len(rows)
+    note = (
+        f"{left:,} further people were asked, less often: decisions.csv names the voters of every item, `quorate "
+        "experts` rates everybody."
+    )
+    never = people["num_people"] - people["num_asked"]
+    text = f"{people['num_asked']:,} people were asked{f', {never:,} were never needed' if never else ''}. "
+    text += (
+        "Agreement with the answer is not skill: an answer rests on these votes, and whoever is asked about the hard "
+        "items agrees less."
+    )
+    heads = ("person", "votes asked", "agreement with the answer", "money" if summary["votes"]["price"] else "cost")
+    table = _table("Most asked first; audits included", heads, rows, note=note if left else "")
+    return Section("people", title, (text,), tables=(table,))
+
+
+def _confidence(summary: Mapping[str, Any], result: RunResult) -> Section:
     counts, edges = np.histogram(np.clip(result.outcome.confidence, 0, 1), bins=20, range=(0, 1))
     drawn = histogram(
         counts.tolist(), edges.tolist(), title="Items by confidence", x_label="confidence", y_label="items"
     )
+    if summary["confidence_is"] == "score":
+        caption = "A score, not a probability: too few true classes are known to calibrate it."
+        return Section("confidence", "Confidence of the answers: a score", charts=(Chart(drawn, caption),))
     return Section("confidence", "Confidence of the answers", charts=(Chart(drawn),))
 
 

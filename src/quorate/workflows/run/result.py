@@ -16,14 +16,14 @@ from quorate.files import Content, write_folder
 from quorate.methods import Method
 from quorate.reports import render
 from quorate.reports.figures import BLUE, MISSING, QUIET, RC, can_plot
-from quorate.reports.plain_json import json_page
+from quorate.reports.format import SEPARATOR, json_page, plain_name
 from quorate.reports.section import Table
 from quorate.session.tuning import tuned
 from quorate.streams.classifier_saving import ClassifierReport
 from quorate.streams.pools import Pools
 from quorate.streams.replay import ReplayResult
 from quorate.tables import Report
-from quorate.tables.readers.arrow import TEXT, arrow_csv, pa, pq
+from quorate.tables.readers import TEXT, arrow_csv, pa, pc, pq
 from quorate.tables.readers.frames import TEXTS, OwnTypes, ToFrames, give_back, in_own_type
 from quorate.tables.report import SCHEMA, reject_tables
 from quorate.tables.votes.vote_order import VoteOrder
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 DECISION_COLUMNS = (
     "item", "consensus_label", "confidence", "num_votes", "agreement", "stop_reason", "cost", "pool_size", "audited",
+    "voters",
 )  # fmt: skip
 FILES = ("decisions.parquet", "decisions.csv", "rejects.csv", "params.json", "report.html", "summary.json")
 SHOWN = 5  # decisions in a notebook
@@ -52,6 +53,14 @@ class Spending:
     ask_all: float
 
 
+@dataclass(frozen=True, slots=True)
+class PoolAgreement:
+    """The share of answers for the true class that are the plurality of the pool: `rate` over `items`, ties shared."""
+
+    items: int
+    rate: float
+
+
 @dataclass(frozen=True, eq=False)
 class RunResult(ToFrames):
     """A finished run: `.decisions`, `.summary()`, `.rejects`, `.params`, `.plot()`, `.to_html()`, `.to_pandas()`, ...
@@ -61,7 +70,8 @@ class RunResult(ToFrames):
     `price` of a vote, or None   `error_costs` (K, K) by truth and answer, or None   `vote_order` whether the votes came
     sorted by label; None if their order was not used   `classifier` the votes it saves
     `own` the types of ids and labels in the caller's frame   `people` the names of the voters
-    `spending` in units of `price` where people differ in cost, or None
+    `spending` in units of `price` where people differ in cost, or None   `voter_costs` of each of them, or None
+    `pool_agreement` of the answers, under the target "truth"
     """
 
     outcome: ReplayResult
@@ -82,6 +92,8 @@ class RunResult(ToFrames):
     classifier: ClassifierReport | None = None
     spending: Spending | None = None
     people: tuple[str, ...] = ()
+    pool_agreement: PoolAgreement | None = None
+    voter_costs: tuple[float, ...] | None = None
 
     @cached_property
     def table(self) -> pa.Table:
@@ -185,6 +197,7 @@ def decisions_table(result: RunResult) -> pa.Table:
         "cost": pa.array(cost),
         "pool_size": pa.array(result.pools.stream.pool_sizes),
         "audited": pa.array(outcome.is_audited),
+        "voters": voters(result),
     }
     for k, name in enumerate(result.classes):
         columns[f"prob_{name}"] = pa.array(outcome.probs[:, k])
@@ -200,6 +213,26 @@ def agreement(result: RunResult) -> pa.Array:
     agreeing = ((votes == outcome.labels[:, None]) & asked).sum(axis=1)
     share = agreeing / np.maximum(outcome.num_votes, 1)
     return pa.array(share, mask=outcome.num_votes == 0)
+
+
+def voters(result: RunResult) -> pa.Array:
+    """The people whose votes were used for the answer, in asking order, separated by ";"; null without names."""
+    stream, count = result.pools.stream, result.outcome.num_votes
+    if stream.voters is None:
+        return pa.nulls(len(count), type=TEXT)
+    numbers = stream.voters[np.arange(stream.voters.shape[1]) < count[:, None]]
+    names = pa.array([plain_name(name) for name in result.people], type=TEXT)
+    asked = names.take(pa.array(numbers, mask=numbers < 0)).fill_null("")
+    by_item = pa.ListArray.from_arrays(pa.array(np.append(0, np.cumsum(count)), type=pa.int32()), asked)
+    return pc.binary_join(by_item, pa.scalar(SEPARATOR, type=TEXT))
+
+
+def pool_agreement(pools: Pools, labels: IntArray) -> PoolAgreement | None:
+    """The answers compared with the pools, where these are scored; None if none is."""
+    if not pools.is_scored.any():
+        return None
+    shares = pools.truth[np.arange(len(labels)), labels][pools.is_scored]
+    return PoolAgreement(len(shares), float(shares.mean()))
 
 
 def figure(result: RunResult) -> Figure:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 MOST_CONFUSED = 60  # with more classes the confusion matrix is left out: it has K * K cells
 
+MOST_PEOPLE = 100  # in summary.json, those asked most; decisions.csv names everybody
 MOST_CLASSES = 12  # in the table on the terminal; all are in the report
 
 
@@ -34,7 +36,9 @@ def summarise(result: RunResult) -> dict[str, Any]:
         "settings": dict(result.settings),
         "num_items": len(result.items),
         "votes": votes_summary(result),
+        "without_votes": without_votes(result),
         "error": error_summary(result),
+        "pool_agreement": None if result.pool_agreement is None else asdict(result.pool_agreement),
         "confidence_is": _confidence_is(result),
         "error_costs": error_costs_summary(result),
         "pools": pools_summary(result),
@@ -42,6 +46,7 @@ def summarise(result: RunResult) -> dict[str, Any]:
         "per_class": per_class(result),
         "confusion": confusion_summary(result),
         "control": None if result.control is None else dict(result.control),
+        "people": people_summary(result),
         "learned": learned_summary(result),
         "classifier": None if result.classifier is None else result.classifier.describe(),
         "vote_order": None if result.vote_order is None else result.vote_order.describe(),
@@ -85,6 +90,44 @@ def votes_summary(result: RunResult) -> dict[str, Any]:
         "saved_against_until_settled": 1 - (asked + audits) / settled if settled else 0.0,
     }
     return counts | {"price": result.price, "money": _money(counts, result)}
+
+
+def without_votes(result: RunResult) -> dict[str, Any]:
+    """How many items were answered without any vote, and the share of them that is wrong, where that is known."""
+    none = result.outcome.num_votes == 0
+    errors = item_errors(result)[none]
+    known = np.isfinite(errors)
+    rate = float(errors[known].mean()) if known.any() else None
+    return {"items": int(none.sum()), "scored_items": int(known.sum()), "rate": rate}
+
+
+def people_summary(result: RunResult) -> dict[str, Any] | None:
+    """Who was asked: votes of each person, audits included, how many are for the answer, and their cost; most asked
+    first, at most `MOST_PEOPLE`. None where votes do not name their voters."""
+    stream, outcome = result.pools.stream, result.outcome
+    if stream.voters is None:
+        return None
+    taken = np.arange(stream.voters.shape[1]) < (outcome.num_votes + outcome.audit_votes)[:, None]
+    taken &= stream.voters >= 0
+    agrees = (stream.votes == outcome.labels[:, None])[taken]
+    number = len(result.people)
+    asked = np.bincount(stream.voters[taken], minlength=number)
+    agreed = np.bincount(stream.voters[taken], weights=agrees, minlength=number)
+    unit = 1.0 if result.price is None else result.price
+    costs = np.ones(number) if result.voter_costs is None else np.array(result.voter_costs)
+    order = np.argsort(-asked, kind="stable")
+    shown = [int(e) for e in order[:MOST_PEOPLE] if asked[e]]
+    rows = [
+        {
+            "person": result.people[e],
+            "asked": int(asked[e]),
+            "agreed": int(agreed[e]),
+            "agreement": float(agreed[e] / asked[e]),
+            "cost": float(unit * costs[e] * asked[e]),
+        }
+        for e in shown
+    ]
+    return {"num_people": number, "num_asked": int((asked > 0).sum()), "rows": rows}
 
 
 def _money(counts: Mapping[str, Any], result: RunResult) -> dict[str, float] | None:
@@ -220,17 +263,31 @@ def headline(summary: Mapping[str, Any]) -> str:
         f"{percent(votes['saved_against_ask_all'], 0)} fewer than asking everyone ({votes['ask_all_per_item']:.2f})"
     )
     by_truth = summary["settings"]["target"] == "truth"
+    if by_truth:
+        return f"{text}. {truth_sentence(summary)}"
     if error["rate"] is None:
-        why = "no true class is known" if by_truth else "no item has its whole pool recorded"
-        return text + f"; {why}, so the error is unknown."
-    whose = "true class" if by_truth else "whole pool's"
-    text += f", and {percent(error['rate'], 2)} of the answers differ from the {whose}"
+        return text + "; no item has its whole pool recorded, so the error is unknown."
+    text += f", and {percent(error['rate'], 2)} of the answers differ from the whole pool's"
     if error["scored_items"] < summary["num_items"]:
         text += f" on the {error['scored_items']:,} items where that is known"
     if error["tied_items"] and error["rate"]:
         part = "all" if np.isclose(error["tie_rate"], error["rate"]) else percent(error["tie_rate"], 2)
         text += f" ({part} because the pool itself is tied, which no method can avoid)"
     return text + "."
+
+
+def truth_sentence(summary: Mapping[str, Any]) -> str:
+    """Under the target "truth": the accuracy where true classes were given, else the agreement with the pool."""
+    error, agreed = summary["error"], summary["pool_agreement"]
+    if error["rate"] is not None:
+        return (
+            f"{percent(1 - error['rate'], 1)} of the answers are the true class, on the {error['scored_items']:,} of "
+            f"{summary['num_items']:,} items whose true class was given."
+        )
+    unknown = "No true class was given (--truth), so it is not known how many answers are right"
+    if agreed is None:
+        return f"{unknown}."
+    return f"{unknown}; {percent(agreed['rate'], 1)} of them are the plurality of the item's recorded votes."
 
 
 def table_rows(summary: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
