@@ -8,7 +8,8 @@ Real sets need QUORATE_DATA; what is in the store of a reproduction (`--runs quo
 again, so that an interrupted run goes on where it was. Cheap sets come first. Exits 1 if the default misses a required
 area; names the sets that missed, and those without data. `--ways optimistic` measures the rule before, `adaptive` the
 learner that also learns the scatter of the bias, the others what was tried. `--seeds 3 4` and `--only shift` look at
-a part.
+a part. `--finer 3` uses three times as many settings of both methods: lines between few points of a hollow curve lie
+above it, which counts against the method whose points are further apart.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -25,14 +27,14 @@ from rich.console import Console
 from rich.table import Table
 
 from quorate.datasets import synthetic
-from quorate.datasets.content import checksum
+from quorate.datasets.content import checksum, data_folder
 from quorate.paper.curves import CurveSetting, panel
-from quorate.paper.design import Job, grid, settings
-from quorate.paper.sources import Sources, data_folder
+from quorate.paper.jobs import Job, grid, settings
+from quorate.paper.sources import Sources
 from quorate.paper.store import RunStore
 from quorate.paper.sweep import on_threads, sweep
-from quorate.streams.scenarios import SETTINGS
 from quorate.types import VoteDataset
+from quorate.workflows.demo import SETTINGS
 
 WAYS = {  # knobs of quorate; how its streams learn
     "default": ((), {}),
@@ -93,13 +95,31 @@ def data_sets(row: Row, sources: Sources | None, seed: int) -> Iterator[tuple[st
         yield from ((name, sources[name]) for name in names)
 
 
-def jobs_of(row: Row, data: str, dataset: VoteDataset, model: str, seed: int, ways: list[str]) -> list[Job]:
+def finer(values: list[float], times: int) -> list[float]:
+    """The falling values, with `times` - 1 more in each gap, evenly in the log; in the last gap, to 0, each a quarter.
+
+    >>> finer([1.0, 0.25, 0.0], 2)
+    [1.0, 0.5, 0.25, 0.0625, 0.0]
+    """
+    found = values[:1]
+    for above, below in pairwise(values):
+        step = (below / above) ** (1 / times) if below > 0 else 0.25
+        found += [float(f"{above * step**place:.6g}") for place in range(1, times)] + [below]
+    return found
+
+
+def jobs_of(
+    row: Row, data: str, dataset: VoteDataset, model: str, seed: int, ways: list[str], times: int = 1
+) -> list[Job]:
     """The reference, quorate in each way, and asking until settled; the default has the job of a reproduction."""
     shape = {"pool_size": row.pool_size, "num_classes": dataset.num_classes}
-    found = [Job(data, row.pool_size, model, seed, "finexp", grid("finexp", **shape))]
+    thresholds = [dict(knobs)["threshold"] for knobs in grid("finexp", **shape)]
+    if times > 1:
+        thresholds = [1.0 - doubt for doubt in finer([1.0 - threshold for threshold in thresholds], times)]
+    found = [Job(data, row.pool_size, model, seed, "finexp", settings("threshold", thresholds))]
     for way in ways:
         more, how = WAYS[way]
-        gains = [dict(knobs)["min_gain"] for knobs in grid("quorate", **shape)]
+        gains = finer([dict(knobs)["min_gain"] for knobs in grid("quorate", **shape)], times)
         if way == "optimistic":
             gains = [min(1.0, float(f"{2 * gain:.6g}")) for gain in gains]
         knobs = tuple((*knobs, *more) for knobs in settings("min_gain", gains))
@@ -114,7 +134,7 @@ def ratios(row: Row, sources: Sources | None, options: argparse.Namespace) -> Ma
         for data, dataset in data_sets(row, sources, seed):
             sums = {data: sources.checksum(data) if row in REAL and sources else checksum(dataset)}
             for model in dataset.models:
-                jobs = jobs_of(row, data, dataset, model, seed, options.ways)
+                jobs = jobs_of(row, data, dataset, model, seed, options.ways, options.finer)
                 done = sweep(jobs, {data: dataset}, RunStore(options.runs, sums), backend=on_threads(options.threads))
                 reference, *ours, settled = jobs
                 setup = CurveSetting(data, row.data, row.pool_size, model)
@@ -139,6 +159,7 @@ def asked() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, nargs="+", default=[3, 4, 5])
     parser.add_argument("--only", nargs="+", default=[""], help="sets whose title contains one of these")
     parser.add_argument("--ways", nargs="+", default=["default"], choices=list(WAYS))
+    parser.add_argument("--finer", type=int, default=1, help="this many times as many settings of both methods")
     parser.add_argument("--runs", type=Path, default=Path("quorate-reproduction/runs"), help="where runs are stored")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     return parser.parse_args()

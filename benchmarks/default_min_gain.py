@@ -28,7 +28,7 @@ from quorate import method, simulate
 from quorate.datasets import load_npz, synthetic
 from quorate.methods import DEFAULT_MIN_GAIN
 from quorate.rng import stream as random_stream
-from quorate.streams.scenarios import SETTINGS
+from quorate.workflows.demo import SETTINGS
 
 GRID = [0.0002, 0.0003, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1]
 WIDE = [*GRID, 0.2, 0.4, 0.7]  # for the curve, down to very few votes

@@ -19,7 +19,7 @@ import psutil
 
 from quorate.service.access.accounts import create_account
 from quorate.service.access.credentials import create_key
-from quorate.service.store.store import Store
+from quorate.service.store import Store
 from quorate.service.store.upgrade import prepare
 from report import Row
 from service_place import free_port

@@ -21,7 +21,7 @@ from growth_plot import Panel, draw
 from memory import COMPILE, WARM_UP, Feed
 from quorate import plurality_finite, plurality_infinite
 from quorate.learning.learner import Window, refit
-from quorate.prior.hyperprior import HYPERPRIORS
+from quorate.prior import HYPERPRIORS
 from quorate.rng import stream
 from quorate.validate import floored
 

@@ -21,8 +21,8 @@ from rich.table import Table
 
 from quorate.datasets import imagenet16h_shift
 from quorate.paper import as_published
+from quorate.paper.jobs import mean_se
 from quorate.paper.published import difference_se
-from quorate.paper.readings import mean_se
 from quorate.rng import stream as random_stream
 from quorate.streams import prepare
 from quorate.streams.prepare import Stream

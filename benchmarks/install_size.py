@@ -10,7 +10,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-EXTRAS = ("", "plot", "tables", "service", "postgres", "data", "reproduce", "cluster")
+EXTRAS = ("", "plot", "tables", "service", "postgres", "inspect", "mlflow", "data", "reproduce", "cluster", "peers")
 LARGEST = 4  # packages named in a row
 
 

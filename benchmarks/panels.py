@@ -16,25 +16,31 @@ import numpy as np
 
 from common import machine, say
 from quorate import compiled
-from quorate.datasets import imagenet16h, panels
+from quorate.datasets import imagenet16h
 from quorate.experts.panel import UNSEEN, new_panel
 from quorate.experts.panel_learning import learn_item
 from quorate.experts.panel_plan import advise_into
 from quorate.experts.panel_stream import run_panel
-from quorate.paper.experts import AREAS, GAINS_BY, LEVELS, REPORTED, VOTES_AT, difference
-from quorate.paper.panels import (
+from quorate.paper.experts import (
+    AREAS,
+    GAINS_BY,
+    LEVELS,
     PANEL,
     QUICK_GAINS,
     RANDOM,
+    REPORTED,
     STREAMS,
+    VOTES_AT,
     StreamCurves,
     area_ratios,
     as_curves,
     curves,
+    difference,
     panel_points,
     part_of,
     rows_of,
 )
+from quorate.paper.sources import PANELS, load_panel
 
 PARTS = ("cost", "large", "panels", "ids")
 SHOWN_VOTES = (0.5, 1.0, 1.25, 1.5, 1.58, 1.75, 2.0, 2.3, 2.55)
@@ -73,7 +79,7 @@ def cost_lines(missed):
 def large_lines(folder, num_streams):
     """The approximation beside the exact plan: on the same streams, and decision by decision."""
     for name in ("kelly_nih", "kelly_imagenet"):
-        dataset = panels.load(name, folder)
+        dataset = load_panel(name, folder)
         parts = [part_of(dataset, rows_of(dataset, number)) for number in range(num_streams)]
         exact, about = (
             as_curves([panel_points(part, QUICK_GAINS, most_states=states) for part in parts]) for states in (65_536, 0)
@@ -82,7 +88,7 @@ def large_lines(folder, num_streams):
         gap = np.array([100 * (theirs - ours) for ours, theirs in pairs])
         off = _off(parts[0])
         yield (
-            f"{panels.TITLES[name]}: mean error over 0.5 to 2 votes {100 * exact.mean_errors.mean():.2f} % exact, "
+            f"{PANELS[name]}: mean error over 0.5 to 2 votes {100 * exact.mean_errors.mean():.2f} % exact, "
             f"{100 * about.mean_errors.mean():.2f} % approximate ({gap.mean():+.2f}, standard error "
             f"{gap.std(ddof=1) / np.sqrt(len(gap)):.2f}); before any vote probabilities differ by {off:.4f} on average"
         )
@@ -108,20 +114,20 @@ def panel_lines(folder, num_streams, missed):
     yield "| panel | asked | votes at 0.5 % | at 0.1 % | at 0 % | mean error, 0.5 to 2 votes, % | against random |"
     yield "|---|---|---|---|---|---|---|"
     frontiers = []
-    for name in panels.NAMES:
-        found = curves(panels.load(name, folder), num_streams=num_streams)
+    for name in PANELS:
+        found = curves(load_panel(name, folder), num_streams=num_streams)
         for way, each in found.items():
             points, error = difference(found, way)
             votes = " | ".join(f"{each.votes_at(level):.2f}" for level in LEVELS)
             against = "" if way == RANDOM else f"{points:+.2f} ({error:.2f})"
-            yield f"| {panels.TITLES[name]} | {way} | {votes} | {100 * each.mean_errors.mean():.2f} | {against} |"
+            yield f"| {PANELS[name]} | {way} | {votes} | {100 * each.mean_errors.mean():.2f} | {against} |"
             if name in REPORTED:
-                frontiers.append(f"| {panels.TITLES[name]} | {way} | {_spread(each)} | {_errors_at(each)} |")
+                frontiers.append(f"| {PANELS[name]} | {way} | {_spread(each)} | {_errors_at(each)} |")
         points, error = difference(found)
         if points > error:
             missed.append(f"{name}: {points:+.2f} ({error:.2f}) points above random order")
         if name in REPORTED:
-            yield f"| {panels.TITLES[name]} | reported by Kelly et al. | | | {REPORTED[name]:.2f} | | |"
+            yield f"| {PANELS[name]} | reported by Kelly et al. | | | {REPORTED[name]:.2f} | | |"
             if points > -GAINS_BY[name]:
                 missed.append(f"{name}: {points:+.2f} points, target -{GAINS_BY[name]}")
             if found[PANEL].votes_at(0.001) >= VOTES_AT[name] + 0.05:

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from sqlalchemy import insert
 
+from quorate.service.store import Store
 from quorate.service.store.schema import items, projects
-from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare
 from service_place import new_database
 

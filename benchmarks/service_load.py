@@ -15,8 +15,8 @@ from typing import Any
 from sqlalchemy import func, select
 
 from common import np
+from quorate.service.store import POOL, Store
 from quorate.service.store.schema import events
-from quorate.service.store.store import POOL, Store
 from service_bare import bare
 from service_place import CLASSES, Place, Server, cpu_and_memory
 

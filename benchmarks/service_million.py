@@ -22,8 +22,8 @@ from quorate.service.domain.projects import Projects
 from quorate.service.domain.votes import Request
 from quorate.service.microbatch import Later
 from quorate.service.steward import Steward
+from quorate.service.store import Store
 from quorate.service.store.schema import items
-from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare
 from service_place import CLASSES, add_batches, new_project
 
@@ -101,7 +101,7 @@ def beside_closed(url: str, *, steps: Sequence[int]) -> list[dict[str, Any]]:
         _fill(store, project_id, made, total)
         made, peak = total, 0.0
         for _ in range(3):
-            steward._stats_due.clear()
+            steward._due.clear()
             steward.round()
             peak = max(peak, resident()[1] / 1e6)
         rows.append({"closed": total, "megabytes": peak})

@@ -32,7 +32,7 @@ from quorate.service.access.credentials import create_key
 from quorate.service.domain.items import MOST_ITEMS, ItemContent, NewItem, add_items
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings
-from quorate.service.store.store import Store
+from quorate.service.store import Store
 from quorate.service.store.upgrade import prepare
 
 CLASSES = [f"class-{k}" for k in range(10)]

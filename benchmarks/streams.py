@@ -13,7 +13,7 @@ from common import SHIFT, Refit, alternate, cpu_seconds, data_set, median, param
 from quorate import VoteDataset, method, simulate
 from quorate.datasets import synthetic
 from quorate.paper import as_published
-from quorate.prior.hyperprior import HYPERPRIORS
+from quorate.prior import HYPERPRIORS
 from quorate.streams import prepare
 from report import Row
 

@@ -19,9 +19,9 @@ VERSIONS = [
 EXTRAS = "postgres,plot"
 TEST_TOOLS = ["pytest", "pytest-cov", "pytest-timeout", "hypothesis", "mpmath", "scipy"]
 FAST = [
-    "tests/test_errors.py", "tests/test_files.py", "tests/test_methods.py", "tests/test_numpy_files.py",
-    "tests/test_reasons.py", "tests/test_rng.py", "tests/test_types.py", "tests/test_validate.py", "tests/prior",
-    "tests/session/test_journal.py", "README.md", "tests/package/test_imports.py",
+    "tests/test_errors.py", "tests/test_files.py", "tests/test_methods.py", "tests/test_packed_files.py",
+    "tests/test_reasons.py", "tests/test_rng.py", "tests/test_types.py", "tests/test_validate.py",
+    "tests/test_prior.py", "tests/session/test_journal.py", "README.md", "tests/package/test_imports.py",
 ]  # fmt: skip
 
 

@@ -3,11 +3,13 @@ import json
 import numpy as np
 import pytest
 
+from quorate import Session, run
+from quorate.catalogue import parse_method
 from quorate.decision.threshold import Threshold
 from quorate.decision.value import ValueOfInformation
 from quorate.errors import InvalidInput, UnknownMethod
 from quorate.methods import DEFAULT_MIN_GAIN, METHODS, OPTIMISTIC_MIN_GAIN, method, stored_method
-from quorate.prior.hyperprior import Hyperprior
+from quorate.prior import Hyperprior
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -84,3 +86,36 @@ def test_numpy_numbers_are_fine_as_knobs():
     built = method("quorum", votes=np.int64(3))
     assert json.dumps(built.describe())
     assert method("finexp", threshold=np.float32(0.5)).knobs["threshold"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "knobs"),
+    [
+        ("quorate:order=agreement", "quorate", {"order": "agreement"}),
+        ("unanimous-then-cap:first=3, cap=5", "unanimous-then-cap", {"first": 3, "cap": 5}),
+        ("finexp", "finexp", {}),
+    ],
+)
+def test_methods_are_written_in_python_as_on_the_command_line(text, name, knobs):
+    assert method(text) == method(name, **knobs) == parse_method(text)
+    assert Session(text, classes=["a", "b"], pool_size=9).method == method(name, **knobs)
+
+
+def test_a_run_takes_the_same_text():
+    votes = np.tile([[0, 0, 1], [1, 1, 1]], (10, 1))
+    assert run(votes, method="quorum:votes=2").method == method("quorum", votes=2)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        (lambda: method("quorum:vote=3"), "'quorum:votes=3'"),
+        (lambda: method("quorum", vote=3), " votes=3"),
+        (lambda: run(np.zeros((3, 3), dtype=int), method="quorum:vote=3"), "'quorum:votes=3'"),
+        (lambda: run(np.eye(3, dtype=int), order="agreement"), "'quorate:order=agreement'"),
+    ],
+)
+def test_an_unknown_parameter_names_the_syntax_of_the_place_where_it_was_written(wrong, right):
+    with pytest.raises(InvalidInput) as caught:
+        wrong()
+    assert right in caught.value.fix

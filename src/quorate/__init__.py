@@ -1,6 +1,6 @@
 """quorate decides, online, when enough experts have been asked.
 
-votes + prediction -> prior/ -> posterior/ -> decision/ -> session/ (journal) -> learning/ -> back to prior/
+votes + prediction -> prior -> posterior/ -> decision/ -> session/ (journal) -> learning/ -> back to prior
 
 A live loop: `Session`, `method`, `JsonlJournal`; with people known by name also `Expert` and `parse_rule`. The maths
 alone: `concentration`, `plurality_finite`, `plurality_infinite`, `fit`, `PriorParams`. Recorded streams: `simulate`,
@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from quorate.methods import METHODS, Method, method
     from quorate.posterior.finite import plurality_finite
     from quorate.posterior.infinite import plurality_infinite
-    from quorate.prior.concentration import concentration
-    from quorate.prior.hyperprior import Hyperprior
+    from quorate.prior import Hyperprior, concentration
     from quorate.session import JsonlJournal, MemoryJournal, NextExpert, Session, read_journal
     from quorate.streams.control import BudgetControl
     from quorate.streams.simulate import Simulation, simulate
@@ -57,7 +56,7 @@ _ON_FIRST_USE = {  # name -> module, imported when the name is first used, so th
     "Decision": "quorate.types",
     "Expert": "quorate.experts.person",
     "FitReport": "quorate.types",
-    "Hyperprior": "quorate.prior.hyperprior",
+    "Hyperprior": "quorate.prior",
     "Item": "quorate.types",
     "JsonlJournal": "quorate.session",
     "MemoryJournal": "quorate.session",
@@ -74,7 +73,7 @@ _ON_FIRST_USE = {  # name -> module, imported when the name is first used, so th
     "agreement": "quorate.workflows.experts",
     "calibrate": "quorate.workflows.calibrate",
     "draw_audit": "quorate.workflows.audit",
-    "concentration": "quorate.prior.concentration",
+    "concentration": "quorate.prior",
     "fit": "quorate.learning.fit",
     "method": "quorate.methods",
     "parse_rule": "quorate.experts.rules",

@@ -1,4 +1,4 @@
-"""Methods as text: parses `quorum:votes=4` into a `Method`, formats its parameters, describes every method.
+"""Methods as text: reads `quorum:votes=4` into a `Method`, formats its parameters, describes every method.
 
 Called by the command line, the workflows and the service.
 """
@@ -9,9 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from quorate.errors import UnknownMethod
 from quorate.methods import DEFAULT_RULE, METHODS, Method, method
-from quorate.validate import broken
 
 
 def parse_method(spec: str, **extra: object) -> Method:
@@ -22,35 +20,7 @@ def parse_method(spec: str, **extra: object) -> Method:
     >>> parse_method("finexp", threshold=0.9).policy
     Threshold(threshold=0.9)
     """
-    name, _, rest = spec.strip().partition(":")
-    in_spec = [_parameter(part, spec) for part in rest.split(",") if part.strip()]
-    pairs = in_spec + [(key, value) for key, value in extra.items() if value is not None]
-    parameters = dict(pairs)
-    if len(parameters) < len(pairs):
-        twice = next(key for key in parameters if [other for other, _ in pairs].count(key) > 1)
-        values = " and ".join(repr(value) for key, value in pairs if key == twice)
-        rule = f"one value for each parameter; {twice} has several: {values}"
-        raise broken("method", spec, rule, "pass one.")
-    return method(name, **parameters)
-
-
-def _parameter(text: str, spec: str) -> tuple[str, object]:
-    key, equals, value = (part.strip() for part in text.partition("="))
-    if not (key and equals and value):
-        rule = f"the name of a method, a colon, and parameters as name=value, not {text!r}"
-        raise broken("method", spec, rule, "write e.g. quorate:min_gain=0.01.", error=UnknownMethod)
-    return key, _value(value)
-
-
-def _value(text: str) -> bool | float | str:
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+    return method(spec, **{key: value for key, value in extra.items() if value is not None})
 
 
 def knob_text(knobs: Mapping[str, Any]) -> str:

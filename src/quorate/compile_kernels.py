@@ -31,7 +31,7 @@ from quorate.methods import method
 from quorate.posterior.finite import plurality_finite
 from quorate.posterior.infinite import plurality_infinite
 from quorate.posterior.settled import plurality_share_into
-from quorate.prior.concentration import concentration
+from quorate.prior import concentration
 from quorate.session import Session
 from quorate.session.batch import decide_items
 from quorate.streams import prepare, simulate

@@ -37,7 +37,7 @@ FEW_ITEMS = 1500  # streams up to this length run interpreted in less time than 
 _OPTIONS = {"nogil": True, "error_model": "numpy"}  # for numba
 _LINKING_NUMBA = "0.68."  # with this version inner kernels are linked; with others compiling takes a third longer
 NO_NUMBER = (OverflowError, ZeroDivisionError, ValueError)  # raised by Python where compiled code gives inf or nan
-_KERNEL_SOURCES = ("compiled.py", "densities.py", "prior", "posterior", "decision", "learning", "experts", "streams")
+_KERNEL_SOURCES = ("compiled.py", "densities.py", "prior.py", "posterior", "decision", "learning", "experts", "streams")
 
 
 @cache

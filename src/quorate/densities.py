@@ -1,7 +1,7 @@
 """The two densities of the model: Dirichlet-multinomial and Gamma.
 
 Counts are whole numbers, so ln Gamma(alpha + h) - ln Gamma(alpha) is a sum of h logarithms: no special functions.
-Takes concentrations and counts; called by `prior.hyperprior` and, through the kernels, by `learning`.
+Takes concentrations and counts; called by `prior` and, through the kernels, by `learning`.
 """
 
 from __future__ import annotations

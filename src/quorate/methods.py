@@ -27,7 +27,7 @@ from quorate.errors import UnknownMethod
 from quorate.experts.crowd_stream import CrowdStop
 from quorate.experts.panel_online import PanelValue
 from quorate.learning.answers import AnswerFit
-from quorate.prior.hyperprior import Hyperprior, hyperprior
+from quorate.prior import Hyperprior, hyperprior
 from quorate.types import PriorParams
 from quorate.validate import broken
 
@@ -255,29 +255,82 @@ def method(
     /,
     **knobs: object,
 ) -> Method:
-    """The method of that name with its parameters; or a method around your own policy.
+    """The method of that name with its parameters, or of a text as on the command line; or one around your own policy.
 
     Your own policy asks and predicts with exact FinExp and a learned prior (`posterior="infinite"`, `learn=False` and
     `bias=False` change that).
 
     >>> method("finexp", threshold=0.9).policy
     Threshold(threshold=0.9)
+    >>> method("finexp:threshold=0.9") == method("finexp", threshold=0.9)
+    True
     >>> sorted(METHODS)[:3]
     ['ask-all', 'beta', 'crowd']
     """
     if not isinstance(name, str):
         return _own(name, **knobs)
+    spec = name
+    name, in_text = parsed(spec)
     if name not in METHODS:
         raise broken("method", name, f"one of: {', '.join(METHODS)}", "choose one.", error=UnknownMethod)
     build = METHODS[name]
     known = signature(build).parameters
-    for knob, value in knobs.items():
+    for knob, value in (*in_text, *knobs.items()):
         if knob not in known:
-            has = ", ".join(known) or "none"
-            rule = f"parameters of {name}: {has}"
-            raise broken("method", f"{knob}={value!r}", rule, "use one of these.", error=UnknownMethod)
+            rule = f"parameters of {name}: {', '.join(known) or 'none'}"
+            fix = _example(name, known, is_text=knob in dict(in_text))
+            raise broken("method", f"{knob}={value!r}", rule, fix, error=UnknownMethod)
+    knobs = _each_once(spec, [*in_text, *knobs.items()])
     built = build(**knobs)
     return replace(built, name=name, knobs=MappingProxyType(_resolved(build, built, knobs)))
+
+
+def parsed(spec: str) -> tuple[str, list[tuple[str, object]]]:
+    """The name and the parameters of `name:parameter=value,parameter=value`.
+
+    >>> parsed("unanimous-then-cap:first=3,cap=5")
+    ('unanimous-then-cap', [('first', 3), ('cap', 5)])
+    """
+    name, _, rest = spec.strip().partition(":")
+    return name, [_parameter(part, spec) for part in rest.split(",") if part.strip()]
+
+
+def _parameter(text: str, spec: str) -> tuple[str, object]:
+    key, equals, value = (part.strip() for part in text.partition("="))
+    if not (key and equals and value):
+        rule = f"the name of a method, a colon, and parameters as name=value, not {text!r}"
+        raise broken("method", spec, rule, "write e.g. quorate:min_gain=0.01.", error=UnknownMethod)
+    return key, _value(value)
+
+
+def _value(text: str) -> bool | float | str:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _each_once(spec: str, pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(key for key in found if [other for other, _ in pairs].count(key) > 1)
+        values = " and ".join(repr(value) for key, value in pairs if key == twice)
+        raise broken("method", spec, f"one value for each parameter; {twice} has several: {values}", "pass one.")
+    return found
+
+
+def _example(name: str, known: Mapping[str, Any], *, is_text: bool) -> str:
+    """How to write a parameter where the wrong one stands: after a colon in text, or as an argument."""
+    if not known:
+        return "leave it out."
+    first = next(iter(known))
+    value = known[first].default
+    value = 0.01 if first == "min_gain" else 0.9 if not isinstance(value, (int, float, str)) else value
+    return f"write e.g. '{name}:{first}={value}'." if is_text else f"pass e.g. {first}={value!r}."
 
 
 def stored_knobs(name: str, knobs: Mapping[str, Any]) -> dict[str, Any]:

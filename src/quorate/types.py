@@ -1,6 +1,6 @@
 """The values that flow through quorate: frozen dataclasses that only check their own fields.
 
-`votes + prediction -> prior/ -> posterior/ -> decision/ -> session/ -> learning/ -> back to prior/`
+`votes + prediction -> prior -> posterior/ -> decision/ -> session/ -> learning/ -> back to prior`
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from quorate.paper.design import grid
+from quorate.paper.jobs import grid
 
 AREAS = Path(__file__).resolve().parents[2] / "benchmarks" / "areas.py"
 
@@ -47,3 +47,22 @@ def test_one_bad_classifier_misses_though_the_mean_is_good(areas):
     good = np.array([[0.80, 0.82], [0.90, 0.91]])  # (classifiers, seeds)
     assert areas.line(row, good)[1]
     assert not areas.line(row, good + np.array([[0.0], [0.15]]))[1]  # mean 0.9325, the second 1.055
+
+
+def test_finer_settings_keep_those_of_the_grid_and_their_order(areas, monkeypatch):
+    monkeypatch.setattr(areas, "grid", grid)
+    row = areas.MADE[0]
+    dataset = areas.made("even", 3)
+    coarse, fine = (areas.jobs_of(row, "even/3", dataset, "model-0", 3, ["default"], times) for times in (1, 3))
+    for few, many in zip(coarse[:2], fine[:2], strict=True):  # finexp and quorate
+        before, after = ([dict(knobs).popitem()[1] for knobs in job.knobs] for job in (few, many))
+        assert len(after) == 3 * len(before) - 2
+        assert np.allclose(after[::3], before, rtol=0, atol=1e-12)
+        assert sorted(after, reverse=few.method == "quorate") == after
+
+
+def test_by_default_the_jobs_are_those_of_a_reproduction(areas, monkeypatch):
+    monkeypatch.setattr(areas, "grid", grid)
+    dataset = areas.made("even", 3)
+    for job in areas.jobs_of(areas.MADE[0], "even/3", dataset, "model-0", 3, ["default"])[:2]:
+        assert job.knobs == grid(job.method, pool_size=10, num_classes=dataset.num_classes)

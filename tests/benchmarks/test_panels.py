@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from quorate.paper.panels import StreamCurves
+from quorate.paper.experts import StreamCurves
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from quorate.audit.batch import most_errors
+from quorate.audit.sampling import most_errors
 from tests.workflows.audit.test_audit import audited_items, decisions_file, votes_file
 
 

@@ -36,7 +36,7 @@ def test_the_first_start_makes_a_private_database_and_prints_a_link_that_opens(t
 
 def test_a_start_after_somebody_came_in_prints_no_link(tmp_path):
     from quorate.service.access.accounts import create_account
-    from quorate.service.store.store import Store
+    from quorate.service.store import Store
     from quorate.service.store.upgrade import prepare
 
     store = Store(str(tmp_path / "votes.db"))
@@ -101,7 +101,7 @@ def test_without_the_extra_one_line_says_what_to_install(command):
 def test_the_demo_starts_in_a_file_of_its_own_and_never_in_a_database_in_use(run, tmp_path):
     from quorate.service.domain.projects import Projects
     from quorate.service.domain.settings import ProjectSettings
-    from quorate.service.store.store import Store
+    from quorate.service.store import Store
     from quorate.service.store.upgrade import prepare
 
     with Serving("--demo", folder=tmp_path, forked=True) as service:
@@ -124,8 +124,8 @@ def test_a_demo_in_which_all_is_closed_says_so_and_how_to_begin_again(tmp_path):
     from sqlalchemy import select, update
 
     from quorate.service.demo import add_digits, seed
+    from quorate.service.store import Store
     from quorate.service.store.schema import items, projects
-    from quorate.service.store.store import Store
     from quorate.service.store.upgrade import prepare
 
     store = Store(str(tmp_path / "demo.db"))
@@ -188,7 +188,7 @@ def test_several_workers_get_a_folder_to_count_in(tmp_path, monkeypatch, workers
 
 def test_a_database_server_that_does_not_answer_is_waited_for_and_not_for_ever(monkeypatch, capsys):
     from quorate.cli import serve
-    from quorate.service.store.store import Store, StoreUnavailable
+    from quorate.service.store import Store, StoreUnavailable
     from quorate.service.store.upgrade import Upgrade
 
     monkeypatch.setattr(serve, "DATABASE_WITHIN", 0.2)

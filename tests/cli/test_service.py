@@ -15,7 +15,7 @@ from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.domain.votes import Request
-from quorate.service.store.store import Store
+from quorate.service.store import Store
 from quorate.service.store.upgrade import prepare
 
 

@@ -79,7 +79,7 @@ def test_a_database_is_upgraded_and_goes_on(tmp_path):
 
     from quorate.service.app import create_app
     from quorate.service.config import ServiceConfig
-    from quorate.service.store.store import Store
+    from quorate.service.store import Store
     from quorate.service.store.upgrade import prepare
 
     expected = EXPECTED["database"]

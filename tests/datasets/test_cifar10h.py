@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from quorate.datasets import accuracies, checksum, cifar10h
+from quorate.datasets.catalogue import inspect
 from quorate.datasets.content import has_papers_own, vote_counts
-from quorate.datasets.inspection import inspect
 from quorate.errors import InvalidInput
 
 

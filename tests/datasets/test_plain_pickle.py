@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from quorate.datasets.plain_pickle import read_pickle, read_pickle_bytes
 from quorate.errors import InvalidInput, RefusedPickle
-from quorate.unpacked import VARIABLE
+from quorate.packed_files import VARIABLE
 
 DTYPES = st.sampled_from(["?", "i1", "<i4", ">i8", "u2", "f2", "<f4", ">f8", "c16", "<U7", "S3"]).map(np.dtype)
 ARRAYS = DTYPES.flatmap(lambda dtype: npst.arrays(dtype, npst.array_shapes(min_dims=0, max_dims=4, max_side=4)))

@@ -16,7 +16,7 @@ from quorate.decision.belief import (
 )
 from quorate.posterior.finite import plurality_finite
 from quorate.posterior.infinite import plurality_infinite
-from quorate.prior.concentration import concentration
+from quorate.prior import concentration
 from quorate.types import PriorParams
 
 FAR = 2**62

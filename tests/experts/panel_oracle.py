@@ -8,7 +8,7 @@ from quorate.densities import log_dirichlet_multinomial
 from quorate.experts.panel import new_panel
 from quorate.learning.problem import unpack
 from quorate.posterior.settled import plurality_shares
-from quorate.prior.concentration import concentration
+from quorate.prior import concentration
 
 
 def random_panel(num_experts, num_classes, rng):

@@ -17,8 +17,7 @@ from quorate.learning.answers import (
     shrunk_params,
 )
 from quorate.learning.fit import fit
-from quorate.prior.concentration import concentration
-from quorate.prior.hyperprior import hyperprior
+from quorate.prior import concentration, hyperprior
 from quorate.types import PriorParams
 
 PRIOR = hyperprior("default")

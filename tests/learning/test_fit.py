@@ -13,8 +13,7 @@ from quorate.learning.objective import (
     negative_log_posterior_hessian,
 )
 from quorate.learning.problem import HyperpriorNumbers, checked_window, compress, pack, unpack
-from quorate.prior.concentration import concentration
-from quorate.prior.hyperprior import Hyperprior, hyperprior
+from quorate.prior import Hyperprior, concentration, hyperprior
 from quorate.types import PriorParams
 
 

@@ -3,7 +3,7 @@ import pytest
 
 from quorate.learning.fit import fit
 from quorate.learning.learner import Window, refit
-from quorate.prior.hyperprior import hyperprior
+from quorate.prior import hyperprior
 
 
 def logs(number):

@@ -15,8 +15,7 @@ from quorate.learning.objective import (
 )
 from quorate.learning.problem import compress, pack, unpack
 from quorate.learning.softmax import exponentiate, softmax_rows
-from quorate.prior.concentration import concentration
-from quorate.prior.hyperprior import hyperprior
+from quorate.prior import concentration, hyperprior
 from quorate.types import PriorParams
 
 

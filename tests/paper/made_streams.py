@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from quorate.paper.design import Job, settings
-from quorate.paper.readings import JobOutcome
+from quorate.paper.jobs import Job, JobOutcome, settings
 from quorate.paper.shift.streams import DATA, FUSED, LABELS, SETTLED, Streams
 
 MODELS, SEEDS = ("alexnet", "densenet"), (3, 4)

@@ -17,8 +17,7 @@ from quorate.paper.as_published import (
 )
 from quorate.posterior.finite import plurality_finite
 from quorate.posterior.infinite import plurality_infinite
-from quorate.prior.concentration import concentration
-from quorate.prior.hyperprior import hyperprior
+from quorate.prior import concentration, hyperprior
 from quorate.types import PriorParams
 
 

@@ -11,7 +11,7 @@ from quorate.paper import calibration, two_phase
 from quorate.paper import calibration as calibration_plots
 from quorate.paper.phase_runs import rows_of, runs
 from quorate.paper.report import Context
-from quorate.paper.runs import run_job
+from quorate.paper.sweep import run_job
 
 matplotlib_figure = pytest.importorskip("matplotlib.figure")
 

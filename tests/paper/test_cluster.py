@@ -14,7 +14,7 @@ import quorate
 from quorate.errors import ClusterError, InvalidInput, MissingExtra
 from quorate.paper import cluster
 from quorate.paper.cluster import backend_for
-from quorate.paper.design import Job, settings
+from quorate.paper.jobs import Job, settings
 from quorate.paper.store import RunStore
 from quorate.paper.sweep import on_threads, sweep
 from quorate.streams import prepare

@@ -8,11 +8,10 @@ from matplotlib.figure import Figure
 
 from quorate.datasets import synthetic
 from quorate.paper import curves
+from quorate.paper.curve_panels import CurvePanel, SeedCurve, smooth
 from quorate.paper.curves import claims, paired
-from quorate.paper.curves_output import smooth
-from quorate.paper.readings import CurvePanel, SeedCurve
 from quorate.paper.report import Context
-from quorate.paper.runs import run_job
+from quorate.paper.sweep import run_job
 from quorate.reports.section import Section
 
 

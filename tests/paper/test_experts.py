@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 
-from quorate.datasets import panels as panel_sets
-from quorate.paper.experts import section
-from quorate.paper.panels import PANEL, RANDOM, StreamCurves, part_of, rows_of
+from quorate.paper.experts import PANEL, RANDOM, StreamCurves, part_of, rows_of, section
 from quorate.paper.report import Context
-from quorate.paper.sources import Sources
+from quorate.paper.sources import PANELS, Sources
 from tests.experts.test_panel_learning import world
 
 
@@ -47,7 +45,7 @@ def test_the_section_compares_the_ways_to_ask(folder, monkeypatch):
     monkeypatch.setattr("quorate.paper.experts.QUICK_STREAMS", 2)
     found = section(Context(Sources(folder), (3,), True, lambda jobs: {}))
     votes, errors = found.tables
-    assert {row[0] for row in votes.rows} == {panel_sets.TITLES[name] for name in ("kelly_nih", "kelly_cifar")}
+    assert {row[0] for row in votes.rows} == {PANELS[name] for name in ("kelly_nih", "kelly_cifar")}
     assert {row[1] for row in votes.rows} >= {RANDOM, PANEL}
     assert len(errors.rows) == 4 and len(found.claims) == 4
     assert all(not claim.of_paper for claim in found.claims)

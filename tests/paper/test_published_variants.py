@@ -8,11 +8,10 @@ from quorate.densities import log_dirichlet_multinomial
 from quorate.errors import InvalidInput
 from quorate.paper import published_variants
 from quorate.paper.as_published import importance_log_likelihood, importance_samples, stream, winner_finite
-from quorate.paper.design import Job
+from quorate.paper.jobs import Job, JobOutcome
 from quorate.paper.published_variants import released_confidence, released_example, rows_of, shortfall
-from quorate.paper.readings import JobOutcome
 from quorate.paper.report import Context
-from quorate.paper.runs import run_job
+from quorate.paper.sweep import run_job
 from quorate.streams import prepare
 
 

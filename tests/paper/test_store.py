@@ -14,10 +14,9 @@ import pytest
 from quorate.datasets import synthetic
 from quorate.errors import InvalidInput
 from quorate.paper import store as module
-from quorate.paper.design import Job, settings
-from quorate.paper.readings import ARRAYS
-from quorate.paper.runs import run_job
+from quorate.paper.jobs import ARRAYS, Job, settings
 from quorate.paper.store import RunStore, code_digest
+from quorate.paper.sweep import run_job
 
 JOB = Job("toy", 5, "model-0", 3, "random", settings("query_rate", (0.1, 0.6)), keep_items=True)
 DONE = run_job(JOB, synthetic(num_items=30, pool_size=5, seed=1))

@@ -9,9 +9,10 @@ import pytest
 from pyarrow import parquet
 
 from quorate.datasets import synthetic
-from quorate.paper.design import Job, settings
-from quorate.paper.runs import run_job
-from quorate.paper.store import distinct, json_text, run_records, table_csv, write_runs
+from quorate.paper.jobs import Job, settings
+from quorate.paper.store import distinct, run_records, table_csv, write_runs
+from quorate.paper.sweep import run_job
+from quorate.reports.format import json_page
 from quorate.reports.section import Table
 
 
@@ -69,7 +70,7 @@ def test_no_runs_at_all_can_be_written(tmp_path):
 
 def test_json_is_strict():
     content = {"a": np.nan, "b": [np.float32(1.5), np.inf], "c": np.arange(2), 4: (True, None), "d": np.bool_(True)}
-    text = json_text(content)
+    text = json_page(content, indent=1)
     assert json.loads(text, parse_constant=pytest.fail) == {
         "a": None, "b": [1.5, None], "c": [0, 1], "4": [True, None], "d": True,
     }  # fmt: skip

@@ -11,7 +11,7 @@ import pytest
 
 from quorate.datasets import synthetic
 from quorate.errors import InvalidInput, QuorateError
-from quorate.paper.design import Job, settings
+from quorate.paper.jobs import Job, settings
 from quorate.paper.store import RunStore
 from quorate.paper.sweep import on_threads, sweep
 

@@ -11,8 +11,8 @@ from quorate.methods import method
 from quorate.paper import two_phase
 from quorate.paper.phase_runs import BUDGETS, KINDS, rows_of, runs
 from quorate.paper.report import Context
-from quorate.paper.runs import run_job
 from quorate.paper.sources import _thinned
+from quorate.paper.sweep import run_job
 from quorate.streams import prepare, simulate
 
 

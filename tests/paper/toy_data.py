@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from quorate.paper.design import Job, settings
+from quorate.paper.jobs import Job, settings
 from quorate.paper.report import Context
 from quorate.reports.section import Claim, Figure, Section, Table
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
     from quorate.errors import QuorateError
-    from quorate.service.store.store import Store
+    from quorate.service.store import Store
     from tests.service.postgres import Postgres
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -100,7 +100,7 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
 @pytest.fixture
 def store(database_url: str) -> Iterator[Store]:
     """A store with all its tables."""
-    from quorate.service.store.store import Store
+    from quorate.service.store import Store
     from quorate.service.store.upgrade import prepare
 
     store = Store(database_url)
@@ -133,7 +133,7 @@ def prepared_database(postgres: Postgres) -> str:
 
 
 def _prepare(url: str) -> None:
-    from quorate.service.store.store import Store
+    from quorate.service.store import Store
     from quorate.service.store.upgrade import prepare
 
     store = Store(url)

@@ -16,8 +16,8 @@ from quorate import service
 from quorate.service.app import COLLECT_AFTER, create_app, from_environment
 from quorate.service.config import ServiceConfig
 from quorate.service.steward import EVERY, Housekeeping
+from quorate.service.store import Store
 from quorate.service.store.schema import requests
-from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare
 from tests.service.api.conftest import World
 

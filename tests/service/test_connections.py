@@ -13,7 +13,7 @@ from quorate.service import app as connections
 from quorate.service.api import bodies as body_limit
 from quorate.service.app import create_app
 from quorate.service.config import ServiceConfig
-from quorate.service.store.store import Store
+from quorate.service.store import Store
 from quorate.service.store.upgrade import prepare
 
 GET = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"

@@ -17,7 +17,7 @@ import pytest
 from quorate import Session
 from quorate.service.access.accounts import create_account
 from quorate.service.access.credentials import create_key
-from quorate.service.store.store import Store
+from quorate.service.store import Store
 from quorate.service.store.upgrade import prepare
 from tests.processes import free_port, wait_until
 

@@ -13,7 +13,7 @@ from sqlalchemy.exc import TimeoutError as NoConnection
 from quorate import errors
 from quorate.service import problems
 from quorate.service.problems import LinkOver, NotAllowed, NotFound, Problem, UnknownLink
-from quorate.service.store.store import StoreUnavailable
+from quorate.service.store import StoreUnavailable
 from quorate.session.inputs import class_number
 from quorate.validate import broken
 from tests.service.access.conftest import Config

@@ -60,7 +60,7 @@ def feed(url, place, stop, most):
     """Add items while voters vote, so that they never run out."""
     from quorate.service.domain.items import NewItem, add_items
     from quorate.service.domain.projects import Projects
-    from quorate.service.store.store import Store
+    from quorate.service.store import Store
 
     store, made = Store(url), 5000
     projects = Projects(store)

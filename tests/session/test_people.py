@@ -64,6 +64,17 @@ def test_who_agreed_most_often_is_asked_first():
     assert sum(each.num_votes for each in session.people()) == session.counts()["votes"]
 
 
+def test_the_reason_counts_the_votes_it_rests_on():
+    session = make(experts=["ann"])
+    session.open("x", [0.5, 0.3, 0.2])
+    before = session.next_expert("x").reason
+    assert "ann" in before and " 0 of 0 " not in before
+    session.vote("x", "dog", "ann")
+    session.close("x")
+    session.open("y", [0.5, 0.3, 0.2])
+    assert " of 1 " in session.next_expert("y").reason
+
+
 def test_a_cheaper_person_is_asked_before_an_equal_one():
     session = make(experts=[Expert("ann", 2), Expert("bob", 1)])
     session.open("x")

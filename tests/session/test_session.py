@@ -9,7 +9,7 @@ from quorate import errors
 from quorate.methods import method
 from quorate.posterior.finite import plurality_finite
 from quorate.posterior.infinite import plurality_infinite
-from quorate.prior.concentration import concentration
+from quorate.prior import concentration
 from quorate.session import MemoryJournal, Session
 from tests.session.conftest import CLASSES, Plain, decisions_equal, known, make, vote_until_stop
 

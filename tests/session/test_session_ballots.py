@@ -6,7 +6,7 @@ import pytest
 from quorate import errors
 from quorate.methods import method
 from quorate.posterior.finite import plurality_finite
-from quorate.prior.concentration import concentration
+from quorate.prior import concentration
 from quorate.session import MemoryJournal
 from tests.session.conftest import decisions_equal, known, make, vote_until_stop
 

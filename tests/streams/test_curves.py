@@ -5,9 +5,8 @@ import pytest
 
 from quorate.methods import method
 from quorate.streams.curves import compare, equal_error
-from quorate.streams.scenarios import SETTINGS
 from quorate.streams.sweep import Point, curve
-from quorate.workflows.demo import headline_of
+from quorate.workflows.demo import SETTINGS, headline_of
 from quorate.workflows.demo.report import equal_error_sentence
 
 NUM_ITEMS = 1000

@@ -1,12 +1,11 @@
 """Random audits by the full panel -> how many of the items closed early can be wrong: draws, bounds, and statements.
 
-`sampling.draw` says which closed items go to the panel; `running.RunningAudit` bounds the errors at any time;
-`batch.end_of_batch` once, at the end of a batch; `statement` writes the sentences to sign. Pure: no files, no clock.
+`sampling.draw` says which closed items go to the panel, `sampling.end_of_batch` bounds the errors once, at the end of a
+batch. `running.RunningAudit` bounds them at any time. `statement` writes the sentences to sign. No files, no clock.
 """
 
-from quorate.audit.batch import BatchBound, end_of_batch, most_errors
 from quorate.audit.running import Bound, RunningAudit, audit_of, running_totals
-from quorate.audit.sampling import AuditDraw, draw
+from quorate.audit.sampling import AuditDraw, BatchBound, draw, end_of_batch, most_errors
 from quorate.audit.statement import ASSUMPTIONS, AuditCounts, batch_sentence, running_sentence
 from quorate.moved import renamed
 

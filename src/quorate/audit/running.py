@@ -1,7 +1,18 @@
-"""Closed items one by one, with their audits -> how many can be wrong, at any time.
+r"""Closed items one by one, with their audits -> how many can be wrong, at any time.
 
 `RunningAudit` is a value: `update` and `settle` return the next one, `bound(alpha)` reads it. `running_totals` does the
 same for arrays of streams. Called by `workflows.audit`, by dashboards and by the coverage simulation.
+
+Why the bound holds. Item i has u_i and q_i fixed before its draw A_i, and an unknown loss l_i in [0, 1].
+Y = -(A/q)(l - u) has mean u - l and is at least -c, c = 1/q_min. For such Y and 0 <= c x < 1,
+exp(x Y - psi(x) Y^2) <= 1 + x Y with psi(x) = (-log(1 - c x) - c x) / c^2 (Fan, Grama and Liu, 2015), so with
+X = u - Y, which has mean l,
+
+    E exp(x (l - X) - psi(x) (X - u)^2) <= (1 + x (u - l)) exp(x (l - u)) <= 1.
+
+Products over items, and means over eight values of x, are nonnegative supermartingales that start at 1; by Ville's
+inequality the mean ever reaches 1/alpha with probability at most alpha. It grows with sum(l), so the sum(l) at which it
+equals 1/alpha is an upper bound at all times at once.
 """
 
 from __future__ import annotations
@@ -12,9 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import validate
-from quorate.audit.mixture import SCALED, log_terms, solve_total, worst_log_terms
-from quorate.audit.sampling import rate_in_range
+from quorate.audit.sampling import level_in_range, rate_in_range
 from quorate.types import FloatArray
+
+SCALED = np.linspace(0.05, 0.9, 8)  # c * lambda_j: small ones suit long streams with many errors, large ones few errors
+SCALED.flags.writeable = False
+_PSI = -np.log1p(-SCALED) - SCALED  # c^2 * psi(lambda_j)
+_MOST_STEPS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +58,7 @@ class RunningAudit:
 
     `min_rate` q_min, declared before the first draw   `num_settled` of `num_items`: no draw, loss known (0 unless tied)
     `num_incomplete` of `num_audited`: panels that could not be completed (yet)   `known_loss` losses seen, plus 1 for
-    each incomplete panel   `estimate` sum of X   `sums` (8,) exponents of `audit.mixture`
+    each incomplete panel   `estimate` sum of X   `sums` (8,) exponents (see above)
 
     >>> audit = RunningAudit(min_rate=0.2)
     >>> for number in range(300):
@@ -137,7 +152,7 @@ class RunningAudit:
         return replace(self, **added, sums=tuple(a + b for a, b in zip(self.sums, other.sums, strict=True)))
 
     def bound(self, alpha: float = 0.05) -> Bound:
-        """The largest sum of losses not refuted at level alpha: where the mixture of `audit.mixture` equals 1/alpha.
+        """The largest sum of losses not refuted at level alpha: where the mean of the exponentials is 1/alpha.
 
         At least the losses seen, at most these plus one for each item not audited: both are certain.
         """
@@ -147,14 +162,6 @@ class RunningAudit:
         total = min(max(solved, self.known_loss), most)
         informative = self.num_items > 0 and (self.num_unaudited == 0 or (self.num_audited > 0 and total < most))
         return Bound(level, self.num_items, total, self.estimate, informative)
-
-
-def level_in_range(alpha: float) -> float:
-    """The accepted probability of an error, checked: above 0, below 1."""
-    level = validate.fraction(alpha, where="alpha")
-    if level in (0.0, 1.0):
-        raise validate.broken("alpha", level, "a number above 0 and below 1", "pass e.g. `alpha=0.05`.")
-    return level
 
 
 def running_totals(
@@ -176,14 +183,12 @@ def running_totals(
     >>> running_totals(u, q, audited, loss, min_rate=0.2)[[9, 99, 299]].round(1)
     array([ 8. , 23.7, 23.8])
     """
-    level, least = level_in_range(alpha), rate_in_range(min_rate, where="min_rate")
-    u, q, drawn, seen, known = _streams(expected_loss, rate, audited, loss, settled, least)
-    terms = _terms(u, q, drawn, seen, known, least)
-    missing = drawn & np.isnan(seen)
-    fixed = np.where(known, seen, 0.0).cumsum(axis=-1)
-    observed = fixed + np.where(drawn, np.where(missing, 1.0, seen), 0.0).cumsum(axis=-1)
-    most = observed + (~drawn & ~known).cumsum(axis=-1)
-    solved = solve_total(terms.cumsum(axis=-2), min_rate=least, alpha=level) + fixed
+    level = level_in_range(alpha)
+    streams = _checked_streams(expected_loss, rate, audited, loss, settled, min_rate)
+    fixed = np.where(streams.known, streams.loss, 0.0).cumsum(axis=-1)
+    observed = fixed + np.where(streams.drawn, streams.loss, 0.0).cumsum(axis=-1)
+    most = observed + (~streams.drawn & ~streams.known).cumsum(axis=-1)
+    solved = solve_total(streams.terms().cumsum(axis=-2), min_rate=streams.min_rate, alpha=level) + fixed
     return np.asarray(np.clip(solved, observed, most))
 
 
@@ -202,53 +207,56 @@ def audit_of(
     >>> round(audit_of(u, q, audited, np.zeros(300), min_rate=0.2).bound(0.05).total, 1)
     23.8
     """
-    least = rate_in_range(min_rate, where="min_rate")
-    u, q, drawn, seen, known = _streams(expected_loss, rate, audited, loss, settled, least)
-    missing = drawn & np.isnan(seen)
-    losses = np.where(missing, 1.0, seen)
-    settled_loss = float(losses[known].sum())
-    estimate = u[~known].sum() + ((losses[drawn] - u[drawn]) / q[drawn]).sum()
+    streams = _checked_streams(expected_loss, rate, audited, loss, settled, min_rate)
+    u, q, drawn, losses = streams.u, streams.q, streams.drawn, streams.loss
+    settled_loss = float(losses[streams.known].sum())
+    estimate = u[~streams.known].sum() + ((losses[drawn] - u[drawn]) / q[drawn]).sum()
     return RunningAudit(
-        min_rate=least,
+        min_rate=streams.min_rate,
         num_items=len(u),
-        num_settled=int(known.sum()),
+        num_settled=int(streams.known.sum()),
         num_audited=int(drawn.sum()),
-        num_incomplete=int(missing.sum()),
+        num_incomplete=int(streams.missing.sum()),
         known_loss=settled_loss + float(losses[drawn].sum()),
         settled_loss=settled_loss,
         estimate=settled_loss + float(estimate),
-        sums=tuple(_terms(u, q, drawn, seen, known, least).sum(axis=0).tolist()),
+        sums=tuple(streams.terms().sum(axis=0).tolist()),
     )
 
 
-def _terms(
-    u: FloatArray,
-    q: FloatArray,
-    drawn: NDArray[np.bool_],
-    seen: FloatArray,
-    known: NDArray[np.bool_],
-    min_rate: float,
-) -> FloatArray:
-    """The terms that each item adds to the exponents, (..., T, 8)."""
-    missing = drawn & np.isnan(seen)
-    seen_here = drawn & ~missing
-    residual = np.where(seen_here, (np.where(seen_here, seen, 0.0) - u) / q, 0.0)
-    terms = log_terms(u, residual, min_rate=min_rate)
-    if missing.any():
-        terms[missing] = worst_log_terms(u[missing], q[missing], min_rate=min_rate)
-    terms[known] = 0.0
-    return terms
+@dataclass(frozen=True, slots=True, eq=False)
+class _Streams:
+    """Checked arrays of one shape (..., T). `loss` is 1 where a panel is `missing`; `known`: settled items."""
+
+    u: FloatArray
+    q: FloatArray
+    drawn: NDArray[np.bool_]
+    missing: NDArray[np.bool_]
+    loss: FloatArray
+    known: NDArray[np.bool_]
+    min_rate: float
+
+    def terms(self) -> FloatArray:
+        """The terms that each item adds to the exponents, (..., T, 8)."""
+        residual = np.where(self.drawn, (np.where(self.drawn, self.loss, 0.0) - self.u) / self.q, 0.0)
+        terms = log_terms(self.u, residual, min_rate=self.min_rate)
+        missing = self.missing
+        if missing.any():
+            terms[missing] = worst_log_terms(self.u[missing], self.q[missing], min_rate=self.min_rate)
+        terms[self.known] = 0.0
+        return terms
 
 
-def _streams(
+def _checked_streams(
     expected_loss: FloatArray,
     rate: FloatArray,
     audited: NDArray[np.bool_],
     loss: FloatArray,
     settled: NDArray[np.bool_] | None,
     min_rate: float,
-) -> tuple[FloatArray, FloatArray, NDArray[np.bool_], FloatArray, NDArray[np.bool_]]:
-    """The arrays of `running_totals`, checked and of one shape."""
+) -> _Streams:
+    """The arrays of `running_totals` and `audit_of`, checked."""
+    least = rate_in_range(min_rate, where="min_rate")
     u, q, seen = (
         validate.as_floats(values, where=where)
         for values, where in ((expected_loss, "expected_loss"), (rate, "rate"), (loss, "loss"))
@@ -260,11 +268,13 @@ def _streams(
         rule = f"one shape (..., T) for it and all other arrays, not {sorted(shapes)}"
         raise validate.broken("expected_loss", u, rule, "broadcast them.")
     drawn = drawn & ~known
+    missing = drawn & np.isnan(seen)
     _refuse(~known & ~((u >= 0) & (u <= 1)), u, "expected_loss", "in [0, 1]")
-    _refuse(~known & ~((q >= min_rate) & (q <= 1)), q, "rate", f"in [min_rate, 1] = [{min_rate:g}, 1]")
+    _refuse(~known & ~((q >= least) & (q <= 1)), q, "rate", f"in [min_rate, 1] = [{least:g}, 1]")
     _refuse(known & ~((seen >= 0) & (seen <= 1)), seen, "loss", "in [0, 1] for settled items")
-    _refuse(drawn & ~np.isnan(seen) & ~((seen >= 0) & (seen <= 1)), seen, "loss", "in [0, 1], or nan")
-    return np.where(known, 0.0, u), np.where(known, 1.0, q), drawn, seen, known
+    _refuse(drawn & ~missing & ~((seen >= 0) & (seen <= 1)), seen, "loss", "in [0, 1], or nan")
+    losses = np.where(missing, 1.0, seen)
+    return _Streams(np.where(known, 0.0, u), np.where(known, 1.0, q), drawn, missing, losses, known, least)
 
 
 def _refuse(bad: NDArray[np.bool_], values: FloatArray, where: str, rule: str) -> None:
@@ -272,3 +282,50 @@ def _refuse(bad: NDArray[np.bool_], values: FloatArray, where: str, rule: str) -
         raise validate.broken(
             where, float(values[bad].flat[0]), f"numbers {rule}", "correct the record of these items."
         )
+
+
+def lambdas(min_rate: float) -> FloatArray:
+    """lambda_j = SCALED_j / c, with c = 1 / min_rate; (8,)."""
+    return SCALED * min_rate
+
+
+def log_terms(expected_loss: FloatArray | float, residual: FloatArray | float, *, min_rate: float) -> FloatArray:
+    """What items add to each exponent: -lambda_j X - psi(lambda_j) (X - u)^2; (...,) -> (..., 8).
+
+    `residual` = X - u = (A / q) (l - u): 0 for an item that was not audited.
+    """
+    gap = np.asarray(residual)[..., None]
+    drift = (np.asarray(expected_loss)[..., None] + gap) * lambdas(min_rate)
+    return np.asarray(-drift - gap**2 * (_PSI * min_rate**2))
+
+
+def worst_log_terms(expected_loss: FloatArray | float, rate: FloatArray | float, *, min_rate: float) -> FloatArray:
+    """As `log_terms`, for an audited item whose loss is unknown: the least it can add, for each lambda.
+
+    The exponent is concave in the loss, so its minimum is at loss 0 or 1: at 1 unless u is above 0.82. The bound with
+    these terms is never below the bound with the true loss.
+    """
+    right = log_terms(expected_loss, -expected_loss / rate, min_rate=min_rate)
+    wrong = log_terms(expected_loss, (1 - expected_loss) / rate, min_rate=min_rate)
+    return np.minimum(right, wrong)
+
+
+def solve_total(sums: FloatArray, *, min_rate: float, alpha: float) -> FloatArray:
+    """The L at which mean_j exp(lambda_j L + sums_j) = 1/alpha; sums (..., 8) -> (...,).
+
+    Newton's method on the logarithm, which is convex and increasing in L, starting where one term alone reaches
+    1/alpha, i.e. above the solution: the steps decrease and never pass it, so even an early stop would give a bound.
+    """
+    rates = lambdas(min_rate)
+    target = np.log(len(SCALED) / alpha)
+    total: FloatArray = np.asarray(((target - sums) / rates).min(axis=-1))
+    for _ in range(_MOST_STEPS):
+        exponents = rates * total[..., None] + sums
+        top = exponents.max(axis=-1)
+        weights = np.exp(exponents - top[..., None])
+        mass = weights.sum(axis=-1)
+        step = (np.log(mass) + top - target) * mass / (weights * rates).sum(axis=-1)
+        total = total - np.maximum(step, 0.0)
+        if np.all(step <= 1e-12 * (1 / min_rate + np.abs(total))):
+            break
+    return total

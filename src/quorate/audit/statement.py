@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from quorate.audit.batch import BatchBound
 from quorate.audit.running import Bound
+from quorate.audit.sampling import BatchBound
 
 ASSUMPTIONS = (
     "An error is an answer other than the plurality of the full panel; an answer that shares a tie of t classes counts "

@@ -12,10 +12,9 @@ import typer
 from quorate.cli.main import Commands
 from quorate.cli.options import Json, option
 from quorate.cli.output import fail, print_json, print_lines, print_table, progress_bar
-from quorate.datasets.catalogue import CATALOGUE
+from quorate.datasets.catalogue import CATALOGUE, Inspection, inspect
 from quorate.datasets.content import cache_folder
 from quorate.datasets.fetch import describe, fetch
-from quorate.datasets.inspection import Inspection, inspect
 from quorate.version import __version__
 
 app = typer.Typer(

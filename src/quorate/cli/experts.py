@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from quorate.cli.options import Json, PredictionTables, TruthTable, VotesTable, option, reads_tables
+from quorate.cli.options import Json, Overwrite, PredictionTables, TruthTable, VotesTable, option, reads_tables
 from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
 from quorate.files import check_free
 from quorate.tables.options import TableKeywords, TableOptions
@@ -45,7 +45,7 @@ def experts(
     seed: Annotated[int, option("Draws the order of the items and the bootstrap.")] = 0,
     reading: TableOptions,
     out: Out = None,
-    overwrite: Annotated[bool, option("Replace the files in the folder.", "--overwrite")] = False,
+    overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
     """How good and how careful is each person, and how far do they agree? From votes that name their voters.

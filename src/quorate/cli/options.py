@@ -17,8 +17,8 @@ import typer
 from typer.models import OptionInfo
 
 from quorate.methods import ANONYMOUS
+from quorate.packed_files import DEFAULT, VARIABLE, limited_to
 from quorate.tables.options import OPTIONS, Option, TableOptions
-from quorate.unpacked import DEFAULT, VARIABLE, limited_to
 from quorate.validate import broken
 
 

@@ -106,7 +106,7 @@ def fail(message: str) -> None:
 
 def print_json(content: dict[str, Any]) -> None:
     """Strict JSON on stdout, nothing else; numbers that are not finite are null."""
-    from quorate.reports.plain_json import json_page
+    from quorate.reports.format import json_page
 
     print(json_page(content), end="")
 

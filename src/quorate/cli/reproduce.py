@@ -15,8 +15,7 @@ from quorate.cli.options import Json, option
 from quorate.cli.output import print_json, print_lines, progress_bar
 from quorate.paper.report import QUICK, VERDICTS, Part, Reproduction, headline, summary_of, verdict_counts
 from quorate.paper.reproduce import reproduce as run
-from quorate.reports.format import Cell, number
-from quorate.reports.plain_json import plain
+from quorate.reports.format import Cell, number, plain
 from quorate.reports.section import Table
 from quorate.validate import broken
 from quorate.version import __version__

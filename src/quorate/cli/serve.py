@@ -21,12 +21,12 @@ from sqlalchemy import select
 from quorate.cli.options import option
 from quorate.cli.output import print_lines
 from quorate.compiled import SWITCH, compile_in_background, interpret, marker_file
+from quorate.service.access.cookies import signing_key
 from quorate.service.access.credentials import first_owner_link
-from quorate.service.access.tokens import signing_key
 from quorate.service.config import ServiceConfig
 from quorate.service.demo import PROJECT, is_over, seed
+from quorate.service.store import Store, StoreUnavailable, as_url
 from quorate.service.store.schema import projects
-from quorate.service.store.store import Store, StoreUnavailable, as_url
 from quorate.service.store.upgrade import Upgrade, prepare
 from quorate.validate import broken
 

@@ -18,10 +18,10 @@ from quorate.service.access.accounts import Account, disable_account, enable_acc
 from quorate.service.access.credentials import new_key, new_link
 from quorate.service.domain.trail import Verification
 from quorate.service.domain.trail import check as recompute
+from quorate.service.store import existing
 from quorate.service.store.backup import Copied
 from quorate.service.store.backup import backup as write_backup
 from quorate.service.store.backup import restore as read_backup
-from quorate.service.store.store import existing
 from quorate.service.store.upgrade import prepare
 
 HELP = """

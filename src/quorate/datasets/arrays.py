@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quorate.errors import InvalidPrediction
-from quorate.numpy_files import plain_arrays
+from quorate.packed_files import plain_arrays
 from quorate.types import FloatArray, IntArray, VoteDataset, frozen_array
 from quorate.validate import MOST_VOTES, SUM_TOLERANCE, as_floats, broken, class_names, counts, floored, probabilities
 

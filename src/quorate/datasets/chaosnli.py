@@ -14,7 +14,7 @@ import numpy as np
 from quorate.datasets.arrays import expand_counts, load_npz, vote_dataset
 from quorate.datasets.content import beside, locate, unknown_form, with_predictions
 from quorate.datasets.prediction_files import Paths, PredictionArrays, read_predictions
-from quorate.distributions import softmax
+from quorate.numerics import softmax
 from quorate.types import FloatArray, VoteDataset
 from quorate.validate import broken, floored
 

@@ -16,7 +16,7 @@ from quorate.datasets.arrays import expand_counts, load_npz, vote_dataset
 from quorate.datasets.content import PICKLES, beside, locate, papers_own, read_from, unknown_form, with_predictions
 from quorate.datasets.plain_pickle import read_pickle
 from quorate.datasets.prediction_files import Paths, read_predictions
-from quorate.numpy_files import plain_arrays
+from quorate.packed_files import plain_arrays
 from quorate.types import VoteDataset
 from quorate.validate import broken
 

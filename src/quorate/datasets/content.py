@@ -1,7 +1,7 @@
 """Finds files of data sets, and summarises a data set: checksum, origin, accuracies of its classifiers.
 
 Files are in a folder with a known layout, in `QUORATE_DATA` or in the cache of `data fetch`. Called by the loaders, by
-`fetch`, by `inspection` and by results that record which data they used.
+`fetch`, by `catalogue` and by results that record which data they used.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def locate(path: str | Path | None, names: Sequence[str], *, dataset: str) -> Pa
 
     None means the folder in `QUORATE_DATA`, else the cache.
     """
-    where = _given(path)
+    where = data_folder(path)
     if where.is_file():
         return where
     found = find(where, names, dataset=dataset)
@@ -75,13 +75,14 @@ def locate(path: str | Path | None, names: Sequence[str], *, dataset: str) -> Pa
 
 def papers_own(path: str | Path | None, names: Sequence[str], *, dataset: str) -> tuple[Path, ...] | None:
     """The authors' own files `names` in the folder `path` (as for `locate`); None unless it has all of them."""
-    where = _given(path)
+    where = data_folder(path)
     found = tuple(find(where, [name], dataset=dataset) for name in names) if where.is_dir() else ()
     there = tuple(file for file in found if file is not None)
     return there if there and len(there) == len(names) else None
 
 
-def _given(path: str | Path | None) -> Path:
+def data_folder(path: str | Path | None) -> Path:
+    """The given path, else the folder in `QUORATE_DATA`, else the cache of `quorate data fetch`."""
     return Path(path) if path is not None else Path(os.environ.get("QUORATE_DATA") or cache_folder())
 
 

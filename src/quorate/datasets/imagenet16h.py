@@ -24,7 +24,7 @@ from quorate.datasets.content import (
 )
 from quorate.datasets.plain_pickle import read_pickle
 from quorate.datasets.prediction_files import Paths
-from quorate.numpy_files import plain_arrays
+from quorate.packed_files import plain_arrays
 from quorate.types import IntArray, VoteDataset
 from quorate.validate import broken
 

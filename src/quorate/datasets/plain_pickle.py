@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.errors import RefusedPickle, shown
-from quorate.unpacked import check_size
+from quorate.packed_files import check_size
 from quorate.validate import broken
 
 PLAIN = re.compile(r"[<>=|]?(b1|\?|[iu][1248]|f[248]|c8|c16|[SU][0-9]{1,6}|[bBhHiIlLqQefdFD])")

@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from quorate.datasets.arrays import tidied
 from quorate.datasets.plain_pickle import read_pickle
 from quorate.errors import InvalidInput, InvalidPrediction, shown
-from quorate.numpy_files import plain_arrays
-from quorate.parquet import parquet_batches
+from quorate.packed_files import parquet_batches, plain_arrays
 from quorate.types import FloatArray
 from quorate.validate import SUM_TOLERANCE, broken
 

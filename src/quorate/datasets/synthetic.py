@@ -12,9 +12,8 @@ from functools import lru_cache
 import numpy as np
 
 from quorate.datasets.arrays import vote_dataset
-from quorate.distributions import beta_quantile, normal_cdf, normal_quantile, softmax
+from quorate.numerics import beta_quantile, find_root, normal_cdf, normal_quantile, softmax
 from quorate.rng import stream
-from quorate.solvers import find_root
 from quorate.types import FloatArray, IntArray, VoteDataset
 from quorate.validate import bounded, broken, fraction, members, whole
 

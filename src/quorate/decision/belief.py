@@ -15,7 +15,7 @@ from quorate.compiled import kernel
 from quorate.posterior.finite import finite_into
 from quorate.posterior.infinite import infinite_into
 from quorate.posterior.settled import is_settled, plurality_share_into
-from quorate.prior.concentration import concentration_into
+from quorate.prior import concentration_into
 from quorate.types import FloatArray, IntArray, Reason
 
 

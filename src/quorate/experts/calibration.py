@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from quorate.solvers import find_minimum
+from quorate.numerics import find_minimum
 from quorate.types import FloatArray, IntArray
 
 LOG_RANGE = (0.0, 5.0)  # of log T: a few right answers must not raise the confidence

@@ -22,8 +22,7 @@ import numpy as np
 
 from quorate.compiled import kernel
 from quorate.learning.problem import pack, unpacked
-from quorate.prior.concentration import concentration_into
-from quorate.prior.hyperprior import hyperprior
+from quorate.prior import concentration_into, hyperprior
 from quorate.types import FloatArray, IntArray
 from quorate.validate import broken, whole
 

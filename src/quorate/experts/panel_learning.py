@@ -34,7 +34,7 @@ from quorate.experts.panel import (
     polya_into,
 )
 from quorate.learning.fit import INFO_SIZE, WARM, fit_kernel
-from quorate.prior.concentration import concentration_into
+from quorate.prior import concentration_into
 from quorate.types import FloatArray, IntArray
 
 FORGETTING = 0.98

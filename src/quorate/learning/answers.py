@@ -17,8 +17,7 @@ from quorate.learning.fit import DENSE_LIMIT
 from quorate.learning.newton import dense_step, factorise, hessian, hessian_diagonal, hessian_product
 from quorate.learning.objective import evaluate
 from quorate.learning.problem import HyperpriorNumbers, compress, empty_traces, unpack
-from quorate.prior.concentration import concentration
-from quorate.prior.hyperprior import Hyperprior
+from quorate.prior import Hyperprior, concentration
 from quorate.types import FloatArray, IntArray, PriorParams
 
 _FLAT = HyperpriorNumbers(shape=1.0, rate=1e-20, bias_sd=1e10, bias_df=0.0)  # does not affect the likelihood
@@ -160,7 +159,7 @@ def answer_params(
     search, and the result if there are no votes.
 
     >>> from quorate.learning.fit import fit
-    >>> from quorate.prior.hyperprior import hyperprior
+    >>> from quorate.prior import hyperprior
     >>> predictions, votes = np.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]]), np.array([[3, 0], [0, 2], [1, 1]])
     >>> asking, _ = fit(predictions, votes, bias=True)
     >>> answer_params(asking, np.log(predictions)[:, None], votes, hyperprior("default")).bias

@@ -15,8 +15,8 @@ from quorate.compiled import kernel
 from quorate.learning.newton import conjugate_step, dense_step, factorise, hessian
 from quorate.learning.objective import evaluate
 from quorate.learning.problem import Evidence, HyperpriorNumbers, checked_window, compress, empty_traces, pack, unpack
-from quorate.prior.hyperprior import Hyperprior
-from quorate.prior.hyperprior import hyperprior as find_hyperprior
+from quorate.prior import Hyperprior
+from quorate.prior import hyperprior as find_hyperprior
 from quorate.types import FitReport, FloatArray, IntArray, PriorParams
 from quorate.validate import broken
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from quorate.learning.fit import INFO_SIZE, WARM, fit_kernel, report_of
 from quorate.learning.problem import pack, unpack
-from quorate.prior.hyperprior import Hyperprior
+from quorate.prior import Hyperprior
 from quorate.types import FitReport, FloatArray, IntArray, PriorParams
 
 

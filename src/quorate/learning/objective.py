@@ -19,8 +19,8 @@ from quorate.densities import log_gamma, rise
 from quorate.learning import curvature
 from quorate.learning.problem import Evidence, HyperpriorNumbers, Traces, checked_window, compress, empty_traces, pack
 from quorate.learning.softmax import softmax_rows
-from quorate.prior.hyperprior import Hyperprior
-from quorate.prior.hyperprior import hyperprior as find_hyperprior
+from quorate.prior import Hyperprior
+from quorate.prior import hyperprior as find_hyperprior
 from quorate.types import FloatArray, PriorParams
 from quorate.validate import broken
 

@@ -31,7 +31,7 @@ class Evidence(NamedTuple):
 
 
 class HyperpriorNumbers(NamedTuple):
-    """The hyperprior's numbers: see `quorate.prior.hyperprior.Hyperprior`; `bias_df` 0 is a Normal."""
+    """The hyperprior's numbers: see `quorate.prior.Hyperprior`; `bias_df` 0 is a Normal."""
 
     shape: float
     rate: float

@@ -1,20 +1,26 @@
 """Who can be asked, at what cost and in which order: a plain function, or a jury of named judges.
 
-Called by the loops, which ask the next judge about an item until the session stops asking.
+Called by the loops, which ask the next judge about an item until the session stops asking. A `Jury` learns how often
+each judge agrees with the others (`Reliability`), which tells whom it is worth asking first.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any, Literal, Protocol, get_args
 
-from quorate.live.reliability import Reliability
+import numpy as np
+
+from quorate.experts.person import LEAST_COST
+from quorate.experts.reliability import SHRINKAGE, reliability
 from quorate.rng import stream
 from quorate.session.inputs import checked_id
 from quorate.validate import bounded, broken, whole
 
+FIRST_GUESS = 0.8  # of a judge's reliability; has the weight of SHRINKAGE votes
 ABSTAIN: None = None  # returned by `ask` if its expert does not vote
 
 
@@ -83,15 +89,62 @@ class ExpertPanel(Protocol):
         """Learn from the votes of named voters on a decided item: voter -> label."""
 
 
+class Reliability:
+    """How often each judge agrees with the others, and the value of asking one per unit of cost.
+
+        gain_j = max(0, (K r_j - 1) / (K - 1))^2 / cost_j
+
+    r_j is the share of j's votes that agree with the plurality of the others, shrunk towards that of all judges
+    (`experts.reliability`, with a first guess of 0.8), K the number of labels seen, at least 2. The information of a
+    vote grows with the square of its lead over chance. `Jury` learns it from every item with at least two votes.
+
+    >>> known = Reliability()
+    >>> for _ in range(30):
+    ...     known.learn({"ann": "cat", "bob": "cat", "eve": "dog"})
+    >>> known.of("ann") > known.of("eve")
+    True
+    """
+
+    def __init__(self) -> None:
+        self.agreed: dict[str, float] = {}
+        self.compared: Counter[str] = Counter()
+        self._labels: set[str] = set()
+
+    def learn(self, votes: Mapping[str, str]) -> None:
+        """Learn from one item's votes, judge -> label: compares each with the plurality of the others, ties shared."""
+        if len(votes) < 2:
+            return
+        counts = Counter(votes.values())
+        self._labels.update(counts)
+        for judge, label in votes.items():
+            others = counts - Counter([label])
+            most = max(others.values())
+            leaders = [name for name, count in others.items() if count == most]
+            self.agreed[judge] = self.agreed.get(judge, 0.0) + (label in leaders) / len(leaders)
+            self.compared[judge] += 1
+
+    def of(self, judge: str) -> float:
+        """The probability that the judge agrees with the others, shrunk towards the panel's mean."""
+        agreed, compared = np.array([self.agreed.get(judge, 0.0)]), np.array([float(self.compared[judge])])
+        of_all = sum(self.agreed.values()), float(self.compared.total())
+        return float(reliability(agreed, compared, of_all=of_all, first_guess=FIRST_GUESS, guess_votes=SHRINKAGE)[0])
+
+    def gain(self, judge: str, cost: float) -> float:
+        """The value of asking the judge per unit of cost; 0 for one who is no better than chance."""
+        K = max(len(self._labels), 2)
+        lead = (K * self.of(judge) - 1.0) / (K - 1.0)
+        return max(lead, 0.0) ** 2 / max(cost, LEAST_COST)
+
+
 @dataclass(frozen=True, slots=True)
 class Jury:
     """Named judges, and the order in which they are asked.
 
     `order="random"` draws the order from `seed` and the item's id, so a resumed loop continues in the same order.
     `order="cheapest"` asks cheap judges first. `order="useful"` asks first those worth most per unit of cost, by how
-    often they agree with the others (`quorate.live.reliability`): at the start, the cheapest. The posterior assumes
-    that the votes are a random sample of the jury. In these two orders they are not, and if the judges asked first make
-    the same errors, the confidence is too high.
+    often they agree with the others (`Reliability.gain`): at the start, the cheapest. The posterior assumes that the
+    votes are a random sample of the jury. In these two orders they are not, and if the judges asked first make the
+    same errors, the confidence is too high.
 
     >>> jury = Jury([Judge("large", str, cost=5.0), Judge("small", str)], order="cheapest")
     >>> [judge.name for judge in jury.line("x1", acted=())], jury.full_cost(2)

@@ -13,7 +13,7 @@ from typing import Any
 
 from quorate.decision.policy import QueryPolicy
 from quorate.live.judges import Judge, Jury
-from quorate.live.questions import ask_one, ask_one_async
+from quorate.live.loop import ask_one, ask_one_async
 from quorate.live.results import LiveResult, Outcome
 from quorate.live.work_list import GIVE_UP_AFTER, ErrorCare, ItemRun, OnError, WorkList
 from quorate.methods import Method

@@ -19,8 +19,7 @@ from quorate.experts.panel_size import effective_size
 from quorate.files import write_atomic
 from quorate.live.results import LiveResult, Outcome
 from quorate.reports import render
-from quorate.reports.format import interval, percent
-from quorate.reports.plain_json import plain
+from quorate.reports.format import interval, percent, plain
 from quorate.reports.section import Chart, Document, Section, Table
 from quorate.reports.svg import Bar, bars
 from quorate.rng import stream

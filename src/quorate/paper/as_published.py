@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.prior.hyperprior import HYPERPRIORS, Hyperprior
+from quorate.prior import HYPERPRIORS, Hyperprior
 from quorate.types import FloatArray, IntArray, PriorParams
 from quorate.validate import floored
 

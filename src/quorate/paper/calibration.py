@@ -11,6 +11,7 @@ import numpy as np
 
 from quorate.datasets.content import vote_counts
 from quorate.learning.problem import unpack
+from quorate.paper.jobs import JobOutcome, at_cost, mean_se
 from quorate.paper.phase_runs import (
     Found,
     PhaseCell,
@@ -30,11 +31,12 @@ from quorate.paper.phase_runs import (
     whole_fit,
     whose,
 )
-from quorate.paper.published import tau_correlation
-from quorate.paper.readings import JobOutcome, at_cost, mean_se
+from quorate.paper.published import BUDGETS, tau_correlation
 from quorate.paper.report import Context
+from quorate.paper.store import known
 from quorate.posterior.settled import plurality_shares
 from quorate.reports.figures import BLUE, INK, ORANGE, QUIET
+from quorate.reports.format import Cell
 from quorate.reports.section import Claim, Figure, Section, Table
 from quorate.types import FloatArray, VoteDataset
 
@@ -91,7 +93,6 @@ def _tau(axes: Axes, panel: TauPanel, order: np.ndarray) -> None:
     axes.set_xticks(places, [panel.classes[k] for k in order], rotation=45, ha="right", rotation_mode="anchor")
 
 
-BUDGETS = (0.5, 1.0, 2.0, 3.0)
 SHOWN_BUDGETS = (1.0, 2.0, 3.0)
 SHOWN_METHODS = ("finexp", "infexp")
 PAPER_ACCURACIES = (50, 70, 90)
@@ -152,12 +153,11 @@ def section(context: Context) -> Section:
     )
 
 
-def _with_precision(found: Found, cell: PhaseCell) -> float | None:
+def _with_precision(found: Found, cell: PhaseCell) -> Cell:
     """The cell's correlation with precision instead of accuracy; None if no seed reaches the budget."""
     row = next(row for row in found.done if (row.model, row.kind.name) == (cell.model, cell.method))
     curves = _curves(found.dataset, row, class_precision(found.dataset, row.model))
-    mean = mean_se([_at(*curve, cell.budget) for curve in curves])[0]
-    return None if math.isnan(mean) else mean
+    return known(mean_se([_at(*curve, cell.budget) for curve in curves])[0])
 
 
 def _verdicts(dataset: VoteDataset, model: str) -> tuple[FloatArray, FloatArray]:

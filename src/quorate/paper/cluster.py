@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 from quorate.compiled import wait_until_compiled
 from quorate.errors import ClusterError, shown
-from quorate.paper.design import Job
-from quorate.paper.readings import JobOutcome
+from quorate.paper.jobs import Job, JobOutcome
 from quorate.paper.store import code_digest, libraries
 from quorate.paper.sweep import Backend, on_threads
 from quorate.types import VoteDataset

@@ -8,15 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from quorate.datasets import accuracies
-from quorate.paper.curves_output import figures, groups, mean_ratio, summary, tables
-from quorate.paper.design import PAPER_METHODS, Job, grid, settings
-from quorate.paper.readings import HIGH, LOW, CurvePanel, JobOutcome, SeedCurve, seeds_se
+from quorate.paper.curve_panels import CurvePanel, SeedCurve, figures, groups, mean_ratio, summary, tables
+from quorate.paper.jobs import BASELINES, HIGH, LOW, PAPER_METHODS, Job, JobOutcome, grid, seeds_se, settings
 from quorate.paper.report import Context
 from quorate.reports.section import Claim, Section
 from quorate.types import FloatArray, VoteDataset
 
 SHARES = np.linspace(LOW, HIGH, 18)
-RIVALS = ("random", "entropy", "mp", "mp-released")
 LIMITS = (("imagenet16h_shift", 6, 0.88), ("cifar10h", 10, 0.97), ("chaosnli", 100, 0.95))
 NOWHERE_ABOVE = 1.02
 WELL_BELOW = 0.9  # of a baseline's area
@@ -52,7 +50,7 @@ def paired(panels: Sequence[CurvePanel], ours: str, theirs: str) -> tuple[FloatA
 
 def _nowhere_above(panels: Sequence[CurvePanel], method: str) -> Claim:
     worst, holds, areas = [], True, {}
-    for rival in RIVALS:
+    for rival in BASELINES:
         mean, error = paired(panels, method, rival)
         above = mean > 2 * np.nan_to_num(error) + 1e-12
         holds = holds and not above.any()
@@ -140,7 +138,7 @@ def section(context: Context) -> Section:
         context = replace(context, seeds=context.seeds[:1])
     wanted = setups(context)
     if not wanted:
-        return Section("curves", "Error-cost curves", ("No data set was found.",), (), (), ())
+        return Section("curves", "Error-cost curves", ("No data set was found.",))
     jobs = {setup: jobs_of(setup, context) for setup in wanted}
     outcomes = context.run([job for some in jobs.values() for job in some])
     panels = tuple(panel(setup, context.datasets[setup.data], some, outcomes) for setup, some in jobs.items())

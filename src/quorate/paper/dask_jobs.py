@@ -19,10 +19,9 @@ from joblib import Parallel, delayed
 from joblib._dask import DaskDistributedBackend
 
 from quorate.errors import ClusterError
-from quorate.paper.design import Job
-from quorate.paper.readings import JobOutcome
-from quorate.paper.runs import run_job
+from quorate.paper.jobs import Job, JobOutcome
 from quorate.paper.store import code_digest
+from quorate.paper.sweep import run_job
 from quorate.types import VoteDataset
 from quorate.workflows.dask_cluster import ANSWER_WITHIN
 

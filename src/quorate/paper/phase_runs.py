@@ -7,7 +7,6 @@ the paper. Takes a `Context`, returns outcomes by classifier and method.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,10 +17,10 @@ import numpy as np
 from quorate.datasets import accuracies, cifar10h
 from quorate.datasets.content import has_papers_own
 from quorate.learning.fit import fit
-from quorate.paper.design import Job, Knobs, settings
+from quorate.paper.jobs import Job, JobOutcome, Knobs, mean_se, near_cost, settings
 from quorate.paper.published import Printed, difference_se, elsewhere, verdict
-from quorate.paper.readings import JobOutcome, mean_se, near_cost
 from quorate.paper.report import Context
+from quorate.paper.store import known
 from quorate.reports.format import Cell
 from quorate.reports.section import Claim, Figure, Section, Table
 from quorate.streams import prepare
@@ -375,11 +374,6 @@ def plain(cell: PhaseCell, value: str) -> dict[str, Cell]:
     """A cell for summary.json, with its value under the name of the measured quantity; NaN becomes null."""
     row = {name: known(getattr(cell, name)) for name in PhaseCell.__dataclass_fields__}
     return {value if name == "value" else name: held for name, held in row.items()}
-
-
-def known(value: Cell) -> Cell:
-    """The value, or None for a NaN."""
-    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _job(context: Context, data: str, model: str, kind: Kind, seed: int) -> Job:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 Phase = Literal["pre", "post"]
-BUDGETS = (0.5, 1.0, 2.0, 3.0)
+BUDGETS = (0.5, 1.0, 2.0, 3.0)  # votes per item of the printed tables
 PHASES: tuple[Phase, Phase] = ("pre", "post")
 
 

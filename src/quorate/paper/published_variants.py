@@ -15,11 +15,11 @@ from typing import Literal
 import numpy as np
 
 from quorate.paper import as_published
-from quorate.paper.design import Job, Knobs, settings
-from quorate.paper.readings import JobOutcome, at_cost
+from quorate.paper.jobs import Job, JobOutcome, Knobs, at_cost, settings
+from quorate.paper.published import BUDGETS
 from quorate.paper.report import Context
 from quorate.posterior.finite import plurality_finite
-from quorate.prior.concentration import concentration
+from quorate.prior import concentration
 from quorate.reports.format import Cell
 from quorate.reports.section import Section, Table
 from quorate.rng import stream as random_stream
@@ -27,7 +27,6 @@ from quorate.types import IntArray, PriorParams
 
 DATA = "imagenet16h_shift"
 MODEL, POOL = "densenet", 6
-BUDGETS = (0.5, 1.0, 2.0, 3.0)
 METHODS, QUICK_METHODS = ("infexp", "finexp", "finexp-released"), ("finexp", "finexp-released")
 KNOTS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.88, 0.9, 0.93, 0.97)  # thresholds, the same for every variant
 QUICK_KNOTS = (0.5, 0.88, 0.97)
@@ -73,9 +72,7 @@ def section(context: Context) -> Section:
     """The experiment: published and exact estimators at equal cost over the whole stream."""
     title = "The estimators as published, compared with the exact ones"
     if DATA not in context.datasets:
-        return Section(
-            "as_published", title, ("The ImageNet-16H shift set was not found: nothing was run.",), (), (), ()
-        )
+        return Section("as_published", title, ("The ImageNet-16H shift set was not found: nothing was run.",))
     dataset = context.datasets[DATA]
     model = MODEL if MODEL in dataset.models else dataset.models[0]
     rows = rows_of(context, model)
@@ -83,9 +80,7 @@ def section(context: Context) -> Section:
         key="as_published",
         title=title,
         lead=_lead(model, context.seeds[0], rows),
-        claims=(),
         tables=(_table(rows),),
-        figures=(),
         cautions=CAUTIONS,
         summary={"as_published": [asdict(row) for row in rows]},
     )

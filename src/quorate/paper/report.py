@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from quorate.errors import QuorateError
-from quorate.paper.design import Job
+from quorate.paper.jobs import Job, JobOutcome
 from quorate.paper.published import ELSEWHERE
-from quorate.paper.readings import JobOutcome
 from quorate.paper.store import revision
 from quorate.reports import render
 from quorate.reports.figures import DrawnFigure
@@ -62,7 +61,7 @@ class Part:
     def stem(self, key: str) -> str:
         """File name of a table or figure, without its ending.
 
-        >>> part = Part("shift", Section("shift", "", (), (), (), ()), 0.0, 0, 0)
+        >>> part = Part("shift", Section("shift", ""), 0.0, 0, 0)
         >>> part.stem("errors"), part.stem("shift_over_time")
         ('shift-errors', 'shift-over-time')
         """

@@ -10,21 +10,25 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 
+from quorate.datasets.content import data_folder
 from quorate.errors import InvalidInput, MissingExtra, QuorateError
 from quorate.files import write_atomic
 from quorate.paper import calibration, curves, experts, published_variants, shift, two_phase
 from quorate.paper.cluster import backend_for
+from quorate.paper.jobs import Job, JobOutcome
 from quorate.paper.report import Context, Part, Reproduction, page, summary_of
-from quorate.paper.sources import USES, Sources, data_folder
-from quorate.paper.store import distinct, json_text, table_csv, write_runs
-from quorate.paper.sweep import STEPS, Progress, RunTally
+from quorate.paper.sources import USES, Sources
+from quorate.paper.store import Record, RunStore, distinct, run_records, table_csv, write_runs
+from quorate.paper.sweep import Backend, Progress, sweep
 from quorate.reports.figures import DrawnFigure, draw
+from quorate.reports.format import json_page
 from quorate.reports.section import Section
+from quorate.types import VoteDataset
 from quorate.validate import broken
 
 Experiment = Callable[[Context], Section]
@@ -42,6 +46,9 @@ OUT = "quorate-reproduction"
 QUICK_ITEMS = 1250  # a quick run takes every second, third, ... item of larger sets
 _WRITTEN = re.compile(r"report\.html|runs\.(csv|parquet)|tables/[A-Za-z0-9.-]+\.csv|figures/[A-Za-z0-9.-]+\.(svg|png)")
 EXTRAS = ("matplotlib", "statsmodels", "pyarrow")
+SHARES = {"curves": 75.0, "shift": 15.0, "two-phase": 9.0, "calibration": 1.0, "as-published": 40.0}
+FIRST_SHARE = 0.8  # share of the rest of a part that the current jobs count for, because more may follow
+STEPS = 1000  # of the progress bar
 
 
 def reproduce(
@@ -154,7 +161,7 @@ def _written(done: Reproduction, tally: RunTally) -> Reproduction:
     names = [file.relative_to(done.out).as_posix() for file in files]
     for name in earlier - set(names):
         (done.out / name).unlink(missing_ok=True)
-    write_atomic(files[-1], json_text(summary_of(done) | {"files": names}))
+    write_atomic(files[-1], json_page(summary_of(done) | {"files": names}, indent=1))
     return replace(done, files=tuple(files))
 
 
@@ -187,3 +194,72 @@ def _once(stems: Sequence[str]) -> None:
     twice = sorted({stem for stem in stems if stems.count(stem) > 1})
     if twice:
         raise QuorateError(f"two tables or figures are called {', '.join(twice)}: give each its own key.")
+
+
+@dataclass(slots=True)
+class RunTally:
+    """Runs jobs through the store and counts them; `begin` starts a part. The counts are for the current part.
+
+    `work_seconds`: time of its jobs, now or earlier, summed over cores; a job shared with an earlier part is counted
+    there.
+    """
+
+    sources: Sources
+    folder: Path
+    backend: Backend
+    progress: Progress | None = None
+    parts: tuple[str, ...] = ()
+    records: dict[Job, list[Record]] = field(default_factory=dict)
+    part: str = ""
+    num_run: int = 0
+    num_stored: int = 0
+    work_seconds: float = 0.0
+    _before: float = 0.0  # share of the part that was done before the current jobs
+    _known: float = 0.0
+    _done: float = 0.0
+    _shown: int = 0
+
+    def begin(self, part: str) -> None:
+        """Start a part."""
+        self.part, self.num_run, self.num_stored = part, 0, 0
+        self.work_seconds = self._before = self._known = self._done = 0.0
+        self._say("starting")
+
+    def run(self, jobs: Sequence[Job]) -> dict[Job, JobOutcome]:
+        """The outcome of each job; jobs that are not stored are run and stored."""
+        wanted = list(dict.fromkeys(jobs))
+        names = dict.fromkeys(job.data for job in wanted)
+        store = RunStore(self.folder, {name: self.sources.checksum(name) for name in names})
+        datasets = {name: self.sources[name] for name in names}
+        before = self.num_run
+        outcomes = sweep(wanted, datasets, store, backend=self._counted)
+        self.num_stored += sum(len(job.knobs) for job in wanted) - (self.num_run - before)
+        taken = store.seconds()
+        self.work_seconds += sum(taken.get(store.name(job), 0.0) for job in wanted if job not in self.records)
+        for job, outcome in outcomes.items():
+            self.records.setdefault(job, run_records(self.part, outcome))
+        return outcomes
+
+    def _counted(self, jobs: Sequence[Job], datasets: Mapping[str, VoteDataset]) -> Iterator[JobOutcome]:
+        """The backend, with each job counted when it is done."""
+        self._before, self._done = self._within(), 0.0
+        self._known = sum(job.weight * datasets[job.data].num_items for job in jobs)
+        for outcome in self.backend(jobs, datasets):
+            yield outcome  # it is stored before this continues
+            self.num_run += len(outcome.job.knobs)
+            self._done += outcome.job.weight * datasets[outcome.job.data].num_items
+            self._say(outcome.job.label)
+
+    def _say(self, what: str) -> None:
+        if self.progress is None:
+            return
+        shares = [SHARES.get(part, 10.0) for part in self.parts]
+        number = self.parts.index(self.part)
+        reached = (sum(shares[:number]) + shares[number] * self._within()) / sum(shares)
+        self._shown = max(self._shown, int(STEPS * reached))  # if more jobs follow, the bar waits; it never moves back
+        self.progress(self._shown, STEPS, f"{self.part}: {what}")
+
+    def _within(self) -> float:
+        """The share of the part that is done, 0 to 1."""
+        now = self._done / self._known if self._known else 0.0
+        return self._before + FIRST_SHARE * (1.0 - self._before) * now

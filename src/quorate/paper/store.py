@@ -13,7 +13,7 @@ import io
 import json
 import math
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -26,10 +26,8 @@ import numpy as np
 from quorate.compiled import sources_digest
 from quorate.errors import MissingExtra
 from quorate.files import UNFINISHED, write_atomic
-from quorate.paper.design import Job, Knobs, digest
-from quorate.paper.readings import ARRAYS, JobOutcome
+from quorate.paper.jobs import ARRAYS, Job, JobOutcome, Knobs, digest
 from quorate.reports.format import Cell
-from quorate.reports.plain_json import plain
 from quorate.reports.section import Table
 from quorate.validate import broken
 from quorate.version import __version__
@@ -41,8 +39,8 @@ _ALSO = (  # sources that can change a result, besides the kernels' folders, whi
     "validate.py",
     "session/decide.py",
     "paper/as_published.py",
-    "paper/readings.py",
-    "paper/runs.py",
+    "paper/jobs.py",
+    "paper/sweep.py",
 )
 _LIBRARIES = ("numpy", "numba")  # other versions may round differently
 _TRIES = 20
@@ -88,8 +86,8 @@ class RunStore:
 
     >>> from tempfile import TemporaryDirectory
     >>> from quorate.datasets import synthetic
-    >>> from quorate.paper.design import settings
-    >>> from quorate.paper.runs import run_job
+    >>> from quorate.paper.jobs import settings
+    >>> from quorate.paper.sweep import run_job
     >>> job = Job("toy", 5, "model-0", 3, "random", settings("query_rate", (0.0, 1.0)))
     >>> with TemporaryDirectory() as folder:
     ...     store = RunStore(Path(folder), {"toy": "checksum of the toy"})
@@ -197,7 +195,7 @@ def csv_text(heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(heads)
-    writer.writerows([_known(cell) for cell in row] for row in rows)
+    writer.writerows([known(cell) for cell in row] for row in rows)
     return file.getvalue()
 
 
@@ -279,7 +277,7 @@ def _parquet(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> bytes:
         from pyarrow import parquet  # noqa: PLC0415
     except ImportError as cause:
         raise MissingExtra("pyarrow is not installed; to reproduce: pip install 'quorate[reproduce]'") from cause
-    values = zip(*([_known(cell) for cell in row] for row in rows), strict=True) if rows else ((),) * len(columns)
+    values = zip(*([known(cell) for cell in row] for row in rows), strict=True) if rows else ((),) * len(columns)
     table = pyarrow.table(
         {name: pyarrow.array(list(column), type=_kind(name)) for name, column in zip(columns, values, strict=True)}
     )
@@ -296,10 +294,6 @@ def _kind(name: str) -> str:
     return "string" if name in text else "int64" if is_whole else "float64"
 
 
-def _known(cell: Cell) -> Cell:
+def known(cell: Cell) -> Cell:
+    """The value, or None for a NaN."""
     return None if isinstance(cell, float) and math.isnan(cell) else cell
-
-
-def json_text(content: Mapping[str, Any]) -> str:
-    """Strict, indented JSON."""
-    return json.dumps(plain(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n"

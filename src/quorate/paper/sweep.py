@@ -1,96 +1,41 @@
-"""Runs many jobs through the store: stored jobs are not repeated, results are stored at once, progress is counted."""
+"""Runs jobs: one (`run_job`), or many through the store (`sweep`), on threads or another backend.
+
+Stored jobs are not repeated, results are stored at once, progress is counted. What all parameter values of a job share
+is computed once: the stream, and, without learning, the confidence after every vote, which does not depend on the
+threshold. Answers without votes need no posterior, except for their confidence, which is computed for the first tenth
+of them. `run_job` needs no file, so it can run on another machine.
+"""
 
 from __future__ import annotations
 
+import math
 import threading
+import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
 from queue import Empty, SimpleQueue
+from typing import Literal, NamedTuple
 
+import numpy as np
+
+from quorate.decision.belief import POSTERIORS
+from quorate.decision.threshold import Threshold
 from quorate.errors import QuorateError
-from quorate.paper.design import Job
-from quorate.paper.readings import JobOutcome
-from quorate.paper.runs import run_job
-from quorate.paper.sources import Sources
-from quorate.paper.store import Record, RunStore, run_records
-from quorate.types import VoteDataset
+from quorate.methods import method
+from quorate.paper import as_published
+from quorate.paper.jobs import Job, JobOutcome, Knobs
+from quorate.paper.store import RunStore
+from quorate.prior import concentration, hyperprior
+from quorate.rng import stream as random_stream
+from quorate.streams import prepare, simulate
+from quorate.streams.fixed_paths import FixedPaths, fixed_paths
+from quorate.streams.prepare import Stream
+from quorate.streams.runs import CompiledRun, StreamOptions
+from quorate.streams.session_run import start_run
+from quorate.streams.simulate import expected_errors
+from quorate.types import FloatArray, IntArray, VoteDataset
 from quorate.validate import broken, whole
-
-SHARES = {"curves": 75.0, "shift": 15.0, "two-phase": 9.0, "calibration": 1.0, "as-published": 40.0}
-FIRST_SHARE = 0.8  # share of the rest of a part that the current jobs count for, because more may follow
-STEPS = 1000  # of the progress bar
-
-
-@dataclass(slots=True)
-class RunTally:
-    """Runs jobs through the store and counts them; `begin` starts a part. The counts are for the current part.
-
-    `work_seconds`: time of its jobs, now or earlier, summed over cores; a job shared with an earlier part is counted
-    there.
-    """
-
-    sources: Sources
-    folder: Path
-    backend: Backend
-    progress: Progress | None = None
-    parts: tuple[str, ...] = ()
-    records: dict[Job, list[Record]] = field(default_factory=dict)
-    part: str = ""
-    num_run: int = 0
-    num_stored: int = 0
-    work_seconds: float = 0.0
-    _before: float = 0.0  # share of the part that was done before the current jobs
-    _known: float = 0.0
-    _done: float = 0.0
-    _shown: int = 0
-
-    def begin(self, part: str) -> None:
-        """Start a part."""
-        self.part, self.num_run, self.num_stored = part, 0, 0
-        self.work_seconds = self._before = self._known = self._done = 0.0
-        self._say("starting")
-
-    def run(self, jobs: Sequence[Job]) -> dict[Job, JobOutcome]:
-        """The outcome of each job; jobs that are not stored are run and stored."""
-        wanted = list(dict.fromkeys(jobs))
-        names = dict.fromkeys(job.data for job in wanted)
-        store = RunStore(self.folder, {name: self.sources.checksum(name) for name in names})
-        datasets = {name: self.sources[name] for name in names}
-        before = self.num_run
-        outcomes = sweep(wanted, datasets, store, backend=self._counted)
-        self.num_stored += sum(len(job.knobs) for job in wanted) - (self.num_run - before)
-        taken = store.seconds()
-        self.work_seconds += sum(taken.get(store.name(job), 0.0) for job in wanted if job not in self.records)
-        for job, outcome in outcomes.items():
-            self.records.setdefault(job, run_records(self.part, outcome))
-        return outcomes
-
-    def _counted(self, jobs: Sequence[Job], datasets: Mapping[str, VoteDataset]) -> Iterator[JobOutcome]:
-        """The backend, with each job counted when it is done."""
-        self._before, self._done = self._within(), 0.0
-        self._known = sum(job.weight * datasets[job.data].num_items for job in jobs)
-        for outcome in self.backend(jobs, datasets):
-            yield outcome  # it is stored before this continues
-            self.num_run += len(outcome.job.knobs)
-            self._done += outcome.job.weight * datasets[outcome.job.data].num_items
-            self._say(outcome.job.label)
-
-    def _say(self, what: str) -> None:
-        if self.progress is None:
-            return
-        shares = [SHARES.get(part, 10.0) for part in self.parts]
-        number = self.parts.index(self.part)
-        reached = (sum(shares[:number]) + shares[number] * self._within()) / sum(shares)
-        self._shown = max(self._shown, int(STEPS * reached))  # if more jobs follow, the bar waits; it never moves back
-        self.progress(self._shown, STEPS, f"{self.part}: {what}")
-
-    def _within(self) -> float:
-        """The share of the part that is done, 0 to 1."""
-        now = self._done / self._known if self._known else 0.0
-        return self._before + FIRST_SHARE * (1.0 - self._before) * now
-
 
 Progress = Callable[[int, int, str], None]
 Backend = Callable[[Sequence[Job], Mapping[str, VoteDataset]], Iterator[JobOutcome]]
@@ -164,7 +109,7 @@ def sweep(
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> from quorate.datasets import synthetic
-    >>> from quorate.paper.design import settings
+    >>> from quorate.paper.jobs import settings
     >>> data = {"toy": synthetic(num_items=50, pool_size=5, seed=1)}
     >>> jobs = [Job("toy", 5, "model-0", seed, "random", settings("query_rate", (0.0, 1.0))) for seed in (3, 4)]
     >>> with TemporaryDirectory() as folder:
@@ -213,3 +158,167 @@ def _longest_first(jobs: Iterable[Job]) -> list[Job]:
 
 def _stream(job: Job) -> tuple[str, str, int]:
     return job.data, job.model, job.seed
+
+
+SAMPLED = 0.1  # share of the answers without votes whose confidence is computed
+FIXED = {"fixed-finexp": "finite", "fixed-infexp": "infinite"}
+# Method -> its estimator, and whether the votes already seen are left out of the final count, as in the released code.
+PUBLISHED: dict[str, tuple[Literal["infexp", "finexp"], bool]] = {
+    "infexp": ("infexp", False),
+    "finexp": ("finexp", False),
+    "finexp-released": ("finexp", True),
+}
+
+
+class Run(NamedTuple):
+    """One parameter setting on the stream, item by item; a confidence that was not computed is NaN."""
+
+    costs: IntArray
+    labels: IntArray
+    confidence: FloatArray
+    params: FloatArray
+
+
+def run_job(job: Job, dataset: VoteDataset) -> JobOutcome:
+    """The job's outcome; the same in every thread and process, and on every machine with the same versions.
+
+    >>> from quorate.datasets import synthetic
+    >>> from quorate.paper.jobs import settings
+    >>> data = synthetic(num_items=100, pool_size=5, seed=1)
+    >>> job = Job("toy", 5, "model-0", 3, "random", settings("query_rate", (0.0, 1.0)))
+    >>> run_job(job, data).costs.ravel()[0]
+    np.float64(0.0)
+    """
+    started = time.thread_time()  # time of this thread only
+    stream = prepare(dataset, job.pool_size, job.model, job.seed, "shuffled")  # the arguments of `simulate`: cached
+    phases = _phases(job, stream)
+    runs = _runs(job, dataset, stream)
+    labels = np.array([run.labels for run in runs])  # (Q, T)
+    costs = np.array([run.costs for run in runs])
+    confidence = np.array([run.confidence for run in runs])
+    errors = expected_errors(stream, labels)
+    kept = slice(None) if job.keep_items else slice(0)
+    return JobOutcome(
+        job=job,
+        sizes=np.unique(phases, return_counts=True)[1],
+        costs=_by_phase(costs, phases),
+        errors=_by_phase(errors, phases),
+        drawn_errors=_by_phase(labels != stream.consensus, phases),
+        confidence=_by_phase(confidence, phases),
+        params=_rows([run.params for run in runs]),
+        item_costs=costs[:, kept].astype(np.int32),
+        item_errors=errors[:, kept].astype(np.float32),
+        seconds=time.thread_time() - started,
+    )
+
+
+def _phases(job: Job, stream: Stream) -> IntArray:
+    """(T,) the phase each item is in."""
+    if job.query_free_after is None:
+        return stream.blocks
+    num_items = len(stream.items)
+    if not 0 < job.query_free_after < num_items:
+        rule = f"a number from 1 to {num_items - 1}: the stream has {num_items} items, and both phases need some"
+        raise broken("query_free_after", job.query_free_after, rule, "choose an earlier item, or None for one phase.")
+    return (np.arange(num_items) >= job.query_free_after).astype(np.int64)
+
+
+def _by_phase(values: np.ndarray, phases: IntArray) -> FloatArray:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # the published variants have no confidence
+        return np.stack([np.nanmean(values[:, phases == phase], axis=1) for phase in np.unique(phases)], axis=1)
+
+
+def _rows(params: list[FloatArray]) -> FloatArray:
+    """(Q, P); a row of NaN for a run without votes, which learns nothing."""
+    rows = np.full((len(params), max(len(row) for row in params)), np.nan)
+    for row, values in zip(rows, params, strict=True):
+        row[: len(values)] = values
+    return rows
+
+
+def _runs(job: Job, dataset: VoteDataset, stream: Stream) -> list[Run]:
+    if job.variant == "as-published":
+        _check_published(job)
+        return [_published(job, stream, knobs) for knobs in job.knobs]
+    if job.method in FIXED and job.query_free_after is None:
+        paths = fixed_paths(stream, POSTERIORS[FIXED[job.method]])
+        return [_on_paths(paths, job, knobs) for knobs in job.knobs]
+    if job.query_free_after is not None and method(job.method).predicting.learned:
+        return [_two_phases(job, stream, knobs, job.query_free_after) for knobs in job.knobs]
+    return [_simulated(job, dataset, knobs) for knobs in job.knobs]
+
+
+def _two_phases(job: Job, stream: Stream, knobs: Knobs, asked: int) -> Run:
+    """A run with a query-free phase, whose answers are the classes of the largest alpha: the most probable winners."""
+    options = StreamOptions(job.window, job.refit_every, query_free_after=asked)
+    run = start_run(stream, method(job.method, **dict(knobs)), options, seed=job.seed)
+    assert isinstance(run, CompiledRun)
+    run.advance(0, asked)
+    outputs = run.outputs
+    outputs.confidence[asked:] = np.nan
+    run.advance(asked, asked + math.ceil(SAMPLED * (len(stream.items) - asked)))
+    params = run.answer_params
+    alpha = concentration(params, stream.predictions[asked:].reshape(-1, *params.tau.shape))
+    outputs.labels[asked:] = alpha.argmax(axis=1)
+    return Run(outputs.costs, outputs.labels, outputs.confidence, run.fits[-1] if run.num_fits else np.zeros(0))
+
+
+def _simulated(job: Job, dataset: VoteDataset, knobs: Knobs) -> Run:
+    chosen = method(job.method, **dict(knobs))
+    if isinstance(chosen.policy, Threshold) and chosen.policy.threshold >= 1.0 and job.query_free_after is None:
+        # Threshold 1 asks until the pool is settled: the same votes and answers without computing a belief. With a pool
+        # of 50 this one threshold took a third of the time of all. What it would learn is then unknown.
+        chosen = method("until-settled")
+    done = simulate(
+        dataset,
+        chosen,
+        pool_size=job.pool_size,
+        model=job.model,
+        seed=job.seed,
+        window=job.window,
+        refit_every=job.refit_every,
+        query_free_after=job.query_free_after,
+    )
+    params = done.fits[-1] if len(done.fits) else np.zeros(0)
+    return Run(done.costs, done.predictions, done.confidence, params)
+
+
+def _on_paths(paths: FixedPaths, job: Job, knobs: Knobs) -> Run:
+    costs, labels, confidence = paths.at(method(job.method, **dict(knobs)).knobs["threshold"])
+    return Run(costs, labels, confidence, np.zeros(0))
+
+
+def _published(job: Job, stream: Stream, knobs: Knobs) -> Run:
+    estimator, forget_votes = PUBLISHED[job.method]
+    options = dict(knobs)
+    likelihood = options.pop("likelihood", "sampled")
+    if likelihood not in ("sampled", "closed"):
+        raise broken("likelihood", likelihood, "'sampled' (as published) or 'closed' (its limit)", "pass one of them.")
+    chosen = method(estimator, **options).knobs
+    done = as_published.stream(
+        stream.votes,
+        stream.mean_predictions,
+        method=estimator,
+        pool_size=job.pool_size,
+        threshold=chosen["threshold"],
+        rng=random_stream(job.seed, "as-published", job.method),
+        window=job.window or len(stream.items),
+        refit_every=job.refit_every,
+        hyperprior=hyperprior(chosen["hyperprior"]) if "hyperprior" in options else None,
+        forget_votes=forget_votes,
+        likelihood="closed" if likelihood == "closed" else "sampled",
+    )
+    return Run(done.costs, done.labels, np.full(len(done.labels), np.nan), np.zeros(0))
+
+
+def _check_published(job: Job) -> None:
+    if job.method not in PUBLISHED:
+        rule = f"one of {sorted(PUBLISHED)}, which have a published variant"
+        raise broken("method", job.method, rule, "choose one of these, or run the exact variant.")
+    if job.query_free_after is not None:
+        rule = "None, because the published variants always ask"
+        raise broken("query_free_after", job.query_free_after, rule, "leave it out, or run the exact variant.")
+    if job.model == "all":
+        rule = "one classifier, because the published variants support only one"
+        raise broken("model", job.model, rule, "name it, or run the exact variant.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from quorate.datasets import accuracies
+from quorate.paper.jobs import JobOutcome, at_cost
 from quorate.paper.phase_runs import (
     ASKED_ITEMS,
     BUDGETS,
@@ -32,11 +33,9 @@ from quorate.paper.phase_runs import (
     whose,
 )
 from quorate.paper.published import two_phase_gain
-from quorate.paper.readings import JobOutcome, at_cost
 from quorate.paper.report import Context
-from quorate.prior.concentration import concentration
-from quorate.reports.figures import INK, ORANGE, PURPLE, QUIET
-from quorate.reports.plots import STYLES
+from quorate.prior import concentration
+from quorate.reports.figures import INK, ORANGE, PURPLE, QUIET, STYLES
 from quorate.reports.section import Claim, Figure, Section, Table
 from quorate.streams import prepare
 from quorate.streams.simulate import expected_errors

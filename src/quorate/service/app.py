@@ -20,13 +20,11 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from quorate.compiled import compile_in_background
 from quorate.service import pages, problems
+from quorate.service.access.cookies import signing_key
 from quorate.service.access.request_context import SecurityHeaders
-from quorate.service.access.tokens import signing_key
 from quorate.service.api import (
-    adjudication,
     decisions,
     exports,
-    hooks,
     items,
     monitoring,
     people,
@@ -46,12 +44,12 @@ from quorate.service.label_studio.connector import Connector
 from quorate.service.problems import MEDIA_TYPE
 from quorate.service.sender import Sender
 from quorate.service.steward import Housekeeping, Steward
-from quorate.service.store.store import POOL, Store
+from quorate.service.store import POOL, Store
 from quorate.service.store.upgrade import prepare
 from quorate.version import __version__
 
 COLLECT_AFTER = (20_000, 20, 50)  # thresholds of the garbage collector: it runs once in some dozens of votes
-PARTS = (projects, items, votes, decisions, exports, people, uploads, webhooks, adjudication, monitoring)
+PARTS = (projects, items, votes, decisions, exports, people, uploads, webhooks, monitoring)
 
 
 class Background(Protocol):
@@ -90,7 +88,7 @@ def create_app(store: Store, config: ServiceConfig) -> FastAPI:
         app.state.background.append(Colleagues(app.state.projects))
     for part in PARTS:
         app.include_router(part.router)
-    app.include_router(hooks.router)
+    app.include_router(webhooks.incoming)
     app.include_router(pages.router)
     problems.install(app, page=pages.error_page)
     app.add_middleware(BodyLimit)

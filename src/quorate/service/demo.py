@@ -33,8 +33,8 @@ from quorate.service.domain.queue import next_items
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.domain.votes import Request
 from quorate.service.steward import Steward
+from quorate.service.store import Store, StoreUnavailable
 from quorate.service.store.schema import accounts, counted, items, memberships, projects
-from quorate.service.store.store import Store, StoreUnavailable
 from quorate.types import FloatArray
 
 SIDE, MARGIN, SCALE = 8, 2, 16

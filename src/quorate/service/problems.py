@@ -30,7 +30,7 @@ from quorate.errors import (
 )
 from quorate.service.access.request_context import security_headers
 from quorate.service.pydantic_errors import complaints, quoted
-from quorate.service.store.store import StoreUnavailable
+from quorate.service.store import StoreUnavailable
 
 log = logging.getLogger("quorate.service")
 

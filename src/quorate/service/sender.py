@@ -24,7 +24,7 @@ import httpx
 from quorate.service.addresses import NotAllowedAddress, allowed_addresses, with_address
 from quorate.service.domain.webhooks import Due, claim, delivered, postponed, refused
 from quorate.service.signature import signed
-from quorate.service.store.store import Store, StoreUnavailable
+from quorate.service.store import Store, StoreUnavailable
 from quorate.version import __version__
 
 log = logging.getLogger("quorate.service.webhooks")

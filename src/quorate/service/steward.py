@@ -27,6 +27,7 @@ from quorate.service.domain.people import last_event, latest_people, people
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.stats import Stats, stats
 from quorate.service.domain.webhooks import announce
+from quorate.service.store import Store, StoreBusy, StoreUnavailable
 from quorate.service.store.schema import (
     attempts,
     browsers,
@@ -38,7 +39,6 @@ from quorate.service.store.schema import (
     sign_ins,
     stewards,
 )
-from quorate.service.store.store import Store, StoreBusy, StoreUnavailable
 
 log = logging.getLogger("quorate.service.steward")
 
@@ -69,8 +69,7 @@ class Steward:
         self.extra: list[Callable[[float], object]] = []
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
-        self._stats_due: dict[str, float] = {}
-        self._people_due: dict[str, float] = {}
+        self._due: dict[tuple[str, str], float] = {}  # project and task -> when it may run again
 
     def start(self) -> None:
         """Start two threads: one does the work, one renews the holds, however long a job takes."""
@@ -131,13 +130,17 @@ class Steward:
         self._people(project_id)
 
     def _stats(self, project_id: str, _now: float = 0.0) -> None:
-        """Compute the numbers for the dashboard, using at most STATS_SHARE of the time."""
+        """Compute the numbers for the dashboard."""
+        self._in_pace(project_id, "stats", self._compute_stats, STATS_SECONDS, STATS_SHARE)
+
+    def _in_pace(self, project_id: str, task: str, job: Callable[[str], None], seconds: float, share: float) -> None:
+        """Do the job at most once in `seconds`, using at most this share of the time."""
         started = time.monotonic()
-        if started < self._stats_due.get(project_id, 0.0):
+        if started < self._due.get((project_id, task), 0.0):
             return
-        if self._with_hold(project_id, "stats", lambda: self._compute_stats(project_id)):
+        if self._with_hold(project_id, task, lambda: job(project_id)):
             took = time.monotonic() - started
-            self._stats_due[project_id] = started + max(STATS_SECONDS, took / STATS_SHARE)
+            self._due[project_id, task] = started + max(seconds, took / share)
 
     def _compute_stats(self, project_id: str) -> None:
         """Store new numbers, unless another worker stored some in the meantime: those may be newer."""
@@ -162,12 +165,8 @@ class Steward:
 
     def _people(self, project_id: str) -> None:
         """Compute the figures of each person if there are new events; not before the kernels are compiled."""
-        started = time.monotonic()
-        if started < self._people_due.get(project_id, 0.0) or will_be_compiled():
-            return
-        if self._with_hold(project_id, "people", lambda: self.compute_people(project_id)):
-            took = time.monotonic() - started
-            self._people_due[project_id] = started + max(PEOPLE_SECONDS, took / PEOPLE_SHARE)
+        if not will_be_compiled():
+            self._in_pace(project_id, "people", self.compute_people, PEOPLE_SECONDS, PEOPLE_SHARE)
 
     def compute_people(self, project_id: str) -> None:
         """Store new figures of the people, if there are events since the last ones."""

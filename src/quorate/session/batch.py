@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import compiled
-from quorate.decision.batch import Packed, decide_batch_into
 from quorate.decision.belief import NO_LIMIT, POSTERIORS, Belief, code_of, reasons_of
-from quorate.decision.rules import Rule, rule_of
+from quorate.decision.rules import Packed, Rule, decide_batch_into, rule_of
 from quorate.methods import Method, require_anonymous
 from quorate.session.decide import decide, fixed_prior, prior_of, stop_reason
-from quorate.session.items import opened
+from quorate.session.items import lone_item
 from quorate.types import FloatArray, IntArray, PriorParams, Reason
 
 
@@ -139,9 +138,8 @@ def _by_own_policy(
     """The same for a user's own policy, item by item."""
     out = _empty(len(predictions), params.num_classes)
     prior, state = prior_of(params, 0), method.policy.init(params.num_classes)
-    event = {"pool_size": pool_size, "quota": quota, "tie_draw": 0.0, "min_votes": 0, "max_votes": None}
     for row, prediction in enumerate(predictions):
-        item = replace(opened(event | {"prediction": prediction}, row), votes=votes[row])
+        item = replace(lone_item(prediction, pool_size, quota), votes=votes[row])
         verdict = decide(method, prior, state, item)
         out.probs[row], out.labels[row] = verdict.probs, verdict.label
         out.codes[row] = code_of(verdict.reason)

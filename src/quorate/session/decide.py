@@ -24,7 +24,7 @@ from quorate.decision.belief import (
 from quorate.decision.policy import PolicyState, broken_policy
 from quorate.decision.rules import rule_asks, rule_of
 from quorate.methods import Method
-from quorate.prior.concentration import concentration_into
+from quorate.prior import concentration_into
 from quorate.session.items import ItemState, Prior
 from quorate.types import ConfidenceKind, FloatArray, IntArray, PriorParams, Reason
 

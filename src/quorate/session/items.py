@@ -121,6 +121,12 @@ def opened(event: Mapping[str, Any], number: int) -> ItemState:
     )
 
 
+def lone_item(prediction: FloatArray, pool_size: int, quota: int | None = None) -> ItemState:
+    """An item outside any session: prediction (M, K), no limits but the quota; of tied classes the first wins."""
+    event = {"prediction": prediction, "pool_size": pool_size, "quota": quota, "tie_draw": 0.0}
+    return opened(event | {"min_votes": 0, "max_votes": None}, 0)
+
+
 def advance(item: ItemState, event: Mapping[str, Any], label: int | None) -> ItemState:
     """The item after a "vote", "abstain", "timeout", "retract" or "close" event; `label`: the class of the vote."""
     kind, voter = event["type"], event.get("voter")

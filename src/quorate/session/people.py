@@ -1,7 +1,7 @@
 """The named people of a session: its settings about people, and what is known about each person so far.
 
 `PeopleSettings` is the part of a session's settings about people, `SessionPeople` the part of its state. Sessions
-without named people have neither. `people_fold` changes `SessionPeople`, `people_rules` and `people_advice` only read
+without named people have neither. `people_fold` changes `SessionPeople`, `people_rules` and `people_calls` only read
 it.
 """
 
@@ -157,8 +157,6 @@ def people_settings(
     gold: object = None,
 ) -> PeopleSettings | None:
     """The settings about people from a caller or a journal's header; None if there are none."""
-    if target is None and experts is None and rules is None and gold is None and not method.needs_people:
-        return None
     seeks = checked_target(target, method)
     if seeks == "plurality" and experts is None and not rules and not gold and not method.needs_people:
         return None

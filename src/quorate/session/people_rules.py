@@ -99,13 +99,13 @@ def uncounted(people: SessionPeople, item: ItemState) -> set[str]:
     """Voters whose votes do not count towards stopping: those of a limited rank beyond its limit."""
     dropped: set[str] = set()
     for rule in people.rules(CountAtMost):
-        of_rank = [
-            voter
-            for voter, ballot in item.ballots.items()
-            if ballot.label != ABSTAINED and _rank(people, voter) == rule.rank
-        ]
-        dropped.update(of_rank[rule.most :])
+        dropped.update(_voters_of_rank(people, item, rule.rank)[rule.most :])
     return dropped
+
+
+def _voters_of_rank(people: SessionPeople, item: ItemState, rank: str) -> list[str]:
+    """Who of that rank has voted on the item, in order."""
+    return [voter for voter in _voters(item) if _rank(people, voter) == rank]
 
 
 def anybody_left(people: SessionPeople, item: ItemState, *, rank: str | None = None) -> bool:
@@ -148,15 +148,10 @@ def _used_up(member: SessionMember, time: float) -> bool:
 
 
 def _at_the_limit_of_the_rank(people: SessionPeople, item: ItemState, member: SessionMember) -> bool:
-    for rule in people.rules(CountAtMost):
-        if member.expert.rank == rule.rank:
-            of_rank = sum(
-                ballot.label != ABSTAINED and _rank(people, voter) == rule.rank
-                for voter, ballot in item.ballots.items()
-            )
-            if of_rank >= rule.most:
-                return True
-    return False
+    return any(
+        member.expert.rank == rule.rank and len(_voters_of_rank(people, item, rule.rank)) >= rule.most
+        for rule in people.rules(CountAtMost)
+    )
 
 
 def _kept_apart(people: SessionPeople, item: ItemState, name: str) -> bool:
@@ -167,8 +162,8 @@ def _kept_apart(people: SessionPeople, item: ItemState, name: str) -> bool:
     return keeps_pairs(people) and any(have_met(people, name, other) for other in others)
 
 
-def _voters(item: ItemState) -> Iterable[str]:
-    return {voter for voter, ballot in item.ballots.items() if ballot.label != ABSTAINED}
+def _voters(item: ItemState) -> list[str]:
+    return [voter for voter, ballot in item.ballots.items() if ballot.label != ABSTAINED]
 
 
 def _rank(people: SessionPeople, name: str) -> str | None:

@@ -13,7 +13,7 @@ from quorate.methods import Method
 from quorate.reasons import REASONS
 from quorate.session.decide import MOST_STATES, Verdict, believe, confidence_is, decide, safe_ahead
 from quorate.session.inputs import parse_prediction
-from quorate.session.items import ABSTAINED, ItemState, opened
+from quorate.session.items import ABSTAINED, ItemState, lone_item
 from quorate.session.people_fold import judged
 from quorate.session.people_rules import verdict
 from quorate.session.state import answer_prior
@@ -45,8 +45,7 @@ class ReadCalls:
             settings = self._state.settings
             probs = parse_prediction(prediction, settings.classes, settings.num_classifiers)
             size = settings.pool_size if pool_size is None else members(pool_size)
-            event = {"prediction": probs, "pool_size": size, "quota": None, "tie_draw": 0.0}
-            item = opened(event | {"min_votes": 0, "max_votes": None}, 0)
+            item = lone_item(probs, size)
             if self._state.people is not None:
                 item = judged(self._state.people, self._state.method, None, item, {"type": "open"})
             prior = answer_prior(self._state, self._answer_fit)

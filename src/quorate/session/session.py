@@ -160,7 +160,7 @@ class Session(ReadCalls, PeopleCalls):
         """
         with self._lock:
             settings = self._state.settings
-            event = self._event("open", item_id, time, request_id)
+            event = self._item_event("open", item_id, time, request_id)
             probs = parse_prediction(prediction, settings.classes, settings.num_classifiers, item=item_id)
             low = settings.min_votes if min_votes is None else whole(min_votes, where="min_votes", least=0)
             high = settings.max_votes if max_votes is None else whole(max_votes, where="max_votes", least=0)
@@ -207,7 +207,7 @@ class Session(ReadCalls, PeopleCalls):
         A `voter` may vote or abstain once per item; votes without a name cannot be told apart or retracted.
         """
         with self._lock:
-            event = self._event("vote", item_id, time, request_id, voter=voter)
+            event = self._item_event("vote", item_id, time, request_id, voter=voter)
             class_number(label, self._state.settings.classes)
             return self._ballot(event | {"label": label})
 
@@ -216,14 +216,14 @@ class Session(ReadCalls, PeopleCalls):
     ) -> Decision:
         """Record that one expert will not vote on this item: its pool becomes one smaller."""
         with self._lock:
-            return self._ballot(self._event("abstain", item_id, time, request_id, voter=voter))
+            return self._ballot(self._item_event("abstain", item_id, time, request_id, voter=voter))
 
     def retract(
         self, item_id: str, voter: str, *, time: float | None = None, request_id: str | None = None
     ) -> Decision:
         """Undo this voter's vote or abstention. If the item's decision used it, the item is decided again."""
         with self._lock:
-            event = self._event("retract", item_id, time, request_id, voter=checked_id(voter, where="voter"))
+            event = self._item_event("retract", item_id, time, request_id, voter=checked_id(voter, where="voter"))
             if is_repeat(self._state, event):
                 return self.decision(item_id)
             item = self._state.held(item_id)
@@ -235,7 +235,7 @@ class Session(ReadCalls, PeopleCalls):
     def close(self, item_id: str, *, time: float | None = None, request_id: str | None = None) -> Decision:
         """Close the item with the votes so far, because nobody is available."""
         with self._lock:
-            event = self._event("close", item_id, time, request_id)
+            event = self._item_event("close", item_id, time, request_id)
             if is_repeat(self._state, event):
                 return self.decision(item_id)
             self._state.check_known(item_id)
@@ -264,26 +264,26 @@ class Session(ReadCalls, PeopleCalls):
         """
         with self._lock:
             state = self._state
-            event: Event = {"seq": state.seq + 1, "time": checked_time(time), "type": "tune"}
-            event["knobs"] = checked_knobs(state.method, knobs)
-            if request_id is not None:
-                event["request"] = checked_id(request_id, where="request_id")
+            event = self._event("tune", {"knobs": checked_knobs(state.method, knobs)}, time, request_id)
             if not is_repeat(state, event) and (request_id is not None or not in_force(state.method, event["knobs"])):
                 self._record(event)
             return policy_knobs(self._state.method)
 
     # -- how an event is created --------------------------------------------------------------------------------
 
-    def _event(
-        self, kind: str, item_id: str, time: float | None, request_id: str | None, *, voter: str | None = None
-    ) -> Event:
-        event: Event = {"seq": self._state.seq + 1, "time": checked_time(time), "type": kind}
-        event["item"] = checked_id(item_id, where="item_id")
-        if voter is not None:
-            event["voter"] = checked_id(voter, where="voter")
+    def _event(self, kind: str, what: Event, time: float | None, request_id: str | None) -> Event:
+        event: Event = {"seq": self._state.seq + 1, "time": checked_time(time), "type": kind, **what}
         if request_id is not None:
             event["request"] = checked_id(request_id, where="request_id")
         return event
+
+    def _item_event(
+        self, kind: str, item_id: str, time: float | None, request_id: str | None, *, voter: str | None = None
+    ) -> Event:
+        what = {"item": checked_id(item_id, where="item_id")}
+        if voter is not None:
+            what["voter"] = checked_id(voter, where="voter")
+        return self._event(kind, what, time, request_id)
 
     def _ballot(self, event: Event) -> Decision:
         item_id, voter = event["item"], event.get("voter")

@@ -1,4 +1,5 @@
-"""Measures what the classifier saves: votes per item at equal error, with the classifier and without it.
+"""Measures what the classifier saves: votes per item at equal error, with the classifier and without it; finds columns
+of the predictions that seem to be named after the wrong class.
 
 Runs the method over a sample of the items at several parameter values, with the predictions and with uniform ones. At
 the run's votes per item, the curve with the classifier has a certain error; the curve without it gives the votes needed
@@ -17,11 +18,11 @@ from numpy.typing import NDArray
 from quorate import compiled
 from quorate.decision.rules import rule_of
 from quorate.methods import Method
+from quorate.numerics import assign
 from quorate.rng import stream as random_stream
 from quorate.session.tuning import tuned
 from quorate.streams.prepare import Stream
 from quorate.streams.simulate import simulate_stream
-from quorate.streams.swapped_columns import Swap, swap_warning, swapped_columns
 from quorate.streams.sweep import lower_hull
 from quorate.types import FloatArray, IntArray
 
@@ -250,3 +251,81 @@ def _hull(votes: FloatArray, errors: FloatArray) -> tuple[FloatArray, FloatArray
             points.append((float(votes[k]), float(errors[k])))
     hull = np.array(lower_hull(points, at=lambda point: point))
     return hull[:, 0], hull[:, 1]
+
+
+MOST_COMPARED, FEWEST_COMPARED = 20_000, 50  # items
+CLEAR = 5.0  # standard errors by which other columns must fit better
+HALF = 0.5  # a column that fits its own class at least half as well as the other is not reported
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """The column `column` of classifier `model` looks like probabilities of `looks_like`."""
+
+    model: str
+    column: str
+    looks_like: str
+
+
+def swapped_columns(
+    predictions: FloatArray, counts: IntArray, classes: Sequence[str], *, model: str = ""
+) -> list[Swap]:
+    """Columns of the predictions (T, K) that fit the votes (T, K) for another class far better than for their own.
+
+    The fit of a column to a class is the covariance of its probabilities with the share of votes. The best assignment
+    is found on every second item and tested on the others; its cycles that fit clearly better are reported.
+
+    >>> rng = np.random.default_rng(1)
+    >>> counts = rng.multinomial(5, [0.2, 0.3, 0.5], 400) * 3
+    >>> said = (counts + 1.0) / (counts + 1.0).sum(axis=1, keepdims=True)
+    >>> [(each.column, each.looks_like) for each in swapped_columns(said[:, [1, 0, 2]], counts, ["a", "b", "c"])]
+    [('a', 'b'), ('b', 'a')]
+    """
+    step = max(1, len(counts) * len(classes) // (MOST_COMPARED * 10), len(counts) // MOST_COMPARED)
+    totals = counts[::step].sum(axis=1)
+    p = predictions[::step][totals > 0]
+    shares = counts[::step][totals > 0] / totals[totals > 0, None]
+    if len(p) < FEWEST_COMPARED:
+        return []
+    p, shares = p - p.mean(axis=0), shares - shares.mean(axis=0)
+    best = assign(-(p[::2].T @ shares[::2]))
+    found: list[Swap] = []
+    for cycle in _cycles(best):
+        own = (p[1::2][:, cycle] * shares[1::2][:, cycle]).sum(axis=1)
+        other = (p[1::2][:, cycle] * shares[1::2][:, best[cycle]]).sum(axis=1)
+        gain = other - own
+        if gain.mean() > CLEAR * gain.std() / np.sqrt(len(gain)) and own.mean() < HALF * other.mean():
+            found += [Swap(model, classes[k], classes[int(best[k])]) for k in cycle]
+    return found
+
+
+def _cycles(assigned: IntArray) -> list[list[int]]:
+    """The cycles of a permutation that have two members or more.
+
+    >>> _cycles(np.array([1, 2, 0, 3]))
+    [[0, 1, 2]]
+    """
+    seen: set[int] = set()
+    cycles = []
+    for start in range(len(assigned)):
+        cycle, at = [], start
+        while at not in seen:
+            seen.add(at)
+            cycle.append(at)
+            at = int(assigned[at])
+        if len(cycle) > 1:
+            cycles.append(cycle)
+    return cycles
+
+
+def swap_warning(swaps: Sequence[Swap]) -> str:
+    """A warning that names the columns; empty if there are none."""
+    if not swaps:
+        return ""
+    pairs = ", ".join(f"{each.column!r} looks like {each.looks_like!r}" for each in swaps[:8])
+    more = f" and {len(swaps) - 8} more" if len(swaps) > 8 else ""
+    models = " and ".join(dict.fromkeys(each.model for each in swaps))
+    return (
+        f"Warning: columns of {models} seem to be named after the wrong classes: {pairs}{more}. They agree far better "
+        "with the votes for those classes; check the order of the classes."
+    )

@@ -107,9 +107,13 @@ class Knob:
         value = math.exp(-min(max(depth, SHALLOWEST), DEEPEST))
         return {self.rule: value if self.rule == "min_gain" else 1.0 - value}
 
-    def _check(self) -> None:
+    def _check(self, *above_zero: str) -> None:
+        """Check the rule, and that these fields are above 0."""
         if self.rule not in get_args(Rule):
             raise broken("rule", self.rule, "'min_gain' or 'threshold'", "pass the method's parameter.")
+        for name in above_zero:
+            if bounded(getattr(self, name), where=name, least=0.0) == 0:
+                raise broken(name, 0, "a number above 0", "leave it out for the default.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +150,9 @@ class BudgetControl(Knob):
         """Check the parameters; choose the start."""
         if self.log_depth is not None:
             return
-        self._check()
+        self._check("rate", "pull")
         if bounded(self.budget, where="budget", least=0.0) == 0:
             raise broken("budget", 0, "votes per item above 0", "to ask nobody use Session.predict.")
-        for name in ("rate", "pull"):
-            if bounded(getattr(self, name), where=name, least=0.0) == 0:
-                raise broken(name, 0, "a number above 0", "leave it out for the default.")
         if self.speed not in get_args(Speed):
             raise broken("speed", self.speed, "'normal' or 'slow'", "leave it out for 'normal'.")
         object.__setattr__(self, "log_depth", math.log(min(max(self._first(), SHALLOWEST), DEEPEST)))

@@ -99,32 +99,27 @@ def build_pools(
     order_of = _asking_order(joined, seed if shuffles_votes or order == "shuffled" else None)
     votes = _table(joined, recorded, joined.label[order_of])[items]
     voters = _table(joined, recorded, joined.worker[order_of])[items] if keeps_voters else None
-    recorded, lengths = recorded[items], lengths[items]
-    pool_sizes = recorded if size is None else np.full(len(items), size, dtype=np.int64)
-    counts = _counts(votes, recorded, len(joined.classes))
-    is_partly = recorded < pool_sizes
-    settled = _settled(counts, pool_sizes - recorded)
-    is_scored = settled | (partly_voted != "exclude")
-    truth = plurality_shares(counts)
+    pools = assemble(
+        items=items,
+        votes=votes,
+        predictions=joined.predictions[:, items].transpose(1, 0, 2),  # (T, M, K)
+        seed=seed,
+        pool_sizes=None if size is None else np.full(len(items), size, dtype=np.int64),
+        draws_quotas=draws_quotas,
+        draws_consensus=False,
+        voters=voters,
+        truth=None if true_classes is None else true_classes[items],
+    )
+    missing = pools.pool_sizes - pools.recorded
+    settled = _settled(pools.counts, missing)
+    truth = plurality_shares(pools.counts)
     truth[~(settled | (partly_voted == "own-pool"))] = 0.0
     return Pools(
-        stream=assemble(
-            items=items,
-            votes=votes,
-            pool_sizes=pool_sizes,
-            recorded=recorded,
-            predictions=np.ascontiguousarray(joined.predictions[:, items].transpose(1, 0, 2)),  # (T, M, K)
-            counts=counts,
-            consensus=counts.argmax(axis=1),
-            seed=seed,
-            draws_quotas=draws_quotas,
-            voters=voters,
-            truth=None if true_classes is None else true_classes[items],
-        ),
-        surplus=lengths - recorded,
-        is_partly_voted=is_partly,
+        stream=pools,
+        surplus=lengths[items] - pools.recorded,
+        is_partly_voted=missing > 0,
         is_settled=settled,
-        is_scored=is_scored,
+        is_scored=settled | (partly_voted != "exclude"),
         truth=truth,
         pool_size=size,
         order=order,
@@ -151,6 +146,9 @@ def _checked_size(pool_size: PoolSize) -> int | None:
 
 
 def _one_of(value: str, allowed: tuple[str, ...], where: str) -> None:
+    if where == "order" and value == "agreement":
+        rule = f"one of {', '.join(allowed)}: the order in which votes are replayed"
+        raise broken(where, value, rule, "pass `method='quorate:order=agreement'` to ask first whoever agreed most.")
     if not isinstance(value, str) or value not in allowed:
         raise broken(where, value, f"one of {', '.join(allowed)}", f"pass `{where}={allowed[0]!r}`.")
 
@@ -174,13 +172,6 @@ def _table(joined: Joined, recorded: IntArray, values: NDArray[Number]) -> NDArr
     table = np.full((joined.num_items, most), -1, dtype=values.dtype)
     table[joined.item[kept], place[kept]] = values[kept]
     return table
-
-
-def _counts(votes: NDArray[np.int16], recorded: IntArray, num_classes: int) -> IntArray:
-    """(T, K) recorded votes by class."""
-    rows = np.repeat(np.arange(len(votes)), recorded)
-    cells = rows * num_classes + votes[np.arange(votes.shape[1]) < recorded[:, None]]
-    return np.bincount(cells, minlength=len(votes) * num_classes).reshape(len(votes), num_classes)
 
 
 def _settled(counts: IntArray, missing: IntArray) -> NDArray[np.bool_]:

@@ -53,17 +53,10 @@ def prepare(
     """
     items = _order(dataset, seed, order)
     votes, voters = _pools(dataset, pool_size, seed, items)
-    pool_sizes = (votes >= 0).sum(axis=1)
-    predictions = dataset.predictions[_models(dataset, model)][:, items].transpose(1, 0, 2)  # (T, M, K)
-    counts = (votes[:, :, None] == np.arange(dataset.num_classes)).sum(axis=1)  # (T, K)
     return assemble(
         items=items,
         votes=votes,
-        pool_sizes=pool_sizes,
-        recorded=pool_sizes,
-        predictions=predictions,
-        counts=counts,
-        consensus=_consensus(counts, seed),
+        predictions=dataset.predictions[_models(dataset, model)][:, items].transpose(1, 0, 2),  # (T, M, K)
         seed=seed,
         blocks=dataset.blocks[items],
         voters=voters,
@@ -75,32 +68,32 @@ def assemble(
     *,
     items: IntArray,
     votes: np.ndarray,
-    pool_sizes: IntArray,
-    recorded: IntArray,
     predictions: FloatArray,
-    counts: IntArray,
-    consensus: IntArray,
     seed: int,
+    pool_sizes: IntArray | None = None,
     blocks: IntArray | None = None,
     draws_quotas: bool = True,
+    draws_consensus: bool = True,
     voters: np.ndarray | None = None,
     truth: IntArray | None = None,
 ) -> Stream:
-    """A stream from its parts, with the values derived from predictions and seed. Input is trusted.
+    """A stream from its parts, with the values derived from votes, predictions and seed. Input is trusted.
 
-    `blocks` None: a single block. Without `draws_quotas`, for methods without quotas, these draws are 0.
+    `pool_sizes` None: those who voted. `blocks` None: a single block. Without `draws_quotas`, for methods without
+    quotas, these draws are 0. Without `draws_consensus` the consensus is the first of the classes that tie.
     """
-    num_items = len(items)
+    num_items, recorded = len(items), (votes >= 0).sum(axis=1)
+    counts = _counts(votes, recorded, predictions.shape[-1])
     return Stream(
         items=items,
         votes=np.ascontiguousarray(votes),
-        pool_sizes=pool_sizes,
+        pool_sizes=recorded if pool_sizes is None else pool_sizes,
         recorded=recorded,
         predictions=np.ascontiguousarray(predictions),
         log_predictions=np.ascontiguousarray(np.log(predictions)),
         mean_predictions=np.ascontiguousarray(predictions.mean(axis=1)),
         counts=counts,
-        consensus=consensus,
+        consensus=_consensus(counts, seed) if draws_consensus else counts.argmax(axis=1),
         tie_draws=_draws(seed, "tie", num_items),
         quota_draws=_draws(seed, "quota", num_items) if draws_quotas else np.zeros(num_items),
         blocks=np.zeros(num_items, dtype=np.int64) if blocks is None else blocks,
@@ -134,17 +127,12 @@ def recorded_stream(
     sizes = np.array(np.broadcast_to(recorded if pool_sizes is None else np.asarray(pool_sizes), (len(table),)))
     for size in np.unique(sizes) if pool_sizes is not None else ():
         members(size, where="pool_sizes")
-    stacked = np.ascontiguousarray(probs[:, None, :] if probs.ndim == 2 else probs)
-    counts = (table[:, :, None] == np.arange(num_classes)).sum(axis=1)
     return assemble(
         items=np.arange(len(table)),
         votes=table.astype(np.int16),
-        pool_sizes=sizes,
-        recorded=recorded,
-        predictions=stacked,
-        counts=counts,
-        consensus=_consensus(counts, seed),
+        predictions=probs[:, None, :] if probs.ndim == 2 else probs,
         seed=seed,
+        pool_sizes=sizes,
     )
 
 
@@ -198,6 +186,12 @@ def _pools(
     votes = np.take_along_axis(dataset.votes, order, axis=1)[items, :width]
     voters = dataset.voters
     return votes, None if voters is None else np.take_along_axis(voters, order, axis=1)[items, :width]
+
+
+def _counts(votes: np.ndarray, recorded: IntArray, num_classes: int) -> IntArray:
+    """(T, K) recorded votes by class."""
+    cells = np.repeat(np.arange(len(votes)), recorded) * num_classes + votes[votes >= 0]
+    return np.bincount(cells, minlength=len(votes) * num_classes).reshape(len(votes), num_classes)
 
 
 def _consensus(counts: IntArray, seed: int) -> IntArray:

@@ -23,8 +23,7 @@ from quorate.streams.class_targets import ClassTargetControl
 from quorate.streams.control import Control, check_rule
 from quorate.streams.prepare import Stream
 from quorate.streams.runs import CompiledRun, StreamOptions
-from quorate.streams.session_run import SessionRun
-from quorate.streams.start import start_run
+from quorate.streams.session_run import SessionRun, start_run
 from quorate.streams.stream import complete_panel
 from quorate.types import FloatArray, IntArray, PriorParams
 from quorate.validate import broken, fraction, whole

@@ -1,7 +1,7 @@
 """Runs a stream, any number of items at a time: `StreamRun`, the common part, and `CompiledRun`, the compiled loop.
 
 All runs fill the same `Outputs`. Between two calls a controller may change the policy's parameter or the error costs,
-and audits may add votes. `start` chooses the run for a method.
+and audits may add votes. `session_run.start_run` chooses the run for a method.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Runs a recorded stream through a live `Session`, vote by vote: for a user's own policy and for named people.
+"""Starts the run of a stream: compiled for built-in methods, through a live `Session` for all others.
+
+`SessionRun` passes the recorded votes to a session, one by one: for a user's own policy and for named people.
 
 A method that needs people chooses whom to ask next among those whose votes are recorded; the run's own copy of the
 stream then has each item's votes in asking order. Tests compare it with the compiled loop.
@@ -14,12 +16,13 @@ import numpy as np
 
 from quorate.decision.belief import ASK, code_of
 from quorate.decision.error_costs import cheapest_answer
+from quorate.decision.rules import rule_of
 from quorate.experts.person import Expert
 from quorate.learning.problem import pack
 from quorate.methods import Method
 from quorate.session import Session
 from quorate.streams.prepare import Stream
-from quorate.streams.runs import StreamOptions, StreamRun
+from quorate.streams.runs import CompiledRun, StreamOptions, StreamRun
 from quorate.types import Decision, FloatArray, IntArray
 from quorate.validate import broken
 
@@ -168,3 +171,19 @@ def _gold(stream: Stream, classes: tuple[str, ...]) -> dict[str, str] | None:
     if stream.truth is None:
         return None
     return {str(t): classes[stream.truth[t]] for t in np.flatnonzero(stream.truth >= 0)}
+
+
+def start_run(
+    stream: Stream,
+    method: Method,
+    options: StreamOptions,
+    *,
+    seed: int,
+    error_costs: FloatArray | None = None,
+    keep_probs: bool = False,
+) -> CompiledRun | SessionRun:
+    """A new run, before its first item. `error_costs` (K, K) by truth and answer; `seed` of the stream."""
+    rule = None if method.needs_people else rule_of(method.policy)
+    if rule is None:
+        return SessionRun(stream, method, options, seed=seed, error_costs=error_costs, keep_probs=keep_probs)
+    return CompiledRun(stream, method, rule, options, error_costs=error_costs, keep_probs=keep_probs)

@@ -31,7 +31,7 @@ from quorate.learning.fit import INFO_SIZE, WARM, fit_kernel
 from quorate.learning.problem import unpacked
 from quorate.posterior.duel import duel, finite_duel
 from quorate.posterior.settled import is_settled
-from quorate.prior.concentration import concentration_into
+from quorate.prior import concentration_into
 from quorate.types import FloatArray, IntArray
 
 NO_QUOTA, BY_RATE, BY_PICKER = range(3)

@@ -8,9 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cache
-from statistics import NormalDist
 
+from quorate.numerics import normal_quantile
 from quorate.streams.control import DEEPEST, MOST_STEP, SHALLOWEST, Knob
 from quorate.validate import bounded, broken, fraction, whole
 
@@ -67,13 +66,10 @@ class TargetErrorControl(Knob):
         """Check the parameters; choose the start."""
         if self.depth is not None:
             return
-        self._check()
+        self._check("rate", "pull", "weight")
         for name in ("target", "audit_rate"):
             if fraction(getattr(self, name), where=name) == 0:
                 raise broken(name, 0, "a number above 0 and at most 1", "raise it.")
-        for name in ("rate", "pull", "weight"):
-            if bounded(getattr(self, name), where=name, least=0.0) == 0:
-                raise broken(name, 0, "a number above 0", "leave it out for the default.")
         bounded(self.focus, where="focus", least=0.0)
         first = max(self._first(), math.exp(-DEEPEST))  # a tiny target divided by the pool size can be 0
         object.__setattr__(self, "depth", min(max(-math.log(first), SHALLOWEST), DEEPEST))
@@ -228,10 +224,6 @@ def errors_at_most(mean: float, unseen_by_audited: float, sureness: float) -> fl
         return mean
     variance = mean * (1.0 + unseen_by_audited)  # chance, and the uncertainty of r
     ninth = variance / (9.0 * mean * mean)
-    root = 1.0 - ninth + _normal_quantile(sureness) * math.sqrt(ninth)
+    root = 1.0 - ninth + normal_quantile(sureness) * math.sqrt(ninth)
     return float(max(mean * max(root, 0.0) ** 3, mean))
 
-
-@cache
-def _normal_quantile(level: float) -> float:
-    return NormalDist().inv_cdf(level)

@@ -31,7 +31,7 @@ from quorate.tables.predictions.align import (
     without_other_columns,
 )
 from quorate.tables.predictions.read import Predictions, uniform
-from quorate.tables.readers.arrow import TEXT, pa, pc
+from quorate.tables.readers import TEXT, pa, pc
 from quorate.tables.readers.frames import TEXTS, OwnTypes, give_back, in_own_type
 from quorate.tables.readers.sources import filled
 from quorate.tables.report import Report, merged, refuse_dirt

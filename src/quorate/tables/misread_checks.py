@@ -15,7 +15,7 @@ import numpy as np
 from quorate.errors import shown
 from quorate.tables.predictions.align import Aligned, matched, refuse_unusable
 from quorate.tables.predictions.checks import CheckedPredictions
-from quorate.tables.readers.arrow import pc
+from quorate.tables.readers import pc
 from quorate.tables.rules import RULES, Fired
 from quorate.tables.votes.formats import GUESSED_COUNTS
 from quorate.tables.votes.layouts import PASSED_OVER

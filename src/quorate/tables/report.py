@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from quorate.errors import shown
-from quorate.tables.readers.arrow import TEXT, arrow_csv, pa, pq
+from quorate.tables.readers import TEXT, arrow_csv, pa, pq
 from quorate.tables.rules import MOST_SAMPLES, RULES, Fired
 from quorate.validate import broken
 

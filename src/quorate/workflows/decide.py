@@ -17,7 +17,7 @@ from quorate.rng import stream
 from quorate.session.batch import decide_items
 from quorate.session.decide import draw_quota
 from quorate.session.inputs import parse_prediction
-from quorate.session.items import opened
+from quorate.session.items import lone_item
 from quorate.types import Decision, IntArray, PredictionValue, Reason
 from quorate.validate import broken, class_names, counts, members, whole
 
@@ -50,9 +50,7 @@ def decide_once(
     rng = stream(whole(seed, where="seed", least=0), "quota", 0)
     tally = _counts(votes, names, size)
     probs = parse_prediction(prediction, names, 1)
-    event = {"pool_size": size, "quota": None, "tie_draw": 0.0, "min_votes": 0, "max_votes": None}
-    item = opened(event | {"prediction": probs}, 0)
-    quota = draw_quota(method, method.policy.init(len(names)), item, rng=rng)
+    quota = draw_quota(method, method.policy.init(len(names)), lone_item(probs, size), rng=rng)
     start = method.initial_params(len(names))
     found, reasons = decide_items(method, start, probs[None], tally[None], pool_size=size, quota=quota)
     (label,), (belief,), reason = found.labels, found.probs, cast("Reason", str(reasons[0]))

@@ -14,11 +14,10 @@ from typing import Any
 from quorate.catalogue import parse_method
 from quorate.datasets import load_npz, synthetic
 from quorate.methods import Method, Target, method
-from quorate.reports.figures import MISSING, can_plot
-from quorate.reports.plots import write_curves
+from quorate.reports.figures import MISSING, can_plot, write_curves
 from quorate.streams.curves import REFERENCES
 from quorate.streams.sweep import Point, Progress, Replicate, grid_methods, sweep
-from quorate.tables.beside import Costs, read_costs
+from quorate.tables.truth_and_costs import Costs, read_costs
 from quorate.validate import broken, whole
 from quorate.version import __version__
 from quorate.workflows.demo.records import point_record, write_csv, write_json

@@ -1,16 +1,17 @@
-"""The pictures of docs/howto/label-studio.md: a real Label Studio, half of whose tasks are closed, and our dashboard.
+"""The pictures of docs/howto/label-studio.md: first steps, then a project with closed tasks, and our dashboard.
 
 `python -m tests.connect.label_studio.docs_pictures` (needs `make label-studio` and Chromium).
 """
 
-import shutil
 import signal
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
+from tests.connect.label_studio import guide
 from tests.connect.label_studio import studio as studios
+from tests.connect.label_studio.person import Person, browser
 from tests.connect.label_studio.studio import OWNER, PASSWORD
 from tests.connect.label_studio.world import Quorate, World, furnish
 from tests.processes import wait_until
@@ -22,12 +23,13 @@ COLUMNS = ("id", "total_annotations", "data.text", "data.quorate_consensus", "da
 
 
 def main() -> None:
-    """Work on half of the tasks, then take both pictures."""
+    """Take the pictures of the first steps; work on half of the tasks of a project, and take those of the result."""
     docs_pictures.FOLDER = FOLDER
     FOLDER.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         studio = studios.copy_of_template(Path(folder) / "label-studio")
         studio.start()
+        first_steps(studio, Path(folder) / "pets.csv")
         world = furnish(studio, str(Path(folder) / "quorate.db"), 18, seed=11)
         quorate = Quorate(world.database, studio, world.project)
         try:
@@ -61,18 +63,35 @@ def pictures(world: World, quorate: Quorate) -> None:
     with world.owner() as client:
         made = client.post("/api/dm/views/", json=view)
         made.raise_for_status()
-    executable = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=executable,
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"],
-        )
-        page = browser.new_page(viewport={"width": 1280, "height": 700})
-        data_manager(page, world, made.json()["id"])
-        docs_pictures.keep("data-manager", page.screenshot(animations="disabled"))
-        dashboard(page, quorate)
-        docs_pictures.keep("dashboard", page.screenshot(animations="disabled"))
-        browser.close()
+    with browser() as chromium:
+        owner = Person(chromium, world.studio.url)
+        owner.sign_in(OWNER, PASSWORD)
+        data_manager(owner.page, world, made.json()["id"])
+        docs_pictures.keep("data-manager", owner.page.screenshot(animations="disabled"))
+        owner.open_dashboard(next(line.strip() for line in quorate.printed.splitlines() if "/link/" in line))
+        owner.page.wait_for_timeout(5000)
+        docs_pictures.keep("dashboard", owner.page.screenshot(animations="disabled"))
+
+
+def first_steps(studio: studios.Studio, file: Path) -> None:
+    """What the guide says to click before anything is connected; a token is covered."""
+    told = guide.read()
+    file.write_text(told.tasks + "\n")
+    with browser() as chromium:
+        owner = Person(chromium, studio.url)
+        page = owner.page
+        owner.sign_in(OWNER, PASSWORD)
+        owner.fill_in_project("Which pet?", str(file), told.config)
+        page.wait_for_timeout(3000)
+        docs_pictures.keep("new-project", page.screenshot(animations="disabled"))
+        owner.save_project()
+        owner.start_labelling()
+        page.wait_for_timeout(3000)
+        docs_pictures.keep("labelling", page.screenshot(animations="disabled"))
+        owner.create_token()
+        covered = [page.locator("input[value^=ey]")]  # the list of tokens is behind the dialog
+        page.wait_for_timeout(3000)
+        docs_pictures.keep("token", page.screenshot(animations="disabled", mask=covered, mask_color="#d8d8e8"))
 
 
 def hidden(world: World) -> list[str]:
@@ -84,24 +103,9 @@ def hidden(world: World) -> list[str]:
 
 
 def data_manager(page: Page, world: World, view: int) -> None:
-    page.goto(f"{world.studio.url}/user/login/")
-    page.fill("#email", OWNER)
-    page.fill("#password", PASSWORD)
-    page.click("button[type=submit]")
-    page.wait_for_url(lambda url: "login" not in url, timeout=60_000, wait_until="commit")
     page.goto(f"{world.studio.url}/projects/{world.project}/data?tab={view}", wait_until="domcontentloaded")
     page.wait_for_selector("text=settled", timeout=60_000)
     page.wait_for_timeout(2000)
-
-
-def dashboard(page: Page, quorate: Quorate) -> None:
-    link = next(line.strip() for line in quorate.printed.splitlines() if "/link/" in line)
-    page.goto(link)
-    page.click("main button")
-    page.wait_for_load_state("networkidle")
-    page.click("main a[href^='/p/']")
-    page.wait_for_selector("[data-front-end]", timeout=60_000)
-    page.wait_for_timeout(5000)
 
 
 if __name__ == "__main__":

@@ -159,6 +159,18 @@ def overlaps(world: World) -> list[int]:
     return [task["overlap"] for task in world.tasks()]
 
 
+def project_settings(world: World) -> dict:
+    """What people set for a project."""
+    names = (
+        "title", "description", "label_config", "expert_instruction", "maximum_annotations", "model_version",
+        "overlap_cohort_percentage", "show_overlap_first", "sampling", "skip_queue", "show_skip_button",
+        "enable_empty_annotation", "show_annotation_history", "show_collab_predictions",
+    )  # fmt: skip
+    with world.owner() as owner:
+        told = owner.get(f"/api/projects/{world.project}/").raise_for_status().json()
+    return {name: told[name] for name in names}
+
+
 def settled(world: World, what: str, is_so=lambda: True) -> None:
     """Wait until both sides agree and something else is so, too."""
     wait_until(lambda: is_so() and world.is_in_line(), what, SLOWLY)
@@ -166,7 +178,7 @@ def settled(world: World, what: str, is_so=lambda: True) -> None:
 
 def test_what_people_change_is_followed_and_disconnecting_undoes_everything(studio, tmp_path):
     world = furnish(studio, str(tmp_path / "quorate.db"), 6, seed=3)
-    before = {task["id"]: task for task in world.tasks()}
+    before, project_before = {task["id"]: task for task in world.tasks()}, project_settings(world)
     config = tmp_path / "connect.toml"
     config.write_text('[label-studio]\npoll_seconds = 2\n[settings]\naudit_rate = 0.0\nmethod = "until-settled"\n')
     quorate = Quorate(world.database, studio, world.project, "--config", str(config))
@@ -224,6 +236,8 @@ def test_what_people_change_is_followed_and_disconnecting_undoes_everything(stud
                 assert task["overlap"] == 5
                 assert task["is_labeled"] == (len(people) >= 5)
                 assert not any(name.startswith("quorate") for name in task["data"])
+                assert task["id"] not in before or task["data"] == before[task["id"]]["data"]
+            assert project_settings(world) == {**project_before, "maximum_annotations": 5}
             assert world.rows()[six].withdrawn is None  # decisions stay
     finally:
         quorate.end(signal.SIGTERM)

@@ -14,8 +14,8 @@ from pathlib import Path
 import httpx
 from sqlalchemy import select
 
+from quorate.service.store import Store
 from quorate.service.store.schema import ballots, connections, items
-from quorate.service.store.store import Store
 from tests.connect.label_studio.studio import PEOPLE, Studio, owner_token, tokens
 from tests.forked import Forked
 from tests.processes import free_port, wait_until

@@ -6,10 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quorate.datasets import synthetic
-from quorate.paper.design import Job, settings
-from quorate.paper.readings import JobOutcome
+from quorate.paper.jobs import Job, JobOutcome, settings
 from quorate.paper.report import Context
-from quorate.paper.runs import run_job
 from quorate.paper.shift.streams import (
     DATA,
     FUSED,
@@ -24,6 +22,7 @@ from quorate.paper.shift.streams import (
     orderings,
     streams,
 )
+from quorate.paper.sweep import run_job
 from quorate.streams import prepare
 from tests.paper.made_streams import END, made
 

@@ -4,9 +4,8 @@ from itertools import product
 
 import pytest
 
-from quorate.service.access import accounts, cookies, credentials
+from quorate.service.access import accounts, cookies, credentials, digest
 from quorate.service.access.principal import Credential, look_up
-from quorate.service.access.tokens import digest
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings
 

@@ -5,9 +5,8 @@ from fastapi.testclient import TestClient
 from sqlalchemy import select
 
 from quorate.errors import InvalidInput
-from quorate.service.access import cookies
-from quorate.service.access import tokens as signing
-from quorate.service.access.tokens import digest
+from quorate.service.access import cookies, digest
+from quorate.service.access import cookies as signing
 from quorate.service.store.schema import secrets, sign_ins
 from tests.service.access.conftest import NOW, Config, at_once, signed_in, tiny_app
 

@@ -3,8 +3,7 @@
 import pytest
 from sqlalchemy import select
 
-from quorate.service.access import credentials
-from quorate.service.access.tokens import digest
+from quorate.service.access import credentials, digest
 from quorate.service.problems import NotFound
 from quorate.service.store.schema import api_keys
 from tests.service.access.conftest import NOW

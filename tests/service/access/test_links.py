@@ -4,9 +4,8 @@ import pytest
 from sqlalchemy import select
 
 from quorate.errors import InvalidInput
-from quorate.service.access import accounts, credentials, invitations
+from quorate.service.access import accounts, credentials, digest, invitations
 from quorate.service.access.principal import Credential, look_up
-from quorate.service.access.tokens import digest
 from quorate.service.problems import LinkOver, NotAllowed, NotFound, UnknownLink
 from quorate.service.store import schema
 from tests.service.access.conftest import NOW, at_once

@@ -5,7 +5,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import event, select
 
 from quorate.service.access import accounts, cookies, credentials
-from quorate.service.access import tokens as signing
+from quorate.service.access import cookies as signing
 from quorate.service.store.schema import api_keys, sign_ins
 from tests.service.access.conftest import NOW, bearer, signed_in, tiny_app
 

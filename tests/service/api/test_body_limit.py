@@ -6,8 +6,7 @@ from functools import partial
 
 import pytest
 
-from quorate.service.access.cookies import NAME, open_sign_in
-from quorate.service.access.tokens import sign, signing_key
+from quorate.service.access.cookies import NAME, open_sign_in, sign, signing_key
 from quorate.service.api import bodies as body_limit
 from quorate.service.api import bodies as reading
 from quorate.service.api import fast_path as quick

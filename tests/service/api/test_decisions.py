@@ -16,7 +16,7 @@ from quorate.service.api import exports
 from quorate.service.api.exports import VERDICT_COLUMNS, Export, inert, write
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import NewItem, add_items
-from quorate.service.domain.trail import find
+from quorate.service.domain.listing import find_item
 from quorate.service.domain.votes import Request
 from quorate.service.store.schema import items
 from quorate.session import JsonlJournal
@@ -75,7 +75,7 @@ def test_every_format_holds_the_same_decisions(exporting):
     with exporting.store.read() as connection:
         project = exporting.projects.get_in(connection, exporting.here)
         for row in rows:
-            stored = find(connection, project, row["item"])
+            stored = find_item(connection, project.id, row["item"])
             assert (row["consensus_label"], row["confidence"]) == (stored.label, stored.confidence)
             assert row["cost"] == stored.num_votes * 0.5
             assert row["prob_" + row["consensus_label"]] == pytest.approx(row["confidence"])
@@ -122,7 +122,7 @@ def test_a_session_resumes_from_the_journal_with_the_same_decisions(exporting, t
     with exporting.store.read() as connection:
         project = exporting.projects.get_in(connection, exporting.here)
         for name in NAMES:
-            stored, resumed = find(connection, project, name), session.decision(name)
+            stored, resumed = find_item(connection, project.id, name), session.decision(name)
             assert (resumed.ask, resumed.label, resumed.reason) == (stored.is_open, stored.label, stored.reason)
             assert resumed.confidence == stored.confidence
     assert session.vote("n8", "cat", voter="later").num_votes == 1
@@ -255,3 +255,30 @@ def test_json_in_a_csv_file_stays_the_same_json_and_holds_no_formula():
     assert [row["item"] for row in rows] == ["see, -3 mm", "a;'=1+1"]
     for part in re.split(r"[;|]", file.getvalue().decode()):
         assert not part.strip(' "').startswith(("=", "+", "-", "@")), part
+
+
+def test_a_senior_sees_what_waits_without_names_and_gives_a_verdict(world):
+    here, owner, senior = f"/projects/{world.here}", world.client("owner"), world.client("senior")
+    owner.api("PATCH", here, 200, json={"settings": {"adjudicate_below": 1.0}})
+    world.items("x", "y", prediction={"cat": 0.123456})
+    for item in ("x", "y"):
+        owner.api("POST", f"{here}/votes", 200, json={"item": item, "label": "dog", "voter": "secret-anna"})
+        owner.api("POST", f"{here}/item/close", 200, json={"id": item})
+    first = senior.api("GET", f"{here}/adjudication", 200, params={"limit": 1}).json()
+    rest = senior.api("GET", f"{here}/adjudication", 200, params={"limit": 1, "cursor": first["next"]}).json()
+    assert [each["item"] for each in first["items"] + rest["items"]] == ["x", "y"] and rest["next"] is None
+    assert first["items"][0]["votes"] == {"cat": 0, "dog": 1, "bird": 0}
+    assert not any(word in str(first) for word in ("secret", "0.123", "confidence"))
+    verdict = {"item": "x", "label": "bird", "note": "It has wings."}
+    head = {"Idempotency-Key": "v1"}
+    made = senior.api("POST", f"{here}/verdicts", 200, json=verdict, headers=head).json()
+    assert senior.api("POST", f"{here}/verdicts", 200, json=verdict, headers=head).json() == made
+    rows = {row["item"]: row for row in owner.api("GET", f"{here}/export", 200, params={"what": "decisions"}).json()}
+    assert (rows["x"]["consensus_label"], rows["x"]["verdict"], rows["x"]["verdict_by"]) == (
+        "dog",
+        "bird",
+        world.ids["senior"],
+    )
+    assert rows["y"]["verdict"] is None
+    (said,) = owner.api("GET", f"{here}/item/trail", 200, params={"id": "x"}).json()["beside"]
+    assert (said["label"], said["note"]) == ("bird", "It has wings.")

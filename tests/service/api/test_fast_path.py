@@ -6,10 +6,10 @@ import json
 import pytest
 
 from quorate.service.access import cookies
-from quorate.service.access import tokens as signing
+from quorate.service.access import cookies as signing
 from quorate.service.api import fast_path as quick
 from quorate.service.api import votes
-from quorate.service.store.store import StoreUnavailable
+from quorate.service.store import StoreUnavailable
 
 LONG = "application/json; charset=utf-8"  # the quick way takes plain JSON only
 BODIES = [

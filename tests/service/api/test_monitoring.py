@@ -8,18 +8,18 @@ import pytest
 
 from quorate.service.api.monitoring import Metrics
 from quorate.service.domain.ballots import act
+from quorate.service.domain.item_actions import withdraw
 from quorate.service.domain.items import NewItem, add_items
-from quorate.service.domain.open_items import withdraw
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.domain.votes import Request
-from quorate.service.store.store import Store
+from quorate.service.store import Store
 from quorate.service.store.upgrade import prepare
 
 WORKER = """
 import sys
 from quorate.service.api.monitoring import Metrics
-from quorate.service.store.store import Store
+from quorate.service.store import Store
 
 store = Store(sys.argv[1])
 metrics = Metrics(store)

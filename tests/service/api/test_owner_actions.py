@@ -3,14 +3,14 @@
 import pytest
 from sqlalchemy import event
 
-from quorate.service.domain import open_items
+from quorate.service.domain import item_actions
 from quorate.service.domain.events import list_actions
 
 
 @pytest.mark.parametrize(("path", "body"), [("close-open", None), ("pool", {"pool_size": 3})])
 def test_work_on_many_items_does_not_delay_votes(small, monkeypatch, path, body):
     """Each batch is committed separately, and every commit is made in a batch thread."""
-    monkeypatch.setattr(open_items, "BATCH", 2)
+    monkeypatch.setattr(item_actions, "BATCH", 2)
     small.items(*"abcde")
     owner, taken = small.client("owner"), []
 

@@ -1,7 +1,7 @@
 """Members, invitations, keys, sign-out over HTTP."""
 
 from quorate.service.access import accounts, cookies, credentials, invitations
-from quorate.service.access import tokens as signing
+from quorate.service.access import cookies as signing
 
 
 def test_members_are_listed_added_and_removed(world):

@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.checks import (
 
 from quorate.service.app import create_app
 from quorate.service.config import ServiceConfig
-from quorate.service.store.store import Store
+from quorate.service.store import Store
 from tests.service.api.conftest import World
 from tests.service.api.test_access import PUBLIC, TABLE
 from tests.service.api.test_uploads import picture

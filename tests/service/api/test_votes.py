@@ -5,13 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from quorate.service.config import ServiceConfig
-from quorate.service.domain.trail import find
+from quorate.service.domain.listing import find_item
 from tests.service.api.conftest import World
 
 
 def row(world, item):
     with world.store.read() as connection:
-        return find(connection, world.projects.get_in(connection, world.here), item)
+        return find_item(connection, world.here, item)
 
 
 def test_a_voter_asks_votes_and_gets_the_next_item_with_the_answer(world):

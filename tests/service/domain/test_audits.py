@@ -8,7 +8,7 @@ from sqlalchemy import insert, select, update
 
 from quorate.service.domain.audits import audit_report
 from quorate.service.domain.ballots import act
-from quorate.service.domain.open_items import withdraw
+from quorate.service.domain.item_actions import withdraw
 from quorate.service.domain.votes import Request
 from quorate.service.store.schema import items
 
@@ -95,6 +95,33 @@ def test_incomplete_audits_widen_the_interval_and_do_not_count_as_right(desk):
             assert told.audited_low <= truth + 1e-9 and truth <= told.audited_high + 1e-9
             assert (told.measured_low < told.measured_high) is (told.num_complete < told.num_drawn)
     assert told.measured_high == pytest.approx(truth)
+
+
+def _closed(desk, project, *, drawn, wrong=0, items_each=10):
+    """Closed items, of each `items_each` one drawn and complete; the first `wrong` of those are wrong."""
+    made = {"pool_size": 5, "slots": 0, "to_close": 0, "label": "cat", "reason": "rule", "seq": 4, "created": 1.0}
+    made |= {"project_id": project.id, "show": "{}", "is_open": False, "is_wanted": False, "votes": "[3, 0, 0]"}
+    made |= {"confidence": 0.98, "audit_rate": 1 / items_each, "audit": None, "audit_loss": None, "is_settled": False}
+    rows = [made | {"name": f"i{n}", "number": n, "closed_event": n} for n in range(drawn * items_each)]
+    for place, row in enumerate(rows[:: items_each or 1]):
+        row |= {"audit": "done", "audit_loss": float(place < wrong)}
+    with desk.store.write() as connection:
+        connection.execute(insert(items), rows)
+
+
+@pytest.mark.parametrize(("drawn", "wrong", "is_enough"), [(8, 0, False), (8, 2, False), (60, 1, True), (60, 30, True)])
+def test_a_wide_bound_from_a_few_audits_is_not_shown_as_a_result(desk, drawn, wrong, is_enough):
+    project = desk.project(audit_rate=0.1)
+    _closed(desk, project, drawn=drawn, wrong=wrong)
+    told = report(desk, project)
+    assert told.most_wrong is not None and told.num_complete == drawn
+    assert told.is_enough is is_enough
+    if is_enough:
+        assert "%" in told.sentence
+    else:
+        assert "%" not in told.sentence, "no share of wrong answers that only the few audits explain"
+        assert told.num_complete < told.num_needed and str(told.num_needed) in told.sentence
+        assert told.most_wrong > 0.2
 
 
 def test_withdrawing_drawn_items_does_not_improve_the_bound(desk):

@@ -12,8 +12,9 @@ from quorate.errors import DuplicateVote, InvalidInput, RequestReused, UnknownIt
 from quorate.service.domain import votes
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import NewItem, add_items
+from quorate.service.domain.listing import find_item
 from quorate.service.domain.queue import next_items
-from quorate.service.domain.trail import disagreements, find, trail
+from quorate.service.domain.trail import disagreements, trail
 from quorate.service.domain.votes import NotServed, Request, TooLate
 from quorate.service.domain.webhooks import create_webhook
 from quorate.service.store.schema import ballots, deliveries, events, items, leases
@@ -26,7 +27,7 @@ def vote(desk, project, item, voter, label, **more):
 
 def row(desk, project, item):
     with desk.store.read() as connection:
-        return find(connection, project, item)
+        return find_item(connection, project.id, item)
 
 
 def check(desk, project):

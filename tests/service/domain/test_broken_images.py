@@ -3,12 +3,13 @@
 import pytest
 from sqlalchemy import func, select
 
-from quorate.service.domain import open_items as broken_images
+from quorate.service.domain import item_actions
 from quorate.service.domain.ballots import act
 from quorate.service.domain.events import list_actions
+from quorate.service.domain.item_actions import clear_image, report_image, restore, withdraw
 from quorate.service.domain.items import ItemContent, NewItem
 from quorate.service.domain.leases import give_back
-from quorate.service.domain.open_items import clear_image, report_image, restore, withdraw
+from quorate.service.domain.listing import count_set_aside
 from quorate.service.domain.queue import next_items
 from quorate.service.domain.trail import disagreements
 from quorate.service.domain.votes import NotServed, Request
@@ -42,7 +43,7 @@ def test_it_is_served_to_nobody_until_it_is_cleared(desk):
 
 
 def test_a_voter_with_a_broken_connection_does_not_stop_the_project(desk, monkeypatch):
-    monkeypatch.setattr(broken_images, "MOST_OF_ONE", 1)
+    monkeypatch.setattr(item_actions, "MOST_OF_ONE", 1)
     shown = ItemContent(image="https://example.org/x.png")
     project = desk.project([NewItem("x", show=shown), NewItem("y", show=shown)])
     told = [report_image(desk.projects, project.id, name, "a", now=2000.0) for name in names(desk, project, "a")]
@@ -53,7 +54,7 @@ def asked(desk, project):
     """Whether x is served to a new voter, and how many items are set aside; the rows follow from the events."""
     assert agrees(desk, project)
     with desk.store.read() as connection:
-        return names(desk, project, "new") == ["x"], broken_images.count_set_aside(connection, project.id)
+        return names(desk, project, "new") == ["x"], count_set_aside(connection, project.id)
 
 
 def test_set_aside_and_withdrawn_each_keep_the_item_from_everybody(desk):

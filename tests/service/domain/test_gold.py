@@ -12,9 +12,10 @@ from quorate.service.domain.gold import gold_answers, set_gold
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.learning import window_of
 from quorate.service.domain.leases import Want, give_back
+from quorate.service.domain.listing import find_item
 from quorate.service.domain.queue import next_items, serve
 from quorate.service.domain.stats import stats
-from quorate.service.domain.trail import disagreements, find, trail
+from quorate.service.domain.trail import disagreements, trail
 from quorate.service.domain.votes import Request
 from quorate.service.store.schema import deliveries, events
 
@@ -68,7 +69,7 @@ def test_a_gold_item_that_several_voters_get_at_once_loses_a_place_for_each(desk
 
 def _slots(desk, project, item):
     with desk.store.read() as connection:
-        return find(connection, project, item).slots
+        return find_item(connection, project.id, item).slots
 
 
 def _batch(desk, project, voter, now, count):
@@ -119,7 +120,7 @@ def test_a_gold_item_is_held_voted_on_undone_and_skipped_as_any_other(desk, only
             "skip",
             "abstain",
         ]
-        assert find(connection, project, item).num_ballots == 1
+        assert find_item(connection, project.id, item).num_ballots == 1
 
 
 def test_gold_counts_nowhere_and_is_told_to_nobody(desk, only_gold):
@@ -133,7 +134,7 @@ def test_gold_counts_nowhere_and_is_told_to_nobody(desk, only_gold):
     assert (after.num_items, after.num_votes, after.audit.num_closed) == (2, 0, 0)
     with desk.store.read() as connection:
         assert len(window_of(connection, project)) == 0
-        assert gold_answers(connection, find(connection, project, item).id) == {"dog": 1, "cat": 1}
+        assert gold_answers(connection, find_item(connection, project.id, item).id) == {"dog": 1, "cat": 1}
         assert connection.execute(select(deliveries)).all() == []
         kinds = connection.execute(select(events.c.kind).where(events.c.voter == "ext:b")).scalars().all()
     assert kinds == ["gold"]
@@ -174,7 +175,7 @@ def test_an_answer_is_set_corrected_and_taken_back_only_while_nobody_acted(desk)
     told = numbers(desk, project)
     assert (told.num_items, told.num_votes) == (1, 1)
     with desk.store.read() as connection:
-        row = find(connection, project, "x")
+        row = find_item(connection, project.id, "x")
         assert gold_answers(connection, row.id) == {"dog": 1}
         done = list_actions(connection, project.id, item_id=row.id)
     assert [(each.who, each.body["label"]) for each in done] == [

@@ -64,9 +64,9 @@ def test_a_lease_that_ran_out_gives_its_place_back_but_its_vote_still_counts(des
     vote(desk, project, "x", "a", now=1063.0)
     vote(desk, project, "x", "b", "dog", now=1064.0)
     with desk.store.read() as connection:
-        from quorate.service.domain.trail import find
+        from quorate.service.domain.listing import find_item
 
-        row = find(connection, project, "x")
+        row = find_item(connection, project.id, "x")
     assert (row.label, row.num_votes, row.num_late) == ("cat", 2, 1)
 
 

@@ -18,18 +18,17 @@ from quorate.learning.learner import refit
 from quorate.service.domain import learning
 from quorate.service.domain.audits import audit_report
 from quorate.service.domain.ballots import act
+from quorate.service.domain.item_actions import withdraw
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.learning import learn, steer, stored_control
-from quorate.service.domain.open_items import withdraw
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings, goal_control
 from quorate.service.domain.stats import LIVE_SECONDS, latest_stats, stats
 from quorate.service.domain.trail import disagreements
 from quorate.service.domain.votes import Request
 from quorate.service.steward import HOLD_SECONDS, Steward
-from quorate.service.store import schema
+from quorate.service.store import StoreBusy, schema
 from quorate.service.store.schema import deliveries, events, projects, stewards, webhooks
-from quorate.service.store.store import StoreBusy
 from tests.processes import wait_until
 
 CLASSES = ["cat", "dog", "bird"]
@@ -366,10 +365,10 @@ def test_one_worker_at_a_time_holds_a_task_and_a_dead_one_loses_it(desk):
 
 WORKER = """
 import sys, time
-from quorate.service.domain.open_items import withdraw
+from quorate.service.domain.item_actions import withdraw
 from quorate.service.domain.projects import Projects
 from quorate.service.steward import Steward
-from quorate.service.store.store import Store
+from quorate.service.store import Store
 Steward(Projects(Store(sys.argv[1])), hold_seconds=1.0).start()
 time.sleep(60)
 """
@@ -443,7 +442,7 @@ def test_numbers_have_an_age_and_paused_projects_get_new_ones(desk):
         before = latest_stats(connection, project, now=clock[0])
     assert before["age"] == 50.0
     desk.projects.change(project.id, state="paused", now=clock[0])
-    steward._stats_due.clear()
+    steward._due.clear()
     clock[0] -= 500.0
     steward.round()
     with desk.store.read() as connection:
@@ -488,7 +487,7 @@ def test_webhooks_report_closed_items_changes_and_completion(desk):
     steward.round()
     desk.projects.change(project.id, price=0.5, now=1001.0)
     vote_until_closed(desk, project, "x", ["cat"])
-    steward._stats_due.clear()
+    steward._due.clear()
     steward.round()
     with desk.store.read() as connection:
         told = [json.loads(body) for body in connection.execute(select(deliveries.c.body)).scalars()]
@@ -509,7 +508,7 @@ def ends(desk):
             with desk.store.write() as connection:
                 connection.execute(insert(webhooks).values(hook | {"created": 1.0, "kinds": '["project.completed"]'}))
             stewards_[project.id] = Steward(desk.projects)
-        stewards_[project.id]._stats_due.clear()
+        stewards_[project.id]._due.clear()
         stewards_[project.id].round()
         with desk.store.read() as connection:
             told = select(func.count()).select_from(deliveries).where(deliveries.c.webhook_id == project.id)

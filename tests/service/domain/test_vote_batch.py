@@ -11,12 +11,13 @@ from sqlalchemy import event, func, select
 from quorate.errors import DuplicateVote, UnknownItem
 from quorate.service.domain.ballots import Call, CallAnswer, answer_all, first_round
 from quorate.service.domain.learning import steer
+from quorate.service.domain.listing import find_item
 from quorate.service.domain.projects import Projects, UnknownProject
-from quorate.service.domain.trail import disagreements, find
+from quorate.service.domain.trail import disagreements
 from quorate.service.domain.votes import Request
 from quorate.service.microbatch import LATER
+from quorate.service.store import Store, StoreBusy, StoreUnavailable
 from quorate.service.store.schema import ballots, events, items, leases
-from quorate.service.store.store import Store, StoreBusy, StoreUnavailable
 
 SAME = (
     "votes", "num_votes", "num_ballots", "num_abstained", "num_late", "is_open", "is_wanted", "label", "reason",
@@ -82,7 +83,7 @@ def test_votes_on_one_item_at_the_same_time_come_one_after_the_other(desk):
     answers = answered(desk, [call(project, voter, "x") for voter in "abc"])
     assert [answer.recorded.decision.num_votes for answer in answers] == [1, 2, 3]
     with desk.store.read() as connection:
-        row = find(connection, project, "x")
+        row = find_item(connection, project.id, "x")
         query = select(events.c.seq).where(events.c.item_id == row.id).order_by(events.c.id)
         assert list(connection.execute(query).scalars()) == [1, 2, 3, 4]
 

@@ -28,8 +28,8 @@ from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.domain.trail import disagreements
+from quorate.service.store import Store
 from quorate.service.store.schema import ballots, events, items
-from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare
 from tests.forked import Forked
 from tests.processes import free_port, wait_until

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from quorate.service.store.store import as_url
+from quorate.service.store import as_url
 from tests.conftest import COUNTS
 from tests.missing import missing
 from tests.processes import wait_until

@@ -8,7 +8,7 @@ import pytest
 from fastapi import BackgroundTasks, Request
 
 from quorate.errors import InvalidInput
-from quorate.service.api.hooks import label_studio_hook
+from quorate.service.api.webhooks import label_studio_hook
 from quorate.service.domain.projects import Projects
 from quorate.service.label_studio import connector as connector_module
 from quorate.service.label_studio.connections import (

@@ -13,14 +13,13 @@ import pytest
 from sqlalchemy import select
 
 from quorate.connect.label_studio.client import Gone, Refused, Unreachable
-from quorate.connect.label_studio.labelling import single_choice
 from quorate.connect.label_studio.settings import ConnectSettings
-from quorate.connect.label_studio.tasks import as_project
+from quorate.connect.label_studio.tasks import as_project, single_choice
 from quorate.errors import InvalidInput
 from quorate.service.domain.projects import Projects
 from quorate.service.label_studio import reconcile
-from quorate.service.label_studio.attach import attach
 from quorate.service.label_studio.connections import connection_of, known_tasks, list_connections
+from quorate.service.label_studio.connector import attach
 from quorate.service.label_studio.reconcile import Reconciler
 from quorate.service.store.schema import ballots, items
 

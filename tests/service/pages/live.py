@@ -16,7 +16,7 @@ from quorate.service.access.credentials import first_owner_link
 from quorate.service.app import create_app
 from quorate.service.config import ServiceConfig
 from quorate.service.domain.projects import Projects
-from quorate.service.store.store import Store
+from quorate.service.store import Store
 from quorate.service.store.upgrade import prepare
 
 

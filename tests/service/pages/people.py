@@ -7,8 +7,7 @@ import time
 
 from sqlalchemy import select
 
-from quorate.service.access.cookies import NAME, open_sign_in
-from quorate.service.access.tokens import sign, signing_key
+from quorate.service.access.cookies import NAME, open_sign_in, sign, signing_key
 from quorate.service.store.schema import ballots, items
 from tests.service.pages.live import Live
 

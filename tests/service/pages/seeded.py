@@ -16,8 +16,8 @@ from quorate.service.domain.ballots import act
 from quorate.service.domain.learning import learn
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.votes import Request
+from quorate.service.store import Store
 from quorate.service.store.schema import items
-from quorate.service.store.store import Store
 
 NAMES = tuple(f"Expert {number}" for number in range(1, 8))
 HOURS = 20.0

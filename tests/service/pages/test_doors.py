@@ -9,8 +9,8 @@ from fastapi.testclient import TestClient
 from sqlalchemy import select
 
 from quorate.service.access import accounts, cookies, credentials, invitations
+from quorate.service.access.cookies import sign, signing_key
 from quorate.service.access.limits import ENTRY
-from quorate.service.access.tokens import sign, signing_key
 from quorate.service.app import create_app
 from quorate.service.config import ServiceConfig
 from quorate.service.domain.ballots import act

@@ -11,14 +11,14 @@ from pathlib import Path
 from fastapi.testclient import TestClient
 
 from quorate.service.access import accounts, cookies
-from quorate.service.access.tokens import sign, signing_key
+from quorate.service.access.cookies import sign, signing_key
 from quorate.service.app import create_app
 from quorate.service.config import ServiceConfig
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import ItemContent, NewItem, add_items
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.domain.votes import Request
-from quorate.service.store.store import Store
+from quorate.service.store import Store
 from quorate.service.store.upgrade import prepare
 
 NASTY = "<script>alert(1)</script>\"'&{{7*7}}"

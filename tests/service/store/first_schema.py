@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psycopg
 
-from quorate.service.store.store import Store, as_url
+from quorate.service.store import Store, as_url
 from quorate.service.store.upgrade import prepare
 from tests.service.postgres import SUPERUSER, Postgres, find_binaries
 from tests.service.store.rows import fill

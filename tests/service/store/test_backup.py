@@ -13,10 +13,9 @@ from sqlalchemy import func, select, text
 from sqlalchemy.exc import IntegrityError
 
 from quorate.errors import InvalidInput
+from quorate.service.store import Store, schema
 from quorate.service.store import backup as copying
-from quorate.service.store import schema
 from quorate.service.store.backup import backup, restore
-from quorate.service.store.store import Store
 from quorate.service.store.upgrade import newest, prepare, revision_of
 from tests.service.store.first_schema import load
 from tests.service.store.rows import contents, fill, row

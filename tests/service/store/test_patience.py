@@ -7,8 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import text
 
-from quorate.service.store import upgrade
-from quorate.service.store.store import PATIENCE, Store, StoreBusy, snapshot
+from quorate.service.store import PATIENCE, Store, StoreBusy, snapshot, upgrade
 from quorate.service.store.upgrade import bring_to, newest
 from tests.service.api.conftest import World
 
@@ -111,7 +110,7 @@ def test_a_worker_waits_while_another_upgrades(address):
 
 
 def test_a_held_lock_is_reported_as_busy_in_every_language(address, monkeypatch):
-    monkeypatch.setattr("quorate.service.store.store.BUSY", ())  # as if the server spoke another one
+    monkeypatch.setattr("quorate.service.store.BUSY", ())  # as if the server spoke another one
     store = Store(address + options(lock_timeout="100ms"))
     upgrade.prepare(store)
     with store.write() as connection:

@@ -5,7 +5,7 @@ from sqlalchemy.dialects import sqlite
 
 from quorate.service.access import principal as proofs
 from quorate.service.domain import gold, leases, queue, routing, votes
-from quorate.service.store.store import Store
+from quorate.service.store import Store
 from quorate.service.store.upgrade import prepare
 
 STATEMENTS = {

@@ -9,7 +9,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from quorate.errors import InvalidInput
-from quorate.service.store.store import Store, StoreUnavailable, as_url
+from quorate.service.store import Store, StoreUnavailable, as_url
 from quorate.service.store.upgrade import prepare
 
 ADD = text("INSERT INTO secrets VALUES (:name, 'value', 1.0)")
@@ -48,7 +48,7 @@ def test_an_event_can_neither_be_changed_nor_replaced(tmp_path):
 
 
 def test_a_locked_database_is_unavailable_and_nothing_is_changed(tmp_path, monkeypatch):
-    monkeypatch.setattr("quorate.service.store.store.BUSY_SECONDS", 0.1)
+    monkeypatch.setattr("quorate.service.store.BUSY_SECONDS", 0.1)
     store = Store(str(tmp_path / "q.db"))
     prepare(store)
     other = sqlite3.connect(tmp_path / "q.db", isolation_level=None)

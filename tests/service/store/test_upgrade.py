@@ -13,9 +13,8 @@ from sqlalchemy import MetaData, inspect, text
 from sqlalchemy.exc import DBAPIError
 
 from quorate.errors import InvalidInput
-from quorate.service.store import upgrade
+from quorate.service.store import Store, StoreUnavailable, upgrade
 from quorate.service.store.schema import metadata
-from quorate.service.store.store import Store, StoreUnavailable
 from quorate.service.store.upgrade import Upgrade, prepare, revision_of
 from tests.service.store.first_schema import FILES, load
 from tests.service.store.rows import contents, fill

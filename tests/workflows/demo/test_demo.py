@@ -6,8 +6,7 @@ import pytest
 from quorate.methods import method
 from quorate.streams import simulate
 from quorate.streams.curves import budgets_of
-from quorate.streams.scenarios import SETTINGS
-from quorate.workflows.demo import QUICK_ITEMS, SEEDS, run_setting
+from quorate.workflows.demo import QUICK_ITEMS, SEEDS, SETTINGS, run_setting
 from quorate.workflows.demo.report import default_sentence
 
 

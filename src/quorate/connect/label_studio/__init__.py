@@ -1,4 +1,4 @@
 """Label Studio: reads projects and tasks, and plans what to change there and here. `service` stores the state.
 
-`labelling` reads the classes, `tasks` the API's responses, `client` sends requests, `plan` computes what to do.
+`client` sends requests, `tasks` reads the responses, `plan` computes what to do, `settings` says how to read a project.
 """

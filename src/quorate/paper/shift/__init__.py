@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from quorate.paper.readings import mean_se
+from quorate.paper.jobs import mean_se
 from quorate.paper.report import Context
 from quorate.paper.shift import plots
 from quorate.paper.shift.claims import (
@@ -58,7 +58,7 @@ CAUTIONS = (
 def section(context: Context) -> Section:
     """The whole experiment; if the data set is missing, a section that says so."""
     if DATA not in context.datasets:
-        return Section(KEY, TITLE, (f"Not run: the data set {DATA} is missing.",), (), (), ())
+        return Section(KEY, TITLE, (f"Not run: the data set {DATA} is missing.",))
     context = replace(context, seeds=context.seeds[:1]) if context.quick else context
     dataset = context.datasets[DATA]
     found = streams(context, dataset)
@@ -156,7 +156,7 @@ def _area_table(found: Streams, fused: tuple[FusedRatio, ...]) -> Table:
 
 
 def _time_rows(time: dict[str, Course], found: Streams) -> list[dict[str, Any]]:
-    shift = int(next(iter(found.outcomes.values()))[0].sizes[0])
+    shift = found.shift_at
     rows = []
     for name, course in time.items():
         (pre, pre_se), (post, post_se) = course.phase_errors(0, shift), course.phase_errors(shift, None)

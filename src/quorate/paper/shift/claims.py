@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from quorate.paper.jobs import BASELINES, HIGH, LOW, JobOutcome, area, at_cost, mean_se, seeds_se
 from quorate.paper.published import Verdict
-from quorate.paper.readings import HIGH, LOW, JobOutcome, area, at_cost, mean_se, seeds_se
 from quorate.paper.shift.streams import ARCHITECTURE_BUDGET, FUSED, LABELS, SETTLED, Cell, Course, Streams, count
 from quorate.reports.section import Claim
 from quorate.types import FloatArray
@@ -145,7 +145,6 @@ def _fused_ratio(streams: Streams, seed: int) -> FusedRatio:
 
 AGREEING = ("random", "entropy", "mp-released", "infexp")
 COMPARED = (*AGREEING, "fixed-finexp", "finexp")
-BASELINES = ("random", "entropy", "mp", "mp-released")
 AT_LEAST, FUSED_AT_MOST, PAIRED_SE, COST_WITHIN, POINTS = 0.90, 0.80, 2.0, 0.1, 2.0
 WELL_BELOW = 0.9  # of a baseline's area
 GOOD: tuple[Verdict, ...] = ("agrees", "better")

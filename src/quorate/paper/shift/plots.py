@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from quorate.paper.jobs import at_cost, mean_se
 from quorate.paper.published import BUDGETS, PHASES, Phase
-from quorate.paper.readings import at_cost, mean_se
 from quorate.paper.shift.streams import (
     ARCHITECTURE_BUDGET,
     FUSED,
@@ -26,8 +26,7 @@ from quorate.paper.shift.streams import (
     first_model,
     moving_average,
 )
-from quorate.reports.figures import BLUE, GRID, QUIET
-from quorate.reports.plots import STYLES, TICKS
+from quorate.reports.figures import BLUE, GRID, QUIET, STYLES, percent_ticks
 from quorate.types import FloatArray
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ def curves(streams: Streams) -> Draw:
             axes.axhline(floor, color=QUIET, linewidth=1, linestyle=(0, (1, 2)), zorder=1)
             axes.set_title(title, fontweight="bold", fontsize=10.5)
             axes.set(xlabel="votes per item, whole stream", yscale="log", xlim=(0, streams.settled_cost))
-            _percent_ticks(axes)
+            percent_ticks(axes)
         panels[0].set_ylabel("wrong answers, %")
         _legend(figure, panels[0])
 
@@ -92,18 +91,18 @@ def by_budget(courses: Mapping[tuple[str, str, float], Course], streams: Streams
     """Moving averages of error and cost at each budget, first classifier."""
     model = first_model(streams)
     rows = [(_votes(budget), _pick(courses, model, budget)) for budget in BUDGETS]
-    return _over_time(rows, _shift_at(streams))
+    return _over_time(rows, streams.shift_at)
 
 
 def by_architecture(courses: Mapping[tuple[str, str, float], Course], streams: Streams) -> Draw:
     """Moving averages of error and cost at 2 votes per item, every classifier."""
     rows = [(MODEL_NAMES.get(model, model), _pick(courses, model, ARCHITECTURE_BUDGET)) for model in streams.models]
-    return _over_time(rows, _shift_at(streams))
+    return _over_time(rows, streams.shift_at)
 
 
 def over_orderings(courses: Mapping[str, Course], streams: Streams) -> Draw:
     """Moving average of the error, mean over orderings with its 95 % band, and of the cost."""
-    shift = _shift_at(streams)
+    shift = streams.shift_at
 
     def draw(figure: MplFigure) -> None:
         above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
@@ -151,10 +150,6 @@ def _votes(budget: float) -> str:
     return f"{budget:g} vote{'' if budget == 1 else 's'} per item"
 
 
-def _shift_at(streams: Streams) -> int:
-    return int(next(iter(streams.outcomes.values()))[0].sizes[0])
-
-
 def _thinned(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     places = np.arange(min(SKIPPED, len(values) // 4), len(values), EVERY)
     return (places + 1).astype(np.float64), values[places]
@@ -175,14 +170,6 @@ def _mark_shift(axes: Axes, shift: int) -> None:
 def _legend(figure: MplFigure, axes: Axes) -> None:
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False, handlelength=3.0, fontsize=8.5)
-
-
-def _percent_ticks(axes: Axes) -> None:
-    from matplotlib.ticker import FixedLocator, NullLocator  # noqa: PLC0415
-
-    axes.yaxis.set_major_locator(FixedLocator(TICKS))
-    axes.yaxis.set_major_formatter("{x:g}")
-    axes.yaxis.set_minor_locator(NullLocator())
 
 
 def _bar_values(streams: Streams, budget: float, grouping: Grouping, phase: Phase) -> list[tuple[float, float]]:

@@ -15,7 +15,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from quorate.paper.design import METHOD_LABELS, Job, Knobs, grid, settings
+from quorate.paper.jobs import (
+    METHOD_LABELS,
+    Job,
+    JobOutcome,
+    Knobs,
+    at_cost,
+    grid,
+    mean_se,
+    near_cost,
+    seeds_se,
+    settings,
+)
 from quorate.paper.published import (
     BUDGETS,
     PHASES,
@@ -26,9 +37,8 @@ from quorate.paper.published import (
     shift_error,
     verdict,
 )
-from quorate.paper.readings import JobOutcome, at_cost, mean_se, near_cost, seeds_se
 from quorate.paper.report import Context
-from quorate.reports.plain_json import plain
+from quorate.reports.format import plain
 from quorate.types import FloatArray, VoteDataset
 
 DATA = "imagenet16h_shift"
@@ -66,6 +76,11 @@ class Streams:
     def floors(self) -> FloatArray:
         """(B,) error (percent) of each phase that ties cause: the error when every pool is settled."""
         return np.asarray(100 * np.mean([outcome.errors[-1] for outcome in self.outcomes[SETTLED]], axis=0))
+
+    @property
+    def shift_at(self) -> int:
+        """The number of items before the shift."""
+        return int(next(iter(self.outcomes.values()))[0].sizes[0])
 
     @property
     def settled_cost(self) -> float:

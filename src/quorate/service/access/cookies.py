@@ -1,4 +1,4 @@
-"""Two signed cookies (the sign-in, and the browser's record of who signed in with it), and the CSRF token.
+"""Two signed cookies (the sign-in, and the browser's record of who signed in with it), their key, and the CSRF token.
 
 A sign-in is a random id in a signed cookie; table `sign_ins` holds its digest. Both must match: somebody who reads the
 database (a backup) has the signing key but no id, somebody who forges an id has no signature. A sign-in lasts IDLE
@@ -16,19 +16,79 @@ invitations) depend on `same_origin`. Pages put `csrf_token(request)` into a for
 from __future__ import annotations
 
 import hmac
+import os
+from collections.abc import Mapping
+from hashlib import sha256
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from fastapi import Request, Response
+from itsdangerous import BadSignature, Signer
 from sqlalchemy import ColumnElement, Connection, case, insert, select, update
 
+from quorate.service.access import LONGEST_SECRET, digest, new_secret
 from quorate.service.access.log import note
 from quorate.service.access.request_context import config_of, is_secure, kept, last_value, now_of, store_of
-from quorate.service.access.tokens import digest, new_secret, sign, signing_key, token_for, unsign
 from quorate.service.problems import NotOurPage
+from quorate.service.store import Store
 from quorate.service.store.bulk import upsert
-from quorate.service.store.schema import accounts, browsers, links, memberships, sign_ins
-from quorate.service.store.store import Store
+from quorate.service.store.schema import accounts, browsers, links, memberships, secrets, sign_ins
+from quorate.validate import broken
+
+ENVIRONMENT = "QUORATE_SECRET"
+SHORTEST_KEY = 32
+
+
+def signing_key(store: Store, *, now: float, environment: Mapping[str, str] = os.environ) -> bytes:
+    """The key that signs cookies: QUORATE_SECRET, or the one stored in the database, made if there is none."""
+    given = environment.get(ENVIRONMENT)
+    if given is None:
+        return _stored_key(store, now=now).encode()
+    if len(given) < SHORTEST_KEY:
+        rule = f"at least {SHORTEST_KEY} characters"
+        fix = 'Make one: python -c "import secrets; print(secrets.token_urlsafe(32))"; or unset it.'
+        raise broken(ENVIRONMENT, f"{len(given)} characters", rule, fix)
+    return given.encode("utf-8", "surrogateescape")
+
+
+def _stored_key(store: Store, *, now: float) -> str:
+    query = select(secrets.c.value).where(secrets.c.name == "cookies")
+    with store.read() as connection:
+        value = connection.scalar(query)
+    if value is None:
+        with store.write() as connection:
+            fresh = {"name": "cookies", "value": new_secret(), "created": now}
+            connection.execute(upsert(connection, secrets).values(fresh).on_conflict_do_nothing())
+            value = connection.scalar(query)  # another worker's, if it was first
+    return str(value)
+
+
+def sign(key: bytes, text: str) -> str:
+    """The text with its signature.
+
+    >>> signed = sign(b"k" * 32, "id")
+    >>> signed[:3], unsign(b"k" * 32, signed), unsign(b"x" * 32, signed), unsign(b"k" * 32, "id.forged")
+    ('id.', 'id', None, None)
+    """
+    return _signer(key).sign(text).decode()
+
+
+def unsign(key: bytes, signed: str) -> str | None:
+    """The text that was signed; None if this key did not sign it."""
+    try:
+        return _signer(key).unsign(signed[: 2 * LONGEST_SECRET].encode("utf-8", "replace")).decode()
+    except (BadSignature, UnicodeDecodeError):
+        return None
+
+
+def _signer(key: bytes) -> Signer:
+    return Signer(key, salt="quorate.sign-in", key_derivation="hmac", digest_method=sha256)
+
+
+def token_for(key: bytes, session_id: str) -> str:
+    """The CSRF token of a sign-in: HMAC-SHA256 over its id, which is in the cookie only and not in the database."""
+    return hmac.new(key, b"quorate.csrf:" + session_id.encode(), sha256).hexdigest()
+
 
 NAME = "quorate"  # behind the prefix __Host- when secure
 MARK = "~"  # separates the random part of an id from the id of its API key; our secrets never contain it
@@ -127,11 +187,18 @@ def cookie_name(request: Request) -> str:
 
 def set_cookie(request: Request, response: Response, session_id: str) -> None:
     """Set the sign-in cookie."""
-    value = sign(signing_key_of(request), session_id)
-    secure = is_secure(request.scope)
-    response.set_cookie(
-        cookie_name(request), value, max_age=int(LONGEST), path="/", secure=secure, httponly=True, samesite="lax"
-    )
+    _set_signed(request, response, cookie_name(request), session_id)
+
+
+def _set_signed(request: Request, response: Response, name: str, text: str) -> None:
+    value, secure = sign(signing_key_of(request), text), is_secure(request.scope)
+    response.set_cookie(name, value, max_age=int(LONGEST), path="/", secure=secure, httponly=True, samesite="lax")
+
+
+def _signed_text(request: Request, name: str) -> str | None:
+    """The text in a cookie; None if it is missing or not signed by us."""
+    value = request.cookies.get(name)
+    return unsign(signing_key_of(request), value) if value else None
 
 
 def clear_cookie(request: Request, response: Response) -> None:
@@ -142,8 +209,7 @@ def clear_cookie(request: Request, response: Response) -> None:
 
 def session_id_of(request: Request) -> str | None:
     """The id in the request's cookie; None if it is missing or not signed by us. The database is not read."""
-    value = request.cookies.get(cookie_name(request))
-    return unsign(signing_key_of(request), value) if value else None
+    return _signed_text(request, cookie_name(request))
 
 
 def signing_key_of(request: Request) -> bytes:
@@ -166,13 +232,12 @@ class Remembered(NamedTuple):
 
 def browser_cookie_name(request: Request) -> str:
     """The name of the browser's cookie, prefixed like that of the sign-in."""
-    return f"__Host-{NAME}-browser" if is_secure(request.scope) else f"{NAME}-browser"
+    return f"{cookie_name(request)}-browser"
 
 
 def browser_of(request: Request) -> str | None:
     """The id of the request's browser; None if it is missing or not signed by us."""
-    value = request.cookies.get(browser_cookie_name(request))
-    text = unsign(signing_key_of(request), value) if value else None
+    text = _signed_text(request, browser_cookie_name(request))
     return text.removeprefix("browser:") if text and text.startswith("browser:") else None
 
 
@@ -194,10 +259,7 @@ def remember(
             change |= {"project_id": None, "signed_in_by": first}
         keys = [browsers.c.digest, browsers.c.account_id]
         connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=change))
-    response.set_cookie(
-        browser_cookie_name(request), sign(signing_key_of(request), f"browser:{browser}"), max_age=int(LONGEST),
-        path="/", secure=is_secure(request.scope), httponly=True, samesite="lax",
-    )  # fmt: skip
+    _set_signed(request, response, browser_cookie_name(request), f"browser:{browser}")
 
 
 def remembered(connection: Connection, browser: str | None) -> list[Remembered]:

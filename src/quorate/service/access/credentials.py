@@ -9,19 +9,19 @@ whose user has access to the database anyway.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Row, insert, or_, select, update
 
+from quorate.service.access import digest, new_id, new_secret
 from quorate.service.access.accounts import Account, checked_name, list_accounts, load_account, member_in, role_in
 from quorate.service.access.cookies import end_links, open_sign_in
 from quorate.service.access.log import by_link, note
-from quorate.service.access.tokens import digest, new_id, new_secret
 from quorate.service.problems import LinkOver, NotAllowed, NotFound, UnknownLink
+from quorate.service.store import Store
 from quorate.service.store.bulk import upsert
 from quorate.service.store.schema import accounts, api_keys, links, memberships
-from quorate.service.store.store import Store
 from quorate.validate import broken
 
 PATH = "/link/"
@@ -230,8 +230,7 @@ def create_key(
             rule = "a project that the account is a member of"
             where = f"account {account_id}"
             raise broken("project_id", project_id, rule, "check both ids.", place=where, error=NotFound)
-        row = {column: getattr(key, column) for column in ApiKey.__dataclass_fields__}
-        connection.execute(insert(api_keys).values(row | {"digest": digest(secret)}))
+        connection.execute(insert(api_keys).values(asdict(key) | {"digest": digest(secret)}))
         # a key for all projects is in the log of each; its name is private
         details = {"key": key.id} | ({"name": key.name} if project_id is not None else {})
         note(connection, "key made", project_id=project_id, account_id=account_id, by=by, now=now, **details)

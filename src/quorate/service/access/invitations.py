@@ -7,19 +7,19 @@ Uses are counted in the transaction that adds the member, so the limit holds exa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from sqlalchemy import Connection, Row, insert, select, update
 
+from quorate.service.access import digest, new_id, new_secret
 from quorate.service.access.accounts import Role, checked_name, enrol, insert_account
 from quorate.service.access.cookies import Remembered, open_sign_in, remembered
 from quorate.service.access.credentials import SignedIn
 from quorate.service.access.log import note
-from quorate.service.access.tokens import digest, new_id, new_secret
 from quorate.service.problems import LinkOver, NotAllowed, NotFound, UnknownLink
+from quorate.service.store import Store
 from quorate.service.store.schema import accounts, invitations, memberships, projects
-from quorate.service.store.store import Store
 from quorate.validate import bounded, broken, whole
 
 PATH = "/join/"
@@ -72,9 +72,8 @@ def create_invitation(
     expires = now + bounded(lasts, where="lasts", least=1.0, most=LONGEST)
     made = Invitation(new_id(), project_id, role, checked_name(name), most, 0, now, expires, None)
     token = new_secret()
-    row = {column: getattr(made, column) for column in Invitation.__dataclass_fields__}
     with store.write() as connection:
-        connection.execute(insert(invitations).values(row | {"digest": digest(token)}))
+        connection.execute(insert(invitations).values(asdict(made) | {"digest": digest(token)}))
         note(
             connection, "invitation made", project_id=project_id, by=by, now=now,
             invitation=made.id, name=made.name, role=role, most_uses=most, expires=expires,
@@ -137,7 +136,7 @@ def accept(
     signed in (`me`).
     """
     with store.write() as connection:
-        row = _locked(connection, token)
+        row = _row(connection, token, lock=True)
         account_id = digest(f"{digest(token)}:{form}")[:24] if form else new_id()
         if form and _just_made(connection, account_id, row.project_id, now=now):
             return _signed_in(connection, row, account_id, now=now)
@@ -164,7 +163,7 @@ def come_back(store: Store, token: str, account_id: str, *, browser: str | None,
     The new sign-in keeps how the browser first signed in: votes after an owner's link still name the owner.
     """
     with store.write() as connection:
-        row = _locked(connection, token)
+        row = _row(connection, token, lock=True)
         known = {each.account_id: each for each in remembered(connection, browser) if _may_return(row, each)}
         if account_id not in known:
             raise NotAllowed(
@@ -186,7 +185,7 @@ def join(store: Store, token: str, account_id: str, *, only_project: str | None 
     account would replace their sign-in.
     """
     with store.write() as connection:
-        row = _locked(connection, token)
+        row = _row(connection, token, lock=True)
         refuse_elsewhere(row.project_id, only_project)
         if _membership(connection, row, account_id) != "member":
             _refuse_ended(row, now=now)
@@ -241,12 +240,8 @@ def _just_made(connection: Connection, account_id: str, project_id: str, *, now:
     return connection.scalar(query) is not None
 
 
-def _locked(connection: Connection, token: str) -> Row[Any]:
-    """The invitation's row, locked until the transaction ends, so that uses are counted one at a time."""
-    return _row(connection, token, lock=True)
-
-
 def _row(connection: Connection, token: str, *, lock: bool = False) -> Row[Any]:
+    """The invitation's row; locked until the transaction ends, uses are counted one at a time."""
     query = select(invitations).where(invitations.c.digest == digest(token))
     row = connection.execute(query.with_for_update() if lock else query).one_or_none()
     if row is None:

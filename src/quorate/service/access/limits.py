@@ -15,9 +15,9 @@ from sqlalchemy import Connection, case, literal, select, update
 
 from quorate.service.access.request_context import client_address, config_of, kept, now_of, store_of
 from quorate.service.problems import TooMany
+from quorate.service.store import Store
 from quorate.service.store.bulk import upsert
 from quorate.service.store.schema import attempts
-from quorate.service.store.store import Store
 
 MOST_BUCKETS = 20_000  # in memory; full ones are dropped first, as they hold no information
 

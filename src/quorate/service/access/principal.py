@@ -14,15 +14,14 @@ from fastapi.security import APIKeyCookie, HTTPBearer
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table, select
 from starlette.concurrency import run_in_threadpool
 
-from quorate.service.access import cookies, credentials
+from quorate.service.access import cookies, credentials, digest
 from quorate.service.access.accounts import Role
 from quorate.service.access.request_context import kept, now_of, store_of
-from quorate.service.access.tokens import digest
 from quorate.service.microbatch import MicroBatcher
 from quorate.service.problems import NotAllowed, NotFound, NotSignedIn
+from quorate.service.store import Store, StoreUnavailable
 from quorate.service.store.bulk import among
 from quorate.service.store.schema import accounts, api_keys, memberships, sign_ins
-from quorate.service.store.store import Store, StoreUnavailable
 from quorate.validate import broken
 
 

@@ -17,7 +17,7 @@ from fastapi import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quorate.service.config import ServiceConfig
-from quorate.service.store.store import Store
+from quorate.service.store import Store
 
 
 def config_of(scope: Scope) -> ServiceConfig:

@@ -23,6 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from quorate.errors import QuorateError
 from quorate.service.access.principal import as_member
 from quorate.service.access.request_context import kept
+from quorate.service.api.fields import can_be_stored
 from quorate.service.problems import Problem, Refusal, TooLarge, TooSlow, of_error
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ def _parts(each: Nested) -> Iterable[JsonValue]:
 
 def _check_parts(each: Nested) -> None:
     for part in chain(each, _parts(each)) if isinstance(each, dict) else each:
-        if isinstance(part, str) and ("\x00" in part or any("\ud800" <= char <= "\udfff" for char in part)):
+        if isinstance(part, str) and not can_be_stored(part):
             _refuse("contains U+0000 or a lone surrogate", "text that can be stored", "remove it.")
         if isinstance(part, int) and abs(part) > LARGEST:
             _refuse(*TOO_MANY_BITS)

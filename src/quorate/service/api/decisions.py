@@ -1,19 +1,24 @@
-"""Decisions in pages, and the numbers of a project: audit, dashboard, learned parameters."""
+"""Decisions, their history, items that wait for a verdict, and a project's numbers: audit, dashboard, learning."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 from pydantic import Field
 
 from quorate.service.api.bodies import StrictRoute
-from quorate.service.api.dependencies import Now, ProjectId, TheProjects, Viewer
-from quorate.service.api.fields import Out, Page, Time, Wanted, problems
+from quorate.service.api.dependencies import Now, ProjectId, Senior, TheProjects, Viewer, Work, Write
+from quorate.service.api.fields import In, ItemId, ItemQuery, Out, Page, Text, Time, Wanted, problems
+from quorate.service.api.votes import ShowOut
 from quorate.service.domain.audits import ProjectAudit
-from quorate.service.domain.listing import Filter, decided, list_items, list_learned
+from quorate.service.domain.item_actions import MOST_NOTE, give_verdict
+from quorate.service.domain.items import for_browser
+from quorate.service.domain.listing import Doubtful, Filter, decided, list_items, list_learned, waiting
+from quorate.service.domain.projects import Project
 from quorate.service.domain.stats import Stats, latest_stats
+from quorate.service.domain.trail import trail
 
 router = APIRouter(prefix="/api/v1/projects/{project_id}", route_class=StrictRoute)
 
@@ -60,6 +65,99 @@ def list_project_decisions(
     return wanted.page(bodies, lambda each: int(numbers[each["item"]]))
 
 
+class TrailOut(Out):
+    """The full history of an item, as read by `quorate.session.single.recompute`."""
+
+    item: str
+    number: int
+    settings: Annotated[dict[str, Any], Field(description="As in the header of a session's journal.")]
+    eras: Annotated[list[dict[str, Any]], Field(description="Parameters in force, learned and of the method.")]
+    events: Annotated[list[dict[str, Any]], Field(description="In order; `recomputed` is the decision computed again.")]
+    beside: Annotated[
+        list[dict[str, Any]], Field(description="Skips, answers to a gold item, verdicts: not part of the pool's vote.")
+    ]
+    owner_actions: Annotated[list[dict[str, Any]], Field(description="What owners did with it, in addition to events.")]
+    signed_in_by: Annotated[
+        dict[int, str], Field(description="How each event's author signed in, by `seq`; not part of the event.")
+    ]
+
+
+@router.get("/item/trail", tags=["items"], summary="An item's audit trail", responses=problems(403, 404))
+def show_trail(project_id: ProjectId, _caller: Viewer, projects_: TheProjects, item: ItemQuery) -> TrailOut:
+    """Every event with its decision, the parameters in force, and the same decision computed again now."""
+    with projects_.store.read() as connection:
+        return TrailOut(**trail(projects_, connection, projects_.get_in(connection, project_id), item))
+
+
+class DoubtfulOut(Out):
+    """An item that waits for a verdict: its content and its votes, without names or the prediction."""
+
+    item: str
+    show: ShowOut
+    votes: Annotated[dict[str, int], Field(description="By class.")]
+    num_abstained: int
+    tied: Annotated[bool, Field(description="The whole pool voted, and it is a tie.")]
+    mine: Annotated[str | None, Field(description="The caller's own vote; null: none.")]
+    closed: Time
+
+
+class VerdictIn(In):
+    """A verdict on one item."""
+
+    item: ItemId
+    label: Annotated[Text, Field(max_length=100, description="The class.")]
+    note: Annotated[Text, Field(max_length=MOST_NOTE, description="Why, for the record.")] = ""
+
+
+class VerdictOut(Out):
+    """A verdict as it is stored."""
+
+    item: str
+    label: str
+    event: int
+    time: Time
+
+
+@router.get(
+    "/adjudication", tags=["adjudication"], summary="Items that wait for a verdict", responses=problems(403, 404)
+)
+def list_waiting(project_id: ProjectId, caller: Senior, projects_: TheProjects, wanted: Wanted) -> Page[DoubtfulOut]:
+    """Closed items whose pool ties or whose confidence is below `adjudicate_below`, in order of closing."""
+    with projects_.store.read() as connection:
+        project = projects_.get_in(connection, project_id)
+        me, after = caller.account_id, wanted.number(0)
+        found = waiting(connection, project, me, after=after, limit=wanted.most)
+    places = {each.item: each.closed_event for each in found}
+    return wanted.page([_doubtful(project, each) for each in found], lambda each: places[each["item"]])
+
+
+@router.post(
+    "/verdicts",
+    tags=["adjudication"],
+    summary="Give a verdict",
+    response_model=VerdictOut,
+    responses=problems(403, 404, 409),
+)
+def create_verdict(once: Write, project_id: ProjectId, caller: Senior, body: VerdictIn) -> Response:
+    """The verdict is stored beside the pool's answer, which stays. A later verdict on the item replaces it; the history
+    keeps both."""
+
+    def work(on: Work) -> VerdictOut:
+        details = {"by": caller.account_id, "signed_in_by": caller.signed_in_by, "note": body.note}
+        number = give_verdict(on.projects, project_id, body.item, body.label, **details, now=on.now)
+        return VerdictOut(item=body.item, label=body.label, event=number, time=on.now)
+
+    return once(caller, work)
+
+
+def _doubtful(project: Project, each: Doubtful) -> dict[str, Any]:
+    """The fields of `DoubtfulOut`."""
+    same = ("item", "num_abstained", "tied", "mine", "closed")
+    votes = dict(zip(project.settings.classes, each.votes, strict=True))
+    show = ShowOut(**for_browser(project.id, each.show))
+    return {name: getattr(each, name) for name in same} | {"votes": votes, "show": show}
+
+
 @dataclass(frozen=True, slots=True)
 class AuditTold(ProjectAudit):
     """What the audited items prove, as of `time`; `sentence` says it in English.
@@ -67,7 +165,8 @@ class AuditTold(ProjectAudit):
     `believed_error`: the expected error of all closed items by their posteriors. `measured_low`, `measured_high`: the
     estimate from the audit sample, with unfinished items counted as right and as wrong; null while none is finished.
     `most_wrong`: with probability 1 - alpha no larger share is wrong, however often it is computed.
-    `is_informative`: false while there are not enough audits. `audited_...`: expected and observed on the sample.
+    `is_informative`: false while there are not enough audits for any bound. `is_enough`: false while there are too few
+    for a statement; about `num_needed` complete ones are needed. `audited_...`: expected and observed on the sample.
     """
 
     time: float

@@ -25,9 +25,9 @@ from quorate.service.api.bodies import in_batch_thread
 from quorate.service.api.fields import Key
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.votes import reused
+from quorate.service.store import Store
 from quorate.service.store.bulk import upsert
 from quorate.service.store.schema import requests
-from quorate.service.store.store import Store
 from quorate.validate import broken
 
 Found = TypeVar("Found")

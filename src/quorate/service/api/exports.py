@@ -11,7 +11,7 @@ import json
 import re
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from itertools import chain, islice
@@ -19,26 +19,24 @@ from typing import IO, Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
-from pydantic import Field
 from sqlalchemy import Connection, exists, select
 
 from quorate.reports.format import names_text
-from quorate.service.access.log import LogEntry, all_lines, lines_of, note
+from quorate.service.access.log import LogEntry, all_lines, note
 from quorate.service.access.principal import Member
 from quorate.service.access.request_context import now_of
 from quorate.service.api.bodies import StrictRoute
 from quorate.service.api.dependencies import Owner, ProjectId, TheProjects, Viewer
-from quorate.service.api.fields import Out, Page, Time, Wanted, problems
+from quorate.service.api.fields import problems
 from quorate.service.domain.events import ITEM_KINDS, prices, project_events
 from quorate.service.domain.item_projection import ABSENT
-from quorate.service.domain.listing import BATCH, DecisionRow, all_decisions
+from quorate.service.domain.listing import BATCH, DecisionRow, all_decisions, voter_names
 from quorate.service.domain.projects import Project, Projects
-from quorate.service.domain.stats import voter_names
 from quorate.service.problems import TooMany
+from quorate.service.store import POOL, StoreUnavailable, snapshot
 from quorate.service.store.bulk import in_batches
 from quorate.service.store.schema import ballots, counted, is_gold, items, not_withdrawn
 from quorate.service.store.schema import events as acts
-from quorate.service.store.store import POOL, StoreUnavailable, snapshot
 from quorate.session.journal import FIRST_SEQ
 from quorate.session.lines import encode_line, header_line
 from quorate.validate import broken
@@ -48,7 +46,7 @@ KINDS: dict[str, Kind] = {"confidence": "float", "num_votes": "int", "agreement"
 KINDS |= {"pool_size": "int", "audited": "bool", "time": "float", "event": "int", "seq": "int", "line": "int"}
 KINDS |= {"late": "bool", "retracted": "bool", "right": "bool", "price": "float", "verdict_time": "float"}
 VERDICT_COLUMNS = ("verdict", "verdict_by", "verdict_time")  # after the columns of `quorate run`
-NOT_EXPORTED = ("probs", "closed", "closed_event", *VERDICT_COLUMNS)
+NOT_EXPORTED = ("probs", "closed", *VERDICT_COLUMNS)
 DECISION_COLUMNS = tuple(
     each.name for each in fields(DecisionRow) if each.name not in NOT_EXPORTED
 )  # as of `quorate run`
@@ -70,20 +68,19 @@ class Export:
     rows: Iterator[tuple[Cell, ...]]
 
 
+def _kinds(names: Iterable[str]) -> dict[str, Kind]:
+    return {name: KINDS.get(name, "text") for name in names}
+
+
 def decisions(projects_: Projects, connection: Connection, project: Project) -> Export:
     """The closed items, with the columns of `quorate run`."""
-    columns: dict[str, Kind] = {name: KINDS.get(name, "text") for name in DECISION_COLUMNS}
+    columns = _kinds(DECISION_COLUMNS)
     columns |= {f"prob_{name}": "float" for name in project.settings.classes}
-    columns |= {name: KINDS.get(name, "text") for name in VERDICT_COLUMNS}
+    columns |= _kinds(VERDICT_COLUMNS)
 
     def cells(row: DecisionRow) -> tuple[Cell, ...]:
-        return (
-            *(names_text(row.voters) if name == "voters" else getattr(row, name) for name in DECISION_COLUMNS),
-            *row.probs,
-            row.verdict,
-            row.verdict_by,
-            row.verdict_time,
-        )
+        values = (names_text(row.voters) if name == "voters" else getattr(row, name) for name in DECISION_COLUMNS)
+        return (*values, *row.probs, row.verdict, row.verdict_by, row.verdict_time)
 
     return Export(columns, map(cells, all_decisions(projects_, connection, project)))
 
@@ -94,8 +91,7 @@ def votes(connection: Connection, project: Project, *, prices_shown: bool = True
     `label` is empty unless the vote counts, so that `quorate run --votes` reads the votes that count; `cast_label` is
     the class chosen.
     """
-    rows = _votes(connection, project, prices_shown=prices_shown)
-    return Export({name: KINDS.get(name, "text") for name in VOTE_COLUMNS}, rows)
+    return Export(_kinds(VOTE_COLUMNS), _votes(connection, project, prices_shown=prices_shown))
 
 
 def _votes(connection: Connection, project: Project, *, prices_shown: bool) -> Iterator[tuple[Cell, ...]]:
@@ -122,8 +118,7 @@ def _votes(connection: Connection, project: Project, *, prices_shown: bool) -> I
 
 def gold(connection: Connection, project: Project) -> Export:
     """The current answers to gold items, in the order of the items, with the known answer."""
-    columns: dict[str, Kind] = {name: KINDS.get(name, "text") for name in GOLD_COLUMNS}
-    return Export(columns, _gold(connection, project))
+    return Export(_kinds(GOLD_COLUMNS), _gold(connection, project))
 
 
 def _gold(connection: Connection, project: Project) -> Iterator[tuple[Cell, ...]]:
@@ -140,8 +135,7 @@ def _gold(connection: Connection, project: Project) -> Iterator[tuple[Cell, ...]
 
 def events(connection: Connection, project: Project) -> Export:
     """Every event of the project, in order, as stored; `body` is its JSON."""
-    columns: dict[str, Kind] = {name: KINDS.get(name, "text") for name in EVENT_COLUMNS}
-    return Export(columns, _events(connection, project))
+    return Export(_kinds(EVENT_COLUMNS), _events(connection, project))
 
 
 def _events(connection: Connection, project: Project) -> Iterator[tuple[Cell, ...]]:
@@ -157,8 +151,7 @@ def log(connection: Connection, project: Project) -> Export:
         named = (line.account_id, line.account_name, line.made_by, line.made_by_name)
         return (line.id, line.time, line.kind, *named, json.dumps(line.details, ensure_ascii=False))
 
-    columns: dict[str, Kind] = {name: KINDS.get(name, "text") for name in LOG_COLUMNS}
-    return Export(columns, map(cells, all_lines(connection, project.id)))
+    return Export(_kinds(LOG_COLUMNS), map(cells, all_lines(connection, project.id)))
 
 
 def journal(connection: Connection, project: Project) -> Iterator[bytes]:
@@ -261,7 +254,7 @@ def inert_json(cell: str) -> str:
 
 
 def _parquet(export: Export, file: IO[bytes]) -> None:
-    from quorate.tables.readers.arrow import pa, pq  # noqa: PLC0415 - importing it takes a tenth of the start time
+    from quorate.tables.readers import pa, pq  # noqa: PLC0415 - importing it takes a tenth of the start time
 
     types: dict[Kind, Any] = {"text": pa.string(), "float": pa.float64(), "int": pa.int64(), "bool": pa.bool_()}
     schema = pa.schema([(name, types[kind]) for name, kind in export.columns.items()])
@@ -315,17 +308,12 @@ router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["decisions"], r
 What = Literal["decisions", "votes", "gold", "events", "journal"]
 Kept = What | Literal["access-log"]
 TABLES = {"gold": gold, "events": events, "access-log": log}
+RESPONSES = problems(403, 404) | {
+    200: {"description": "A file", "content": {kind.partition(";")[0]: {} for kind in MEDIA_TYPES.values()}}
+}
 
 
-@router.get(
-    "/export",
-    summary="Export a project",
-    response_class=Response,
-    responses={
-        200: {"description": "A file", "content": {kind.partition(";")[0]: {} for kind in MEDIA_TYPES.values()}},
-        **problems(403, 404),
-    },
-)
+@router.get("/export", summary="Export a project", response_class=Response, responses=RESPONSES)
 def export(
     request: Request,
     project_id: ProjectId,
@@ -360,37 +348,11 @@ def _sent(
     return StreamingResponse(chunks(file), headers=headers, media_type=MEDIA_TYPES[chosen])
 
 
-class LineOut(Out):
-    """A line of the access log."""
-
-    id: int
-    time: Time
-    kind: str
-    account_id: Annotated[str | None, Field(description="Who it is about; null: nobody in particular.")]
-    account_name: str | None
-    made_by: Annotated[str | None, Field(description="The account that did it; null: the operator.")]
-    made_by_name: str | None
-    details: Annotated[dict[str, Any], Field(description="More information, depending on the kind.")]
-
-
-@router.get("/access-log", summary="Read the access log", responses=problems(403, 404), tags=["people"])
-def read_access_log(project_id: ProjectId, _caller: Owner, projects_: TheProjects, wanted: Wanted) -> Page[LineOut]:
-    """Sign-ins, roles, keys, links, invitations, exports, settings and webhooks, the newest first. It cannot be
-    changed."""
-    before = None if wanted.cursor is None else wanted.number()
-    with projects_.store.read() as connection:
-        found = lines_of(connection, project_id, before=before, limit=wanted.most)
-    return wanted.page(found, lambda each: each.id)
-
-
 @router.get(
     "/access-log/export",
     summary="Export the access log",
     response_class=Response,
-    responses={
-        200: {"description": "A file", "content": {kind.partition(";")[0]: {} for kind in MEDIA_TYPES.values()}},
-        **problems(403, 404),
-    },
+    responses=RESPONSES,
     tags=["people"],
 )
 def export_access_log(

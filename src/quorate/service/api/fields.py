@@ -51,13 +51,18 @@ class ProblemOut(BaseModel):
     errors: list[Complaint] = Field(default=[], description="Every complaint, if there are several.")
 
 
-def keepable(text: str) -> str:
-    """The text, if databases can store it.
+def can_be_stored(text: str) -> bool:
+    """Whether databases accept the text: neither U+0000 nor lone surrogates.
 
-    >>> keepable("cat")
-    'cat'
+    >>> can_be_stored("cat"), can_be_stored("\\0")
+    (True, False)
     """
-    if "\x00" in text or any("\ud800" <= char <= "\udfff" for char in text):
+    return "\x00" not in text and not any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def storable(text: str) -> str:
+    """The text, if databases accept it."""
+    if not can_be_stored(text):
         raise ValueError("contains U+0000 or a lone surrogate, which cannot be stored")
     return text
 
@@ -69,7 +74,7 @@ def printable(text: str) -> str:
     return text
 
 
-Text = Annotated[str, AfterValidator(keepable)]
+Text = Annotated[str, AfterValidator(storable)]
 ItemId = Annotated[str, Field(min_length=1, max_length=200, examples=["scan-0017"]), AfterValidator(printable)]
 ItemQuery = Annotated[
     str,

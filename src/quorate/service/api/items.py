@@ -1,4 +1,4 @@
-"""Endpoints for items: add in bulk, list, show, close, withdraw; their pools, audit trails and owners' actions."""
+"""Endpoints for items: add in bulk, list, show, close, withdraw, restore; change their pools and known answers."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from quorate.service.api.dependencies import Now, Owner, ProjectId, TheProjects,
 from quorate.service.api.fields import In, ItemId, ItemQuery, Key, Out, Page, Text, Time, Wanted, problems
 from quorate.service.api.votes import DecidedOut, ShowOut, decided
 from quorate.service.domain.ballots import act
-from quorate.service.domain.events import list_actions
 from quorate.service.domain.gold import set_gold
+from quorate.service.domain.item_actions import PoolChanged, change_pool, clear_image, close_open, restore, withdraw
 from quorate.service.domain.items import (
     MOST_ITEMS,
     MOST_PRIORITY,
@@ -31,14 +31,12 @@ from quorate.service.domain.items import (
     store_items,
     upload_of,
 )
-from quorate.service.domain.listing import Filter, Status, events_of, list_items
-from quorate.service.domain.open_items import PoolChanged, change_pool, clear_image, close_open, restore, withdraw
+from quorate.service.domain.listing import Filter, Status, events_of, find_item, list_items
 from quorate.service.domain.projects import Project, Projects
-from quorate.service.domain.trail import find, trail
 from quorate.service.domain.votes import Request as Act
+from quorate.service.store import Store
 from quorate.service.store.bulk import among
 from quorate.service.store.schema import uploads
-from quorate.service.store.store import Store
 from quorate.session.inputs import class_number
 from quorate.validate import broken
 
@@ -189,34 +187,6 @@ class WithdrawnOut(Out):
     withdrawn: bool
 
 
-class ActionOut(Out):
-    """One action of an owner. `who`: the account, empty if unknown; `item`: null if it concerns the project."""
-
-    id: int
-    time: Time
-    who: str
-    kind: str
-    item: str | None
-    body: dict[str, Any]
-
-
-class TrailOut(Out):
-    """The full history of an item, as read by `quorate.session.single.recompute`."""
-
-    item: str
-    number: int
-    settings: Annotated[dict[str, Any], Field(description="As in the header of a session's journal.")]
-    eras: Annotated[list[dict[str, Any]], Field(description="Parameters in force, learned and of the method.")]
-    events: Annotated[list[dict[str, Any]], Field(description="In order; `recomputed` is the decision computed again.")]
-    beside: Annotated[
-        list[dict[str, Any]], Field(description="Skips, answers to a gold item, verdicts: not part of the pool's vote.")
-    ]
-    owner_actions: Annotated[list[dict[str, Any]], Field(description="What owners did with it, in addition to events.")]
-    signed_in_by: Annotated[
-        dict[int, str], Field(description="How each event's author signed in, by `seq`; not part of the event.")
-    ]
-
-
 router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["items"], route_class=StrictRoute)
 
 
@@ -264,16 +234,9 @@ def show_item(project_id: ProjectId, _caller: Viewer, projects_: TheProjects, it
     """With its predictions."""
     with projects_.store.read() as connection:
         project = projects_.get_in(connection, project_id)
-        row = find(connection, project, item)
+        row = find_item(connection, project_id, item)
         (opened, *_) = events_of(connection, [row.id])[row.id]
     return ItemDetail(**as_shown(project, row), predictions=project.settings.by_model(opened["prediction"]))
-
-
-@router.get("/item/trail", summary="An item's audit trail", responses=problems(403, 404))
-def show_trail(project_id: ProjectId, _caller: Viewer, projects_: TheProjects, item: ItemQuery) -> TrailOut:
-    """Every event with its decision, the parameters in force, and the same decision computed again now."""
-    with projects_.store.read() as connection:
-        return TrailOut(**trail(projects_, connection, projects_.get_in(connection, project_id), item))
 
 
 @router.post("/item/close", summary="Close an item by hand", responses=problems(403, 404, 409))
@@ -361,18 +324,6 @@ def set_item_gold(once: Write, project_id: ProjectId, caller: Owner, body: GoldI
         return GoldOut(id=body.id, gold=body.gold)
 
     return once(caller, work)
-
-
-@router.get("/owner-actions", summary="List the actions of owners", responses=problems(403, 404))
-def list_owner_actions(
-    project_id: ProjectId, _caller: Viewer, projects_: TheProjects, wanted: Wanted
-) -> Page[ActionOut]:
-    """Who created and changed the project, changed pools, closed, withdrew, restored and cleared items, and when; the
-    oldest first."""
-    with projects_.store.read() as connection:
-        projects_.get_in(connection, project_id)
-        found = list_actions(connection, project_id, after=wanted.number(0), limit=wanted.most)
-    return wanted.page(found, lambda each: each.id)
 
 
 def status_of(row: Row[Any]) -> Literal["open", "closed", "withdrawn", "gold"]:

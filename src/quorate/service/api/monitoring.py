@@ -26,8 +26,8 @@ from quorate.service.access.request_context import kept
 from quorate.service.api.dependencies import TheStore
 from quorate.service.api.fields import Out, problems
 from quorate.service.problems import NotAllowed, Problem
+from quorate.service.store import Store
 from quorate.service.store.schema import deliveries, is_gold, items, not_withdrawn, pending
-from quorate.service.store.store import Store
 from quorate.service.store.upgrade import newest, revision_of
 
 SHARED = "PROMETHEUS_MULTIPROC_DIR"  # read by prometheus_client when it is imported

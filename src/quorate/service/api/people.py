@@ -1,14 +1,15 @@
-"""Endpoints for people: members and invitations of a project, for its owners; the caller's own API keys and sign-in."""
+"""Endpoints for people: members, invitations and access log of a project; the caller's own API keys and sign-in."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
 from quorate.service.access import accounts, cookies, credentials, invitations
+from quorate.service.access.log import lines_of
 from quorate.service.api.bodies import StrictRoute
 from quorate.service.api.dependencies import (
     Caller,
@@ -256,6 +257,29 @@ def revoke_invitation(once: Write, project_id: ProjectId, invitation_id: Id, cal
     """People who joined with it stay members."""
     end, me = invitations.revoke_invitation, caller.account_id
     return once(caller, lambda on: end(on.store, project_id, invitation_id, by=me, now=on.now))
+
+
+class LineOut(Out):
+    """A line of the access log."""
+
+    id: int
+    time: Time
+    kind: str
+    account_id: Annotated[str | None, Field(description="Who it is about; null: nobody in particular.")]
+    account_name: str | None
+    made_by: Annotated[str | None, Field(description="The account that did it; null: the operator.")]
+    made_by_name: str | None
+    details: Annotated[dict[str, Any], Field(description="More information, depending on the kind.")]
+
+
+@router.get("/projects/{project_id}/access-log", summary="Read the access log", responses=problems(403, 404))
+def read_access_log(project_id: ProjectId, _caller: Owner, projects_: TheProjects, wanted: Wanted) -> Page[LineOut]:
+    """Sign-ins, roles, keys, links, invitations, exports, settings and webhooks, the newest first. It cannot be
+    changed."""
+    before = None if wanted.cursor is None else wanted.number()
+    with projects_.store.read() as connection:
+        found = lines_of(connection, project_id, before=before, limit=wanted.most)
+    return wanted.page(found, lambda each: each.id)
 
 
 @router.get("/keys", summary="List the caller's API keys", responses=problems(403))

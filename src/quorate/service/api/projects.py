@@ -1,4 +1,4 @@
-"""Endpoints for projects: create, list, show, change; and the models of their requests and responses."""
+"""Endpoints for projects: create, list, show, change, list what owners did; with their models."""
 
 from __future__ import annotations
 
@@ -19,10 +19,12 @@ from quorate.service.api.dependencies import (
     ProjectId,
     TheProjects,
     TheStore,
+    Viewer,
     Work,
     Write,
 )
 from quorate.service.api.fields import In, Out, Page, Text, Time, Wanted, problems
+from quorate.service.domain.events import list_actions
 from quorate.service.domain.listing import Counts, acts_of, counts
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.routing import Rule
@@ -166,6 +168,17 @@ class ProjectOut(ProjectRow):
     notes: list[NoteOut] = Field(default_factory=list, description="Warnings when the project is created.")
 
 
+class ActionOut(Out):
+    """One action of an owner. `who`: the account, empty if unknown; `item`: null if it concerns the project."""
+
+    id: int
+    time: Time
+    who: str
+    kind: str
+    item: str | None
+    body: dict[str, Any]
+
+
 router = APIRouter(prefix="/api/v1/projects", tags=["projects"], route_class=StrictRoute)
 
 
@@ -210,6 +223,20 @@ def change_project(once: Write, project_id: ProjectId, caller: Owner, body: Proj
         return project_out(on.projects, changed, caller, "owner")
 
     return once(caller, work)
+
+
+@router.get(
+    "/{project_id}/owner-actions", tags=["items"], summary="List the actions of owners", responses=problems(403, 404)
+)
+def list_owner_actions(
+    project_id: ProjectId, _caller: Viewer, projects_: TheProjects, wanted: Wanted
+) -> Page[ActionOut]:
+    """Who created and changed the project, changed pools, closed, withdrew, restored and cleared items, and when; the
+    oldest first."""
+    with projects_.store.read() as connection:
+        projects_.get_in(connection, project_id)
+        found = list_actions(connection, project_id, after=wanted.number(0), limit=wanted.most)
+    return wanted.page(found, lambda each: each.id)
 
 
 def notes(body: ProjectIn, settings: ProjectSettings) -> list[NoteOut]:

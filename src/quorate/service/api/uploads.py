@@ -22,9 +22,9 @@ from quorate.service.api.dependencies import Anyone, Owner, ProjectId, TheStore,
 from quorate.service.api.fields import Out, problems
 from quorate.service.api.people import Id
 from quorate.service.problems import NotFound, TooLarge
+from quorate.service.store import Store
 from quorate.service.store.bulk import upsert
 from quorate.service.store.schema import uploads
-from quorate.service.store.store import Store
 from quorate.validate import broken
 
 LARGEST_FILE = 5_000_000

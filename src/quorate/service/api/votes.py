@@ -22,11 +22,11 @@ from quorate.service.api.bodies import StrictRoute
 from quorate.service.api.dependencies import Now, ProjectId, TheProjects, Voter, projects_of
 from quorate.service.api.fields import In, ItemId, Key, Out, OutsideVoter, Text, Time, problems
 from quorate.service.domain.ballots import Call, CallAnswer, answer_all
+from quorate.service.domain.item_actions import report_image
 from quorate.service.domain.items import for_browser
 from quorate.service.domain.leases import give_back
-from quorate.service.domain.open_items import report_image
+from quorate.service.domain.listing import find_item
 from quorate.service.domain.projects import Projects
-from quorate.service.domain.trail import find
 from quorate.service.domain.votes import Kind, RecordedVote, Request
 from quorate.service.microbatch import MicroBatcher
 from quorate.service.problems import NotAllowed
@@ -224,9 +224,8 @@ def _leased(project_id: str, answer: CallAnswer) -> list[LeasedOut] | None:
     """The voter's next items, for the response."""
     if answer.items is None:
         return None
-    shows = [ShowOut(**for_browser(project_id, each.show)) for each in answer.items]
-    pairs = zip(answer.items, shows, strict=True)
-    return [LeasedOut(item=each.item, show=show, expires=each.expires) for each, show in pairs]
+    shown = ((each, ShowOut(**for_browser(project_id, each.show))) for each in answer.items)
+    return [LeasedOut(item=each.item, show=show, expires=each.expires) for each, show in shown]
 
 
 def _request(
@@ -260,7 +259,7 @@ def decided(projects_: Projects, act: Request, recorded: RecordedVote) -> Decide
     if recorded.decision is not None:
         return DecidedOut.model_validate(recorded.decision).model_copy(update={"late": recorded.late})
     with projects_.store.read() as connection:
-        row = find(connection, projects_.get_in(connection, act.project_id), act.item)
+        row = find_item(connection, act.project_id, act.item)
     return DecidedOut(
         ask=row.is_open, label=row.label, confidence=row.confidence, num_votes=row.decided_votes, reason=row.reason,
         late=recorded.late,

@@ -6,6 +6,7 @@ Items are drawn for the audit when they close (`item_projection`), then voted on
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -20,6 +21,8 @@ from quorate.service.store.schema import counts_in_audit, items
 from quorate.types import FloatArray
 
 PART = 5000  # rows read at once
+CLEAR = 0.2  # a bound up to this is shown, however few the audits
+ENOUGH = 50  # complete audits; with about so many the bound on items of which few are wrong is below `CLEAR`
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,9 @@ class ProjectAudit:
     contested ones, count as right in the first and as wrong in the second. Null while no drawn item is complete.
 
     `most_wrong`: with probability 1 - alpha, at all times simultaneously, no larger share is wrong. `is_informative`:
-    False while that bound is trivial. `audited_believed`, `audited_low`, `audited_high`: the same on the drawn items.
+    False while that bound is trivial. `is_enough`: False while there are too few audits for a statement: with fewer
+    than about `num_needed` the bound says more about their number than about the answers. `audited_believed`,
+    `audited_low`, `audited_high`: the same on the drawn items.
     """
 
     alpha: float
@@ -43,6 +48,8 @@ class ProjectAudit:
     measured_high: float | None
     most_wrong: float | None
     is_informative: bool
+    is_enough: bool
+    num_needed: int
     audited_believed: float | None
     audited_low: float | None
     audited_high: float | None
@@ -85,15 +92,27 @@ def audit_report(connection: Connection, project: Project, *, alpha: float = 0.0
     bound = audit.bound(alpha)
     low, high = (_share((audit.estimate - less) / audit.num_items) for less in (seen.pending_weight, 0.0))
     is_informative = bound.is_informative and complete > 0
-    say = _sentence if is_informative else _too_few
+    needed = _needed(audit)
+    is_enough = is_informative and (bound.mean <= CLEAR or complete >= needed)
+    sentence = _too_few(complete, num_drawn, needed)
+    if is_enough:
+        sentence = _sentence(bound.mean, alpha, audit.num_items, complete, num_drawn)
     return ProjectAudit(
         measured_low=low if complete else None,
         measured_high=high if complete else None,
         most_wrong=bound.mean,
         is_informative=is_informative,
-        sentence=say(bound.mean, alpha, audit.num_items, complete, num_drawn),
+        is_enough=is_enough,
+        num_needed=needed,
+        sentence=sentence,
         **known,
     )
+
+
+def _needed(audit: RunningAudit) -> int:
+    """About how many complete audits make a statement: fewer where votes settled many items, in steps of 10."""
+    unsettled = 1.0 - audit.num_settled / audit.num_items if audit.num_items else 1.0
+    return max(10, 10 * math.ceil(ENOUGH * unsettled / 10 - 1e-9))
 
 
 def _closed_items(connection: Connection, project: Project) -> _Seen:
@@ -152,22 +171,23 @@ def _all_known(known: dict[str, Any], share: float) -> ProjectAudit:
         )
     measured = share if known["num_complete"] else None  # of all closed items, and no longer an estimate
     return ProjectAudit(
-        measured_low=measured, measured_high=measured, most_wrong=share, is_informative=True,
-        sentence=f"{result}: {', and '.join(how)}.", **known,
+        measured_low=measured, measured_high=measured, most_wrong=share, is_informative=True, is_enough=True,
+        num_needed=0, sentence=f"{result}: {', and '.join(how)}.", **known,
     )  # fmt: skip
 
 
 def _nothing_yet(known: dict[str, Any]) -> ProjectAudit:
     sentence = "No audit results yet: no closed item was drawn."
     return ProjectAudit(
-        measured_low=None, measured_high=None, most_wrong=None, is_informative=False, sentence=sentence, **known
-    )
+        measured_low=None, measured_high=None, most_wrong=None, is_informative=False, is_enough=False,
+        num_needed=ENOUGH, sentence=sentence, **known,
+    )  # fmt: skip
 
 
-def _too_few(share: float, _alpha: float, _num_items: int, complete: int, drawn: int) -> str:
+def _too_few(complete: int, drawn: int, needed: int) -> str:
     voted = f"{complete:,} of {counted(drawn, 'drawn items')} {'is' if complete == 1 else 'are'} complete"
-    few = "Too few audit results yet" if complete else "No audit results yet"
-    return f"{few}: {voted}. At most {_up(share)} % of the closed items can be wrong."
+    few = "Too few audit results for a statement yet" if complete else "No audit results yet"
+    return f"{few}: {voted}. About {needed} complete audits are needed."
 
 
 def _sentence(share: float, alpha: float, num_items: int, complete: int, drawn: int) -> str:

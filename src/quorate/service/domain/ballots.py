@@ -14,9 +14,8 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, select
 from sqlalchemy.exc import IntegrityError
 
 from quorate.errors import DuplicateVote, QuorateError
@@ -38,8 +37,8 @@ from quorate.service.domain.votes import (
     write_votes,
 )
 from quorate.service.microbatch import LATER, Later
+from quorate.service.store import StoreBusy, StoreUnavailable
 from quorate.service.store.schema import events
-from quorate.service.store.store import StoreBusy, StoreUnavailable
 from quorate.session import Session
 from quorate.session.journal import Event
 from quorate.session.single import is_decided
@@ -152,31 +151,24 @@ def _skip(context: VoteContext, request: Request, now: float, **details: bool) -
 def _decide(
     projects_: Projects, connection: Connection, context: VoteContext, request: Request, now: float
 ) -> VoteWrite:
+    """Apply the act to the session core; its event and the new values of the item's row."""
     project, row = context.project, context.row
-    session, decision, event = _next_event(projects_, connection, context, request, now)
-    if decision is None:  # the undo of a skip, which the session never saw
+    session, outbox = projects_.item_session(connection, project, row, context.events, seq=row.seq)
+    decision = _apply(session, row.name, request, now)
+    if decision is None:
         return _skip(context, request, now, undone=True)
-    before, decided = dict(row._mapping), is_decided(event)
-    out = _out_after(context, request)
+    if not outbox.written:
+        raise broken("item", row.name, "an open item", "there is nothing to do: it is closed already.")
+    event, before, out = outbox.written[0], dict(row._mapping), _out_after(context, request)
+    decided = is_decided(event)
     values = after_event(project, session, row.name, decision, leases_out=out, row=before, decided=decided)
-    values |= _counts(row, request, event)
+    change = {"vote": 1, "abstain": 1, "retract": -1}.get(request.kind, 0)
+    values |= {"seq": event["seq"], "num_ballots": row.num_ballots + change}
     if decided:
         values |= {"closed": None, "closed_event": None} if decision.ask else {"closed": now}
         draw = audit_draw(values)
         event = event if draw is None else event | {"audit": draw}
     return VoteWrite(request, context, event, values, decision)
-
-
-def _next_event(
-    projects_: Projects, connection: Connection, context: VoteContext, request: Request, now: float
-) -> tuple[Session, Decision | None, Event]:
-    """Apply the act to the session core; returns the session, its decision and the event that it wrote."""
-    row = context.row
-    session, outbox = projects_.item_session(connection, context.project, row, context.events, seq=row.seq)
-    decision = _apply(session, row.name, request, now)
-    if request.kind == "close" and not outbox.written:
-        raise broken("item", row.name, "an open item", "there is nothing to do: it is closed already.")
-    return session, decision, outbox.written[0] if outbox.written else {}
 
 
 def _apply(session: Session, name: str, request: Request, now: float) -> Decision | None:
@@ -199,11 +191,6 @@ def _out_after(context: VoteContext, request: Request) -> int:
     if request.kind == "retract":  # the voter holds the item again
         return context.others_out + request.served
     return context.others_out
-
-
-def _counts(row: Row[Any], request: Request, event: Event) -> dict[str, Any]:
-    change = {"vote": 1, "abstain": 1, "retract": -1}.get(request.kind, 0)
-    return {"seq": event["seq"], "num_ballots": row.num_ballots + change}
 
 
 def _recorded(write: VoteWrite, numbers: Mapping[int, int]) -> RecordedVote:

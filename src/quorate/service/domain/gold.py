@@ -18,12 +18,12 @@ from sqlalchemy import Connection, Row, bindparam, func, select, update
 
 from quorate.audit import draw
 from quorate.compiled import status
-from quorate.errors import InvalidInput
 from quorate.service.domain.events import item_events, record
 from quorate.service.domain.item_projection import NO_AUDIT, after_event
-from quorate.service.domain.projects import Project, Projects, archived
+from quorate.service.domain.listing import find_item
+from quorate.service.domain.projects import Project, Projects, not_archived
 from quorate.service.domain.routing import is_new
-from quorate.service.domain.votes import Request, VoteContext, VoteWrite, not_here
+from quorate.service.domain.votes import Request, VoteContext, VoteWrite
 from quorate.service.store.bulk import among
 from quorate.service.store.schema import ballots, events, is_gold, items, not_withdrawn
 from quorate.session.inputs import class_number
@@ -94,40 +94,27 @@ def set_gold(projects_: Projects, project_id: str, name: str, label: str | None,
     An item that voters have acted on cannot change: votes of the pool never become answers to gold, nor the reverse.
     """
     with projects_.store.write() as connection:
-        project = projects_.get_in(connection, project_id)
-        if project.state == "archived":
-            raise archived(project)
-        query = select(items).where(items.c.project_id == project_id, items.c.name == name)
-        row = connection.execute(query.with_for_update()).one_or_none()
-        if row is None:
-            raise not_here(name)
+        project = not_archived(projects_.get_in(connection, project_id))
+        row = find_item(connection, project_id, name, lock=True)
         if label is not None:
             class_number(label, project.session.classes, where="gold")
         if label == row.gold:
             return
         if (label is None) != (row.gold is None):
-            _check_fresh(row)
+            _check_untouched(row)
         values = gold_values(label) if label is not None else _decided_again(projects_, connection, project, row)
-        values["slots"] = row.slots if label is not None and row.gold is not None else values["slots"] - _out(row)
+        out = int(row.is_wanted) - row.slots  # voters who hold the item
+        values["slots"] = row.slots if label is not None and row.gold is not None else values["slots"] - out
         connection.execute(update(items).where(items.c.id == row.id).values(values))
         record(connection, project_id, "gold", {"label": label, "was": row.gold}, by=by, now=now, item_id=row.id)
 
 
-def _out(row: Row[Any]) -> int:
-    """How many voters hold the item."""
-    return int(row.is_wanted) - int(row.slots)
-
-
-def _check_fresh(row: Row[Any]) -> None:
+def _check_untouched(row: Row[Any]) -> None:
     """Raise if anybody has acted on the item or it was closed."""
     if row.num_ballots or row.num_abstained or row.closed_event is not None:
-        raise _not_fresh(row)
-
-
-def _not_fresh(row: Row[Any]) -> InvalidInput:
-    rule = "an open item, or a gold item, that nobody has acted on"
-    fix = "add the same content again under another id, with its `gold` answer."
-    return broken("id", row.name, rule, fix)
+        rule = "an open item, or a gold item, that nobody has acted on"
+        fix = "add the same content again under another id, with its `gold` answer."
+        raise broken("id", row.name, rule, fix)
 
 
 def _decided_again(projects_: Projects, connection: Connection, project: Project, row: Row[Any]) -> dict[str, Any]:

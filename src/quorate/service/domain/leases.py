@@ -1,7 +1,7 @@
 """Leases: each reserves an item for a voter for some time.
 
 An expired lease frees its place, but a vote that comes later is still accepted. Items are always locked before leases.
-Called by `queue`, `ballots`, `open_items` and the API.
+Called by `queue`, `ballots`, `item_actions` and the API.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Pages of items and of decisions, by keyset, so that every page costs the same.
+"""Reads items: pages of items and of decisions, progress, items that wait for a verdict or are set aside.
 
-Decisions have the columns of `quorate run`; the session core recomputes the probabilities (`probs`) from the item's
-events. Called by the API's lists and exports, and by the items table of the pages.
+Pages are read by keyset, so that every page costs the same. Decisions have the columns of `quorate run`; the session
+core recomputes the probabilities (`probs`) from the item's events. Called by the API's lists and exports, and pages.
 """
 
 from __future__ import annotations
@@ -11,13 +11,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, Row, func, select
+from sqlalchemy import ColumnElement, Connection, Row, and_, false, func, or_, select
 
 from quorate.service.domain.events import is_folded, prices
 from quorate.service.domain.projects import Project, Projects
-from quorate.service.domain.stats import voter_names
+from quorate.service.domain.votes import not_here
 from quorate.service.store.bulk import in_batches
-from quorate.service.store.schema import ballots, counted, events, is_gold, items, not_withdrawn
+from quorate.service.store.schema import (
+    accounts,
+    ballots,
+    counted,
+    events,
+    image_reports,
+    is_gold,
+    items,
+    memberships,
+    not_withdrawn,
+)
 from quorate.session.items import ABSTAINED
 from quorate.session.journal import Event
 from quorate.types import Reason
@@ -53,7 +63,6 @@ class DecisionRow:
     voters: tuple[str, ...]
     probs: tuple[float, ...]
     closed: float
-    closed_event: int
     verdict: str | None
     verdict_by: str | None
     verdict_time: float | None
@@ -77,6 +86,15 @@ def list_items(
     """Up to `limit` items in the order in which they were added, starting after number `after`."""
     query = select(items).where(*conditions(project_id, chosen), items.c.number > after)
     return connection.execute(query.order_by(items.c.number).limit(limit)).all()
+
+
+def find_item(connection: Connection, project_id: str, name: str, *, lock: bool = False) -> Row[Any]:
+    """The item's row, with `lock` locked until the transaction ends; an error if it does not exist."""
+    query = select(items).where(items.c.project_id == project_id, items.c.name == name)
+    row: Row[Any] | None = connection.execute(query.with_for_update() if lock else query).one_or_none()
+    if row is None:
+        raise not_here(name)
+    return row
 
 
 def all_items(connection: Connection, project_id: str) -> Iterator[Row[Any]]:
@@ -125,6 +143,12 @@ def acts_of(connection: Connection, project_id: str, voter: str) -> int:
     """How many items this voter has acted on."""
     theirs = (ballots.c.project_id == project_id, ballots.c.voter == voter)
     return int(connection.execute(select(func.count()).select_from(ballots).where(*theirs)).scalar_one())
+
+
+def voter_names(connection: Connection, project: Project) -> dict[str, str]:
+    """The names of the project's members, by account."""
+    query = select(accounts.c.id, accounts.c.name).join(memberships, memberships.c.account_id == accounts.c.id)
+    return {row.id: row.name for row in connection.execute(query.where(memberships.c.project_id == project.id))}
 
 
 def all_decisions(projects_: Projects, connection: Connection, project: Project) -> Iterator[DecisionRow]:
@@ -193,7 +217,6 @@ def _decided(
         voters=tuple(names.get(voter, voter.removeprefix("ext:")) for voter in used),
         probs=tuple(float(value) for value in decision.probs),
         closed=row.closed,
-        closed_event=row.closed_event,
         verdict=row.verdict,
         verdict_by=row.verdict_by,
         verdict_time=row.verdict_time,
@@ -211,3 +234,75 @@ def list_learned(connection: Connection, project_id: str, *, after: int = 0, lim
         learned.append({"event": row.id, "time": row.time, "theta": body["theta"], "phi": body["phi"], "tau": tau})
         learned[-1]["num_items"] = body["num_items"]
     return learned
+
+
+CLOSED_FOR_GOOD = (~items.c.is_open, counted, or_(items.c.audit.is_(None), items.c.audit != "drawn"))
+TIED = and_(items.c.audit_loss > 0.0, items.c.audit_loss < 1.0)  # 1 - 1/t where the answer is one of t that tie
+
+
+@dataclass(frozen=True, slots=True)
+class Doubtful:
+    """An item that waits, as a senior sees it: content, votes by class, their own vote; no names and no prediction.
+
+    `tied`: the whole pool ties. `closed_event`: its position in the queue.
+    """
+
+    item: str
+    show: dict[str, str]
+    votes: tuple[int, ...]
+    num_abstained: int
+    tied: bool
+    mine: str | None
+    closed: float
+    closed_event: int
+
+
+def waits(project: Project) -> ColumnElement[bool]:
+    """Which of the project's items wait for a verdict."""
+    level = project.settings.adjudicate_below
+    if level is None:
+        return false()
+    in_doubt = or_(items.c.confidence < level, TIED)
+    return and_(items.c.project_id == project.id, *CLOSED_FOR_GOOD, items.c.verdict.is_(None), in_doubt)
+
+
+def num_waiting(connection: Connection, project: Project) -> int:
+    """How many items wait."""
+    return int(connection.execute(select(func.count()).where(waits(project))).scalar_one())
+
+
+def is_waiting(connection: Connection, project: Project, item_id: int) -> bool:
+    """Whether this item waits."""
+    return connection.execute(select(items.c.id).where(waits(project), items.c.id == item_id)).one_or_none() is not None
+
+
+def waiting(connection: Connection, project: Project, senior: str, *, after: int = 0, limit: int = 1) -> list[Doubtful]:
+    """Up to `limit` items that wait, in order of closing, starting after the event `after`."""
+    query = select(items).where(waits(project), items.c.closed_event > after).order_by(items.c.closed_event)
+    rows = connection.execute(query.limit(limit)).all()
+    mine = _own_votes(connection, senior, [row.id for row in rows])
+    return [
+        Doubtful(
+            item=row.name, show=json.loads(row.show), votes=tuple(json.loads(row.votes)),
+            num_abstained=row.num_abstained, tied=row.audit_loss is not None and 0.0 < row.audit_loss < 1.0,
+            mine=mine.get(row.id), closed=row.closed, closed_event=row.closed_event,
+        )
+        for row in rows
+    ]  # fmt: skip
+
+
+def _own_votes(connection: Connection, voter: str, ids: Sequence[int]) -> dict[int, str]:
+    query = select(ballots.c.item_id, ballots.c.label).where(ballots.c.voter == voter, ballots.c.kind == "vote")
+    return {row.item_id: row.label for row in connection.execute(query.where(ballots.c.item_id.in_(ids)))}
+
+
+def count_set_aside(connection: Connection, project_id: str) -> int:
+    """How many items of the project are set aside, without withdrawn ones."""
+    query = select(func.count()).where(items.c.project_id == project_id, items.c.set_aside.is_not(None), not_withdrawn)
+    return int(connection.execute(query).scalar_one())
+
+
+def reports_of(connection: Connection, item_id: int) -> list[tuple[str, float]]:
+    """Who could not see the item's image, and when; the latest first."""
+    query = select(image_reports.c.voter, image_reports.c.time).where(image_reports.c.item_id == item_id)
+    return [(row.voter, row.time) for row in connection.execute(query.order_by(image_reports.c.id.desc()).limit(20))]

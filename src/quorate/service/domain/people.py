@@ -24,8 +24,8 @@ from quorate.experts.crowd_stream import run_crowd
 from quorate.experts.quality import PersonQuality, quality_of
 from quorate.experts.reliability import reliability
 from quorate.service.domain.gold import GoldCalibration, gold_calibration
+from quorate.service.domain.listing import voter_names
 from quorate.service.domain.projects import Project, Projects
-from quorate.service.domain.stats import voter_names
 from quorate.service.store.schema import ballots, events, items, not_withdrawn, stewards
 from quorate.types import FloatArray, IntArray
 from quorate.workflows.calibrate.measure import wilson

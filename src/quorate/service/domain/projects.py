@@ -21,8 +21,8 @@ from quorate.service.domain.events import append_project_event, record
 from quorate.service.domain.routing import Routing
 from quorate.service.domain.settings import ProjectSettings, knobs_of
 from quorate.service.domain.webhooks import announce
+from quorate.service.store import Store
 from quorate.service.store.schema import events, projects
-from quorate.service.store.store import Store
 from quorate.session import Session
 from quorate.session.decide import prior_of
 from quorate.session.journal import Event

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -106,141 +107,124 @@ def serve(
     short = [want for want in short if want.count > 0]
     expires = now + project.settings.lease_seconds
     presence = projects_.routing.now(connection, project, now=now)
-    has_gold = start.gold_item is not None
-    for voter, rows in _hand_out(projects_, connection, project, short, now, start.busy_priority, presence, has_gold):
+    serving = _Serving(projects_, connection, project, presence, start.gold_item is not None, now)
+    for voter, rows in serving.hand_out(short, start.busy_priority):
         found[voter] += [Leased(row.name, json.loads(row.show), expires) for row in rows]
     return project, [found[want.voter] for want in wants]
 
 
-def _hand_out(
-    projects_: Projects,
-    connection: Connection,
-    project: Project,
-    wants: Sequence[Want],
-    now: float,
-    busy: int | None,
-    presence: Presence,
-    has_gold: bool,
-) -> Iterator[tuple[str, list[Row[Any]]]]:
-    """New items for each voter in turn: the first in the queue that they have not met. The queue is read once for all.
+@dataclass(frozen=True, slots=True)
+class _Serving:
+    """One transaction that hands out new items. `has_gold`: the project has gold items."""
 
-    `busy`: the highest priority of items without a place left, None without any. `_take` serves the voters who are
-    routed, and those for whom the front of the queue has too few items or something more urgent is busy.
-    """
-    line, met = _front(connection, project, wants) if len(wants) > 1 else ({}, set())
-    given: list[tuple[int, str]] = []
-    for want in wants:
-        new = (row for number, row in line.items() if (number, want.voter) not in met)
-        rows = list(islice(new, want.count))
-        is_routed = presence.suits is not None or want.voter in presence.first
-        if not is_routed and len(rows) == want.count and (busy is None or busy <= rows[0].priority):
-            rows = with_gold(connection, project, want.voter, rows, now) if has_gold else rows
-            given += [(row.id, want.voter) for row in rows]
-        else:
-            grant(connection, project, given, now)
-            rows = _take(projects_, connection, project, want, now, busy, presence=presence, has_gold=has_gold)
-            given = []
-        for row in rows:
-            line.pop(row.id, None)
-        busy = max([row.priority for row in rows] + ([] if busy is None else [busy]), default=None)
-        yield want.voter, rows
-    grant(connection, project, given, now)
+    projects: Projects
+    connection: Connection
+    project: Project
+    presence: Presence
+    has_gold: bool
+    now: float
 
+    def hand_out(self, wants: Sequence[Want], busy: int | None) -> Iterator[tuple[str, list[Row[Any]]]]:
+        """New items for each voter in turn: the first in the queue that they have not met. It is read once for all.
 
-def _front(
-    connection: Connection, project: Project, wants: Sequence[Want]
-) -> tuple[dict[int, Row[Any]], set[tuple[int, str]]]:
-    """As many items as are wanted from the front of the queue, by id, locked, and which voters have met which."""
-    count = sum(want.count for want in wants)
-    line = {row.id: row for row in connection.execute(LINE, {"project": project.id, "count": count}).all()}
-    return line, met(connection, list(line))
+        `busy`: the highest priority of items without a place left, None without any. `_take` serves the voters who are
+        routed, and those for whom the front of the queue has too few items or something more urgent is busy.
+        """
+        line, met_by = self._front(wants) if len(wants) > 1 else ({}, set())
+        given: list[tuple[int, str]] = []
+        for want in wants:
+            new = (row for number, row in line.items() if (number, want.voter) not in met_by)
+            rows = list(islice(new, want.count))
+            is_routed = self.presence.suits is not None or want.voter in self.presence.first
+            if not is_routed and len(rows) == want.count and (busy is None or busy <= rows[0].priority):
+                rows = self._with_gold(want.voter, rows)
+                given += [(row.id, want.voter) for row in rows]
+            else:
+                grant(self.connection, self.project, given, self.now)
+                rows = self._take(want, busy)
+                given = []
+            for row in rows:
+                line.pop(row.id, None)
+            busy = max([row.priority for row in rows] + ([] if busy is None else [busy]), default=None)
+            yield want.voter, rows
+        grant(self.connection, self.project, given, self.now)
 
+    def _front(self, wants: Sequence[Want]) -> tuple[dict[int, Row[Any]], set[tuple[int, str]]]:
+        """As many items as are wanted from the front of the queue, by id, locked, and which voters have met which."""
+        asked = {"project": self.project.id, "count": sum(want.count for want in wants)}
+        line = {row.id: row for row in self.connection.execute(LINE, asked).all()}
+        return line, met(self.connection, list(line))
 
-def _take(
-    projects_: Projects,
-    connection: Connection,
-    project: Project,
-    want: Want,
-    now: float,
-    busy: int | None,
-    *,
-    presence: Presence,
-    has_gold: bool,
-) -> list[Row[Any]]:
-    """The next items for one voter, however far back in the queue; preceded by a busy item if it is more urgent."""
-    voter, looks = want.voter, [WAITED, *LOOKS] if want.voter in presence.first else LOOKS
-    rows = [] if presence.suits is None else _suited(projects_, connection, project, want, presence.suits, now)
-    if len(rows) < want.count:
-        chosen = {row.id for row in rows}
-        more = _free(connection, project, voter, want.count + len(rows), looks, now)
-        rows = (rows + [row for row in more if row.id not in chosen])[: want.count]
-    if busy is not None and (not rows or busy > rows[0].priority):
-        above = rows[0].priority if rows else None
-        rows = (_doubled_up(projects_, connection, project, voter, above=above) + rows)[: want.count]
-    rows = with_gold(connection, project, voter, rows, now) if has_gold else rows
-    seen = met(connection, [row.id for row in rows])  # e.g. by a late vote just before the lock
-    rows = [row for row in rows if (row.id, voter) not in seen]
-    grant(connection, project, [(row.id, voter) for row in rows], now)
-    if presence.suits is not None:
-        projects_.routing.given(row.id for row in rows)
-    return rows
+    def _with_gold(self, voter: str, rows: list[Row[Any]]) -> list[Row[Any]]:
+        return with_gold(self.connection, self.project, voter, rows, self.now) if self.has_gold else rows
 
+    def _take(self, want: Want, busy: int | None) -> list[Row[Any]]:
+        """The next items for one voter, however far back in the queue; preceded by a busy item if it is more urgent."""
+        voter, suits = want.voter, self.presence.suits
+        rows = [] if suits is None else self._suited(want, suits)
+        if len(rows) < want.count:
+            chosen = {row.id for row in rows}
+            more = self._free(voter, want.count + len(rows))
+            rows = (rows + [row for row in more if row.id not in chosen])[: want.count]
+        if busy is not None and (not rows or busy > rows[0].priority):
+            above = rows[0].priority if rows else None
+            rows = (self._doubled_up(voter, above=above) + rows)[: want.count]
+        rows = self._with_gold(voter, rows)
+        seen = met(self.connection, [row.id for row in rows])  # e.g. by a late vote just before the lock
+        rows = [row for row in rows if (row.id, voter) not in seen]
+        grant(self.connection, self.project, [(row.id, voter) for row in rows], self.now)
+        if suits is not None:
+            self.projects.routing.given(row.id for row in rows)
+        return rows
 
-def _suited(
-    projects_: Projects, connection: Connection, project: Project, want: Want, suits: Suits, now: float
-) -> list[Row[Any]]:
-    """Of the most urgent items at the front of the queue those that suit the voter best, locked.
+    def _suited(self, want: Want, suits: Suits) -> list[Row[Any]]:
+        """Of the most urgent items at the front of the queue those that suit the voter best, locked.
 
-    The candidates are read without a lock, so that they stay available to others; the chosen ones are then locked,
-    unless another request has locked them.
-    """
-    rows = candidates(connection, project, want.voter)
-    if not rows:
+        The candidates are read without a lock, so that they stay available to others; the chosen ones are then locked,
+        unless another request has locked them.
+        """
+        rows = candidates(self.connection, self.project, want.voter)
+        if not rows:
+            return []
+        has_met: dict[int, set[str]] = {row.id: set() for row in rows}
+        for item_id, voter in met(self.connection, list(has_met)):
+            has_met[item_id].add(voter)
+        classes, who = self.project.settings.classes, list(has_met.values())
+        ids = self.projects.routing.best_of(suits, want.voter, rows, who, classes, want.count, self.now)
+        asked = {"project": self.project.id, "voter": want.voter, "ids": ids, "count": want.count}
+        locked = {row.id: row for row in self.connection.execute(CHOSEN, asked).all()}
+        return [locked[each] for each in ids if each in locked]
+
+    def _free(self, voter: str, count: int) -> list[Row[Any]]:
+        """Items with a place left, in order, locked."""
+        since = self.now - LEFT_TO_OTHERS
+        asked = {"project": self.project.id, "voter": voter, "count": count, "since": since}
+        for look in [WAITED, *LOOKS] if voter in self.presence.first else LOOKS:
+            rows = self.connection.execute(look, asked).all()
+            if rows:
+                return list(rows)
         return []
-    has_met: dict[int, set[str]] = {row.id: set() for row in rows}
-    for item_id, voter in met(connection, list(has_met)):
-        has_met[item_id].add(voter)
-    classes = project.settings.classes
-    ids = projects_.routing.best_of(suits, want.voter, rows, list(has_met.values()), classes, want.count, now)
-    asked = {"project": project.id, "voter": want.voter, "ids": ids, "count": want.count}
-    locked = {row.id: row for row in connection.execute(CHOSEN, asked).all()}
-    return [locked[each] for each in ids if each in locked]
 
+    def _doubled_up(self, voter: str, *, above: int | None) -> list[Row[Any]]:
+        """An item that others hold but that will certainly ask for more votes: an urgent one, or when none is left."""
+        busy = and_(items.c.project_id == self.project.id, items.c.is_wanted, items.c.slots <= 0, is_new())
+        if above is not None:
+            busy = and_(busy, items.c.priority > above)
+        query = select(items).where(busy).order_by(items.c.priority.desc(), items.c.number).limit(DOUBLED_UP)
+        for row in self.connection.execute(query.with_for_update(skip_locked=True), {"voter": voter}).all():
+            if self._has_room(row):
+                return [row]
+        return []
 
-def _free(
-    connection: Connection, project: Project, voter: str, count: int, looks: Sequence[Select[Any]], now: float
-) -> list[Row[Any]]:
-    """Items with a place left, in order, locked."""
-    asked = {"project": project.id, "voter": voter, "count": count, "since": now - LEFT_TO_OTHERS}
-    for look in looks:
-        rows = connection.execute(look, asked).all()
-        if rows:
-            return list(rows)
-    return []
-
-
-def _doubled_up(
-    projects_: Projects, connection: Connection, project: Project, voter: str, *, above: int | None
-) -> list[Row[Any]]:
-    """An item that others hold but that will certainly ask for more votes: an urgent one, or when none else is left."""
-    busy = and_(items.c.project_id == project.id, items.c.is_wanted, items.c.slots <= 0, is_new())
-    if above is not None:
-        busy = and_(busy, items.c.priority > above)
-    query = select(items).where(busy).order_by(items.c.priority.desc(), items.c.number).limit(DOUBLED_UP)
-    for row in connection.execute(query.with_for_update(skip_locked=True), {"voter": voter}).all():
-        if _room(projects_, connection, project, row):
-            return [row]
-    return []
-
-
-def _room(projects_: Projects, connection: Connection, project: Project, row: Row[Any]) -> bool:
-    """Whether the item will certainly ask for more votes than there are leases on it."""
-    out = num_out(connection, row.id)
-    if out >= MOST_AT_ONCE:
-        return False
-    session, _ = projects_.item_session(connection, project, row, item_events(connection, row.id))
-    if not row.is_open:
-        item = session.item(row.name)
-        return votes_to_settle(np.array(item.votes), item.pool_left, most=MOST_AT_ONCE) > out
-    states = decisions_ahead(session.method, len(project.settings.classes), row.pool_size, most=out * STATES)
-    return session.askable_at_once(row.name, out + 1, most_states=states // max(out, 1)) > out
+    def _has_room(self, row: Row[Any]) -> bool:
+        """Whether the item will certainly ask for more votes than there are leases on it."""
+        out = num_out(self.connection, row.id)
+        if out >= MOST_AT_ONCE:
+            return False
+        past = item_events(self.connection, row.id)
+        session, _ = self.projects.item_session(self.connection, self.project, row, past)
+        if not row.is_open:
+            item = session.item(row.name)
+            return votes_to_settle(np.array(item.votes), item.pool_left, most=MOST_AT_ONCE) > out
+        states = decisions_ahead(session.method, len(self.project.settings.classes), row.pool_size, most=out * STATES)
+        return session.askable_at_once(row.name, out + 1, most_states=states // max(out, 1)) > out

@@ -89,17 +89,13 @@ class Routing:
         if project.settings.routing == "any":
             return Presence(now)
         key = (project.id, project.version)
-        held = self._fresh(key, now)
-        if held is None:
+        held = self._cached.get(key)
+        if held is None or not 0.0 <= now - held.time < LOOKED_EVERY:
             held = _presence_of(connection, project, now)  # without the lock: no request waits for another's queries
             with self._lock:
                 others = {kept: each for kept, each in self._cached.items() if kept[0] != project.id}
                 self._cached = others | {key: held}
         return held
-
-    def _fresh(self, key: tuple[str, int], now: float) -> Presence | None:
-        held = self._cached.get(key)
-        return held if held is not None and 0.0 <= now - held.time < LOOKED_EVERY else None
 
     def best_of(
         self, suits: Suits, voter: str, rows: Sequence[Row[Any]], has_met: Sequence[Collection[str]],

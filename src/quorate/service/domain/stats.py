@@ -13,10 +13,10 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Integer, and_, case, cast, desc, func, select
 
 from quorate.audit.statement import standing
-from quorate.service.domain.adjudication import num_waiting
 from quorate.service.domain.audits import ProjectAudit, audit_report
 from quorate.service.domain.events import Prices, prices
 from quorate.service.domain.learning import stored_control
+from quorate.service.domain.listing import num_waiting, voter_names
 from quorate.service.domain.projects import Project
 from quorate.service.store.bulk import among
 from quorate.service.store.schema import (
@@ -126,7 +126,8 @@ def latest_stats(connection: Connection, project: Project, *, now: float) -> dic
     query = select(stewards.c.state).where(stewards.c.project_id == project.id, stewards.c.task == "stats")
     state = json.loads(connection.execute(query).scalar_one_or_none() or "{}")
     latest = state.get("stats", {})
-    if not latest.keys() >= {each.name for each in fields(Stats)}:
+    has_all = latest.keys() >= {each.name for each in fields(Stats)}
+    if not has_all or not latest["audit"].keys() >= {each.name for each in fields(ProjectAudit)}:
         latest = stats(connection, project, now=now).as_json()
     age = abs(now - latest["time"])  # a time in the future: the clock was set back
     return latest | {"age": age, "version": int(state.get("version", 0))}  # type: ignore[no-any-return]
@@ -282,12 +283,6 @@ def _voters(connection: Connection, project: Project, history: Prices, own: Own)
         for row in rows
     ]  # fmt: skip
     return sorted(voters, key=lambda voter: (-voter["votes"], voter["name"]))
-
-
-def voter_names(connection: Connection, project: Project) -> dict[str, str]:
-    """The names of the project's members, by account."""
-    query = select(accounts.c.id, accounts.c.name).join(memberships, memberships.c.account_id == accounts.c.id)
-    return {row.id: row.name for row in connection.execute(query.where(memberships.c.project_id == project.id))}
 
 
 def _goal(connection: Connection, project: Project, audit: ProjectAudit) -> dict[str, Any] | None:

@@ -16,11 +16,10 @@ from sqlalchemy import ColumnElement, Connection, Row, Table, func, select
 from quorate.service.domain.events import is_folded, item_events, list_actions
 from quorate.service.domain.gold import gold_values
 from quorate.service.domain.item_projection import OUT_OF_LINE, after_event, is_wanted
-from quorate.service.domain.listing import all_items
+from quorate.service.domain.listing import all_items, find_item
 from quorate.service.domain.projects import Project, Projects
-from quorate.service.domain.votes import not_here
+from quorate.service.store import Store, snapshot
 from quorate.service.store.schema import events, items, projects
-from quorate.service.store.store import Store, snapshot
 from quorate.session.event_checks import CLOSE_ENOUGH
 from quorate.session.journal import Event
 from quorate.session.single import ParamsVersionOf, is_decided, item_session, recompute, version_named
@@ -47,7 +46,7 @@ def trail(projects_: Projects, connection: Connection, project: Project, name: s
 
     `quorate.session.single.recompute` makes the same decisions from the same JSON.
     """
-    row = find(connection, project, name)
+    row = find_item(connection, project.id, name)
     written = item_events(connection, row.id)
     again = list(
         recompute(project.session, written, number=row.number, version_of=projects_.versions(connection, project))
@@ -75,15 +74,6 @@ def signed_in_by(connection: Connection, item_id: int) -> dict[int, str]:
     query = select(events.c.seq, events.c.signed_in_by).where(events.c.item_id == item_id)
     query = query.where(events.c.signed_in_by.is_not(None)).order_by(events.c.seq)
     return {row.seq: row.signed_in_by for row in connection.execute(query)}
-
-
-def find(connection: Connection, project: Project, name: str) -> Row[Any]:
-    """The item's row; an error if it does not exist."""
-    query = select(items).where(items.c.project_id == project.id, items.c.name == name)
-    row: Row[Any] | None = connection.execute(query).one_or_none()
-    if row is None:
-        raise not_here(name)
-    return row
 
 
 def standing_probs(projects_: Projects, connection: Connection, project: Project, row: Row[Any]) -> list[float] | None:

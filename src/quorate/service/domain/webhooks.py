@@ -20,8 +20,8 @@ from quorate.service.access.log import note
 from quorate.service.addresses import checked_url
 from quorate.service.problems import NotFound
 from quorate.service.signature import new_secret
+from quorate.service.store import Store
 from quorate.service.store.schema import deliveries, pending, webhooks
-from quorate.service.store.store import Store
 from quorate.validate import broken
 
 HOLD = 120.0

@@ -18,10 +18,10 @@ from sqlalchemy import Connection, Row, Select, insert, select, update
 from quorate.connect.label_studio.plan import LOST, OUTSIDE, ItemView, original_of
 from quorate.connect.label_studio.settings import ConnectSettings
 from quorate.connect.label_studio.tasks import Task
-from quorate.service.access.tokens import digest
+from quorate.service.access import digest
+from quorate.service.store import Store
 from quorate.service.store.bulk import among, upsert
 from quorate.service.store.schema import ballots, connections, items, projects, remote_tasks
-from quorate.service.store.store import Store
 from quorate.validate import broken
 
 LABEL_STUDIO = "label-studio"

@@ -14,14 +14,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from quorate.connect.label_studio.client import Gone, LabelStudio, Refused
-from quorate.connect.label_studio.labelling import SingleChoice, single_choice
 from quorate.connect.label_studio.plan import ballots_of, plan_restore, plan_task, plan_votes
-from quorate.connect.label_studio.tasks import RemoteProject, Task, UnexpectedAnswer, as_task, unexpected
+from quorate.connect.label_studio.tasks import (
+    RemoteProject,
+    SingleChoice,
+    Task,
+    UnexpectedAnswer,
+    as_task,
+    single_choice,
+    unexpected,
+)
 from quorate.errors import InvalidInput
 from quorate.service.addresses import host_of, may_be_public
 from quorate.service.domain.ballots import act
+from quorate.service.domain.item_actions import withdraw
 from quorate.service.domain.items import ItemContent, NewItem, add_items
-from quorate.service.domain.open_items import withdraw
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.votes import Request
 from quorate.service.label_studio.connections import (

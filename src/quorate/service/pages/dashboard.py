@@ -19,8 +19,7 @@ from quorate.reasons import SHORT
 from quorate.service.access.cookies import csrf_token
 from quorate.service.access.request_context import allow_images
 from quorate.service.domain.gold import gold_record
-from quorate.service.domain.listing import acts_of
-from quorate.service.domain.open_items import count_set_aside
+from quorate.service.domain.listing import acts_of, count_set_aside
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.stats import LIVE_SECONDS, latest_stats
 from quorate.service.label_studio.connections import connection_of

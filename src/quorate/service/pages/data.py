@@ -21,38 +21,16 @@ from quorate.service.pages.rendering import OwnerVisit, ViewerVisit, Visit, stat
 from quorate.service.problems import of_error
 from quorate.validate import broken
 
-EXPORTS = (
-    (
-        "decisions",
-        "Decisions",
-        "the answer of every closed item, with confidence, number of votes and reason",
-        ("csv", "json", "parquet"),
+TABLE = ("csv", "json", "parquet")
+EXPORTS = {  # name on the page, contents, formats
+    "decisions": ("Decisions", "the answer of every closed item, with confidence, number of votes and reason", TABLE),
+    "votes": ("Votes", "who voted for what and when, abstentions and skips; late and undone votes are marked", TABLE),
+    "gold": ("Gold answers", "voters' answers to gold items, which are in no other table", TABLE),
+    "events": ("Events", "everything that happened, with every decision and its parameters", TABLE),
+    "journal": (
+        "Journal", "the same events in the library's format: quorate.Session.resume continues from it", ("jsonl",)
     ),
-    (
-        "votes",
-        "Votes",
-        "who voted for what and when, abstentions and skips; late and undone votes are marked",
-        ("csv", "json", "parquet"),
-    ),
-    (
-        "gold",
-        "Gold answers",
-        "voters' answers to gold items, which are in no other table",
-        ("csv", "json", "parquet"),
-    ),
-    (
-        "events",
-        "Events",
-        "everything that happened, with every decision and its parameters",
-        ("csv", "json", "parquet"),
-    ),
-    (
-        "journal",
-        "Journal",
-        "the same events in the library's format: quorate.Session.resume continues from it",
-        ("jsonl",),
-    ),
-)
+}  # fmt: skip
 NOTHING_LOOKED_AT: dict[str, Any] = {
     "file_name": "", "problem": None, "reading": None, "added": None, "there": frozenset(),
     "most_rows": 8, "most_problems": 50,

@@ -10,13 +10,12 @@ from fastapi import APIRouter, Depends, Form, Request, Response
 from sqlalchemy import select
 
 from quorate.errors import InvalidInput
-from quorate.service.access import cookies, credentials, invitations
+from quorate.service.access import cookies, credentials, digest, invitations
 from quorate.service.access.accounts import Role, memberships_of
 from quorate.service.access.credentials import SignedIn
 from quorate.service.access.limits import entered, limit_entry
 from quorate.service.access.principal import Principal, current
 from quorate.service.access.request_context import now_of, store_of
-from quorate.service.access.tokens import digest
 from quorate.service.api.dependencies import Caller, Unrestricted, base_url_of, projects_of
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.stats import latest_stats

@@ -1,4 +1,4 @@
-"""The items table with search and filters, and an item's page: votes, belief, decision, and the reasons."""
+"""The items table with search and filters; an item's page: votes, belief, decision, reasons; the page for verdicts."""
 
 from __future__ import annotations
 
@@ -12,22 +12,43 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Query, Response
 from sqlalchemy import ColumnElement, Connection, Row, func, select
 
+from quorate.errors import QuorateError
 from quorate.reasons import SHORT
 from quorate.service.access.log import owner_of_link
 from quorate.service.access.request_context import allow_images
 from quorate.service.api.bodies import in_batch_thread
-from quorate.service.domain.adjudication import is_waiting
 from quorate.service.domain.ballots import act
 from quorate.service.domain.gold import gold_answers, set_gold
+from quorate.service.domain.item_actions import change_pool, clear_image, close_open, give_verdict, restore, withdraw
 from quorate.service.domain.items import for_browser
-from quorate.service.domain.listing import Filter, Status, conditions
-from quorate.service.domain.open_items import change_pool, clear_image, close_open, reports_of, restore, withdraw
+from quorate.service.domain.listing import (
+    Filter,
+    Status,
+    conditions,
+    find_item,
+    is_waiting,
+    num_waiting,
+    reports_of,
+    waiting,
+)
 from quorate.service.domain.projects import Project, Projects
-from quorate.service.domain.trail import find, standing_probs, trail
+from quorate.service.domain.trail import standing_probs, trail
 from quorate.service.domain.votes import Request as Act
 from quorate.service.pages.explain import DecisionFacts, Step, audit_sentence, because, likeliest, timeline
 from quorate.service.pages.formats import Fields, whole_number
-from quorate.service.pages.rendering import REST, ChartLine, OwnerVisit, ViewerVisit, bar, line_chart, swatch
+from quorate.service.pages.rendering import (
+    REST,
+    ChartLine,
+    OwnerVisit,
+    SeniorVisit,
+    ViewerVisit,
+    Visit,
+    bar,
+    line_chart,
+    status_of,
+    swatch,
+)
+from quorate.service.problems import of_error
 from quorate.service.store.schema import accounts, items
 from quorate.session.decide import alpha_of
 from quorate.session.items import opened
@@ -186,7 +207,7 @@ def _ties(projects_: Projects, connection: Connection, project: Project, rows: I
 
 
 def _item(projects_: Projects, connection: Connection, project: Project, name: str) -> dict[str, Any]:
-    row = find(connection, project, name)
+    row = find_item(connection, project.id, name)
     whole = trail(projects_, connection, project, name)
     written = sorted([*whole["events"], *whole["beside"]], key=lambda event: event["seq"])
     ways = whole["signed_in_by"]
@@ -272,3 +293,35 @@ def _names(connection: Connection, written: list[dict[str, Any]], ways: Iterable
     ids = {event["voter"] for event in written if event.get("voter")} | set(filter(None, map(owner_of_link, ways)))
     query = select(accounts.c.id, accounts.c.name).where(accounts.c.id.in_(ids))
     return {row.id: row.name for row in connection.execute(query)}
+
+
+@router.get("/p/{project_id}/adjudicate")
+def adjudicate_adjudicate(on: SeniorVisit, after: int = 0) -> Response:
+    """The item that has waited longest, or the first one after an event."""
+    return _adjudicate(on, after)
+
+
+@router.post("/p/{project_id}/adjudicate")
+def adjudicate(on: SeniorVisit, fields: Fields) -> Response:
+    """Store the verdict, and show the next item."""
+    given = {"by": on.me, "signed_in_by": on.caller.signed_in_by, "note": fields.get("note", "").strip()}
+    try:
+        give_verdict(on.projects, on.project_id, fields.get("item", ""), fields.get("label", ""), **given, now=on.now)
+    except QuorateError as error:
+        return _adjudicate(on, 0, of_error(error).body())
+    return on.go("adjudicate", "verdict")
+
+
+def _adjudicate(on: Visit, after: int, problem: dict[str, object] | None = None) -> Response:
+    allow_images(on.request, "https:", "http:")
+    with on.store.read() as connection:
+        project = on.projects.get_in(connection, on.project_id)
+        found = waiting(connection, project, on.me, after=after) or waiting(connection, project, on.me)
+        number = num_waiting(connection, project)
+    item = found[0] if found else None
+    show = {"text": None, "image": None, "link": None} | ({} if item is None else for_browser(project.id, item.show))
+    votes = [] if item is None else sorted(enumerate(item.votes), key=lambda each: -each[1])
+    shown = {"project": project, "item": item, "show": show, "number": number, "votes": [v for v in votes if v[1]]}
+    return on.render(
+        "adjudicate.html", status_of(problem), **shown, problem=problem, tab="adjudicate", bar=bar, swatch=swatch
+    )

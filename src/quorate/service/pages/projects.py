@@ -296,7 +296,7 @@ def create(request: Request, caller: Creator, fields: Fields) -> Response:
         with store_of(request).write() as connection:
             made = projects_of(request).create_in(connection, fields.get("name", ""), settings, by=me, now=now)
             enrol(connection, made.id, me, role="owner", by=me, now=now)
-    except (InvalidInput, QuorateError) as error:
+    except QuorateError as error:
         return _new(request, caller, BLANK | fields, in_words_of_the_form(of_error(error).body(), fields, LABELS))
     return go(f"/p/{made.id}", "created")
 

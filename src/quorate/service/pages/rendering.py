@@ -25,9 +25,9 @@ from quorate.service.access.principal import Member, member
 from quorate.service.access.request_context import now_of, store_of
 from quorate.service.api.dependencies import ProjectId, projects_of
 from quorate.service.domain.projects import Projects
-from quorate.service.pages import formats as words
+from quorate.service.pages import formats
 from quorate.service.problems import nothing_here
-from quorate.service.store.store import Store
+from quorate.service.store import Store
 
 STATIC = Path(__file__).parent / "static"
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".png": "image/png"}
@@ -123,35 +123,27 @@ def qr_code(url: str, title: str) -> Markup:
     return macro("qr", title, Markup(svg))
 
 
-environment.filters |= {
-    "count": words.count,
-    "percent": words.percent,
-    "percent_span": words.percent_span,
-    "decimal": words.decimal,
-    "money": words.money,
-    "lasting": words.lasting,
-    "moment": words.moment,
-    "plural": words.plural,
-    "prediction": words.prediction,
-    "sentence": words.sentence,
-    "together": words.together,
-}
+FILTERS = (
+    formats.count, formats.percent, formats.percent_span, formats.decimal, formats.money, formats.lasting,
+    formats.moment, formats.plural, formats.prediction, formats.sentence, formats.together,
+)  # fmt: skip
+environment.filters |= {each.__name__: each for each in FILTERS}
 environment.globals |= {"static": address, "qr_code": qr_code}
+
+
+NOTHING_SHOWN: dict[str, Any] = {  # what every template may ask for
+    "problem": None, "csrf": "", "me": None, "project": None, "note": None, "tab": "", "role": None
+}  # fmt: skip
 
 
 def render(request: Request, template: str, status: int = 200, /, **shown: object) -> Response:
     """The page of this template."""
     now = now_of(request)
-    context = {
+    context = NOTHING_SHOWN | {
         "csrf": csrf_token(request) or "",
         "now": now,
-        "ago": lambda time: words.ago(time, now),
+        "ago": lambda time: formats.ago(time, now),
         "note": NOTES.get(request.query_params.get("note", "")),
-        "problem": None,
-        "me": None,
-        "project": None,
-        "role": None,
-        "tab": "",
         "path": request.url.path,
         "link": None,
     }
@@ -234,12 +226,11 @@ def error_page(request: Request, problem: dict[str, Any]) -> Response | None:
     path = request.url.path
     if "text/html" not in request.headers.get("accept", "") or path == "/api" or path.startswith("/api/"):
         return None
-    shown = {"problem": problem, "csrf": "", "me": None, "project": None, "note": None, "tab": "", "role": None}
-    template = "problem.html"
+    template, shown = "problem.html", NOTHING_SHOWN | {"problem": problem, "path": path}
     is_page = request.method in ("GET", "HEAD") and (path == "/" or path.startswith(PAGES))
     if is_page and problem["status"] == 401:  # show how to sign in instead of an error for programs
         template, shown["problem"] = "sign_in.html", None
-    html = environment.get_template(template).render(shown | {"static": address, "path": path})
+    html = environment.get_template(template).render(shown)
     return Response(html, problem["status"], media_type="text/html")
 
 

@@ -36,7 +36,7 @@ from sqlalchemy import (
 from sqlalchemy.engine import URL
 
 from quorate.files import atomic_file
-from quorate.service.store.store import Store, existing, snapshot
+from quorate.service.store import Store, existing, snapshot
 from quorate.service.store.upgrade import VERSION_TABLE, bring_to, newest, revision_of, revisions
 from quorate.validate import broken
 from quorate.version import __version__

@@ -17,9 +17,8 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect, text
 from sqlalchemy.exc import DatabaseError
 
-from quorate.service.store import migrations
+from quorate.service.store import Store, migrations, wait_as_long_as_it_takes
 from quorate.service.store.schema import metadata
-from quorate.service.store.store import Store, wait_as_long_as_it_takes
 from quorate.validate import broken
 from quorate.version import __version__
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quorate.tables.predictions.checks import CheckedPredictions, narrowed, sums
-from quorate.tables.readers.arrow import pa, pc
+from quorate.tables.readers import pa, pc
 from quorate.tables.rules import MOST_SAMPLES, NEARLY_ALL, SUM_ROUNDING, SUM_TOLERANCE, Fired, fired, fired_whole
 from quorate.tables.votes.codes import encode, hits
 from quorate.tables.votes.names import IF_CORRECT, match_labels, meant

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from quorate.tables.readers.arrow import pa
+from quorate.tables.readers import pa
 from quorate.tables.rules import SUM_ROUNDING, SUM_TOLERANCE, Fired
 from quorate.tables.votes.clean import tidy_ids
-from quorate.tables.votes.codes import Coded, encode, hits
+from quorate.tables.votes.codes import Coded, encode, hits, last_of_each
 from quorate.types import FloatArray, IntArray
 
 _OF_ROWS = ("blank-prediction", "bad-probability", "sum-off", "sum-near-one")
@@ -108,12 +108,9 @@ def sums(values: FloatArray) -> FloatArray:
 
 
 def _last_of_each(given: Given, task: Coded) -> tuple[np.ndarray, list[Fired]]:
-    named = np.flatnonzero(task.codes >= 0)
-    last = np.zeros(len(given.rows), dtype=bool)
-    _, from_end = np.unique(task.codes[named][::-1], return_index=True)
-    last[named[::-1][from_end]] = True
-    absent, again = task.codes < 0, (task.codes >= 0) & ~last
-    found = (("missing-task", absent), ("repeated-prediction", again))
+    named = task.codes >= 0
+    last = last_of_each(task.codes, named)
+    found = (("missing-task", ~named), ("repeated-prediction", named & ~last))
     entries = [entry for rule, hit in found for entry in _entries(rule, given, task, hit)]
     return last, entries
 

@@ -1,19 +1,29 @@
 """A table of predictions -> numbers per class, from a vector, a hard label, a label with its score, or one score.
 
-Called by `predictions.read`. The columns decide which form a table has; the report says which one was chosen.
+A vector has a column per class, or is a list or a mapping in one cell: {"cat": 0.7, ...} or [0.7, ...]. Called by
+`predictions.read`. The columns decide which form a table has; the report says which one was chosen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 
 from quorate.tables.predictions.checks import Given
-from quorate.tables.readers.arrow import pa
-from quorate.tables.readers.nested_cells import first_vector, unnested
-from quorate.tables.readers.sources import Numbers, Opened, as_numbers, batches, head
+from quorate.tables.readers import TEXT, pa
+from quorate.tables.readers.sources import (
+    Numbers,
+    Opened,
+    TableBatch,
+    as_numbers,
+    batches,
+    head,
+    nested_cell,
+    unique_columns,
+)
 from quorate.tables.rules import NEARLY_ALL, SUM_TOLERANCE, Fired, fired, fired_whole
 from quorate.tables.votes.clean import blank_cells
 from quorate.tables.votes.codes import Coded, encode, hits, merge
@@ -28,6 +38,7 @@ from quorate.tables.votes.names import (
 )
 from quorate.validate import broken
 
+NOT_A_PREDICTION = "no prediction"  # not a number, so the rule "bad-probability" applies
 PREFIXES = ("probability_", "proba_", "prob_", "score_", "pred_", "p_")
 
 
@@ -180,7 +191,7 @@ def _vectors(opened: Opened, model: str, item: str, columns: dict[str, str], oth
         entries.append(fired("decimal-comma", opened.name, count=commas))
     left = [name for name in others if name not in columns]
     entries.extend(fired_whole("ignored-column", opened.name, left, of="columns"))
-    table = np.concatenate(values) if values else np.empty((0, len(columns)))
+    table = np.concatenate(values)
     how = "probabilities" if len(columns) > 1 else "the probability of one class, the rest shared by the others"
     return Given(
         model=model,
@@ -189,8 +200,8 @@ def _vectors(opened: Opened, model: str, item: str, columns: dict[str, str], oth
         task=merge(tasks),
         values=table,
         unsaid=np.zeros(table.shape, dtype=bool),
-        is_blank=np.concatenate(blanks) if blanks else np.empty(0, dtype=bool),
-        rows=np.concatenate(rows) if rows else np.empty(0, dtype=np.int64),
+        is_blank=np.concatenate(blanks),
+        rows=np.concatenate(rows),
         shares_rest=len(columns) == 1,
         decisions=_decisions(opened, f"{how}: item {item!r}, classes {list(columns.values())[:30]}"),
         entries=tuple(entries),
@@ -215,9 +226,8 @@ def _labels(
         scores.append(_sureness(batch.table, score, accuracy).values)
         rows.append(batch.rows)
         entries.extend(batch.entries)
-    row = np.concatenate(rows) if rows else np.empty(0, dtype=np.int64)
-    task, name = merge(tasks), merge(labels)
-    sure = np.concatenate(scores) if scores else np.empty(0)
+        task, name = merge(tasks), merge(labels)
+    row, sure = np.concatenate(rows), np.concatenate(scores)
     how = f"with probability {accuracy:g}" if score is None else f"with its score {score!r}"
     how = f"one label: item {item!r}, label {label!r}, {how}, the rest shared by the other classes"
     decisions = _decisions(opened, how)
@@ -275,3 +285,90 @@ def _scores(opened: Opened, model: str, item: str, score: str, classes: tuple[st
 
 def _decisions(opened: Opened, decision: str) -> tuple[str, ...]:
     return (*opened.decisions, f"{opened.name}: {decision}")
+
+
+def unnested(
+    opened: Opened,
+    first: pa.Table,
+    others: Sequence[str],
+    classes: tuple[str, ...] | None,
+) -> tuple[Opened, tuple[str, ...]]:
+    """The table with its column of lists or mappings split into one column per class, and the names of these columns.
+
+    Returns (`opened`, ()) if no column holds such cells. `first`: the first batch. A class that a mapping leaves out
+    has probability 0; the numbers of a list are those of `classes`, in order.
+    """
+    column = next((name for name in others if first_vector(first[name]) is not None), None)
+    if column is None:
+        return opened, ()
+    names = _vector_classes(opened, column, first[column], classes)
+    kept = tuple(name for name in opened.columns if name != column)
+
+    def read(columns: Sequence[str] | None) -> Iterator[TableBatch]:
+        wanted = list(kept) + list(names) if columns is None else list(columns)
+        plain = [name for name in wanted if name in kept]
+        for batch in opened.read([*plain, column]):
+            yield replace(batch, table=_split_vectors(batch.table, column, names, wanted))
+
+    return replace(opened, columns=unique_columns((*kept, *names), opened.name), read=read), names
+
+
+def _vector_classes(
+    opened: Opened, column: str, cells: pa.ChunkedArray, classes: tuple[str, ...] | None
+) -> tuple[str, ...]:
+    """The classes: the keys of mappings in order of appearance, or `classes` for lists."""
+    found = first_vector(cells)
+    if isinstance(found, dict):
+        return tuple(dict.fromkeys(str(key) for cell in _predictions(cells) if isinstance(cell, dict) for key in cell))
+    if classes is None or found is None or len(classes) != len(found):
+        given = "" if classes is None else f"; {len(classes)} are given, {list(classes[:10])}"
+        rule = f"the classes of {column!r}, which is a list of {len(found or ())}{given}"
+        raise broken("source", opened.name, rule, "name them in order: `classes=['a', 'b', ...]`.")
+    return classes
+
+
+def _split_vectors(table: pa.Table, column: str, names: Sequence[str], wanted: Sequence[str]) -> pa.Table:
+    cells = [_vector(cell, names) for cell in _predictions(table[column])]
+    by_name = dict(zip(names, zip(*cells, strict=True), strict=True)) if cells else dict.fromkeys(names, ())
+    return pa.table({name: pa.array(by_name[name], type=TEXT) if name in by_name else table[name] for name in wanted})
+
+
+def _vector(cell: Mapping[str, object] | Sequence[object] | None, names: Sequence[str]) -> list[str | None]:
+    if cell is None:
+        return [None] * len(names)
+    if isinstance(cell, dict):
+        return [str(cell.get(name, 0)) for name in names]
+    return list(map(str, cell)) if len(cell) == len(names) else [NOT_A_PREDICTION] * len(names)
+
+
+def first_vector(column: pa.ChunkedArray) -> dict[str, Any] | list[Any] | None:
+    """The first cell that is not blank, if it is a mapping or a list of numbers."""
+    for cell in column.slice(0, 100):
+        if cell.is_valid and cell.as_py() not in ("", [], {}):
+            return _prediction(cell.as_py())
+    return None
+
+
+def _predictions(column: pa.ChunkedArray) -> Iterator[dict[str, Any] | list[Any] | None]:
+    """Each cell as a mapping or a list of numbers; None if it is blank, an empty list if it is something else."""
+    for cell in column.to_pylist():
+        yield None if cell is None or cell == "" else (_prediction(cell) or [])
+
+
+def _prediction(cell: object) -> dict[str, Any] | list[Any] | None:
+    """A mapping or list of numbers, given as such or as JSON text; None otherwise.
+
+    >>> _prediction('{"cat": "0.7", "dog": 0.3}'), _prediction("cat"), _prediction('["a"]')
+    ({'cat': '0.7', 'dog': 0.3}, None, None)
+    """
+    found = nested_cell(cell)
+    values = found.values() if isinstance(found, dict) else found
+    return found if values and all(map(_is_number, values)) else None
+
+
+def _is_number(value: object) -> bool:
+    try:
+        float(cast(Any, value))
+    except (TypeError, ValueError):
+        return False
+    return not isinstance(value, bool)

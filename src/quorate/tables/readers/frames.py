@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from quorate.errors import MissingExtra
-from quorate.tables.readers.arrow import INSTALL, TEXT, pa, pc
+from quorate.tables.readers import INSTALL, TEXT, pa, pc
 from quorate.tables.readers.sources import Opened, TableBatch, unique_columns
 from quorate.tables.rules import fired
 from quorate.tables.votes.names import SYNONYMS, cell_text, find_column, name_text, squeezed

@@ -17,13 +17,13 @@ from typing import Any, TextIO
 import numpy as np
 
 from quorate.errors import InvalidInput
+from quorate.packed_files import max_size, too_large
 from quorate.tables.predictions.checks import Given
 from quorate.tables.predictions.forms import from_labels
-from quorate.tables.readers.arrow import TEXT, Counted, encoding_of, pa, packing
+from quorate.tables.readers import TEXT, Counted, encoding_of, pa, packing
 from quorate.tables.readers.sources import Progress, as_numbers, seconds
 from quorate.tables.rules import fired
 from quorate.tables.votes.codes import Chunk, Coded, encode
-from quorate.unpacked import max_size, too_large
 from quorate.validate import broken
 
 CHUNK = 1 << 20
@@ -35,7 +35,7 @@ _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=lambd
 def records(path: Path) -> Iterator[tuple[int, Any, int]]:
     """(number from 1, record, bytes read so far); the record is None if it is not a JSON object.
 
-    Refuses a record that could take more memory than `quorate.unpacked.max_size` allows.
+    Refuses a record that could take more memory than `quorate.packed_files.max_size` allows.
     """
     return ((number, record, done) for number, record, done, _ in _sized(path))
 

@@ -24,14 +24,13 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 
 from quorate.errors import InvalidInput, MissingExtra
-from quorate.parquet import parquet_batches
-from quorate.tables.readers.arrow import INSTALL, PACKINGS, TEXT, Counted, arrow_csv, encoding_of, pa, packing, pq
+from quorate.packed_files import VOTE_BYTES, check_size, parquet_batches
+from quorate.tables.readers import INSTALL, PACKINGS, TEXT, Counted, arrow_csv, encoding_of, pa, packing, pq
 from quorate.tables.readers.json_files import first_records, has_mark, is_lines, json_text, records
 from quorate.tables.readers.sources import Opened, Reader, TableBatch, text_batches, text_size, unique_columns
 from quorate.tables.rules import Fired, fired
 from quorate.tables.votes.names import cell_text
 from quorate.types import IntArray
-from quorate.unpacked import VOTE_BYTES, check_size
 from quorate.validate import broken
 
 BLOCK_BYTES = 8 << 20  # text read at a time

@@ -1,4 +1,4 @@
-"""`Opened`: any source as named columns, read in batches of bounded size; and columns of cells as numbers and times.
+"""`Opened`: any source as named columns, read in batches of bounded size; and cells as numbers, times, lists, mappings.
 
 Created by `open_files` and `frames`; used by the readers of votes and predictions. Numbers and times may be stored as
 text: they become floats and seconds since 1970, NaN where they cannot be read.
@@ -6,6 +6,7 @@ text: they become floats and seconds since 1970, NaN where they cannot be read.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate.tables.readers.arrow import TEXT, pa, pc
+from quorate.tables.readers import TEXT, pa, pc
 from quorate.tables.rules import MOST_SAMPLES, Fired, fired, fired_whole
 from quorate.tables.votes.codes import encode
 from quorate.types import FloatArray, IntArray
@@ -272,3 +273,17 @@ def _one(text: str | None) -> float:
     except ValueError:
         return np.nan
     return (stamp if stamp.tzinfo else stamp.replace(tzinfo=UTC)).timestamp()
+
+
+def nested_cell(cell: object) -> dict[str, Any] | list[Any] | None:
+    """A cell as a list or a mapping; blank: an empty list; None: it is neither."""
+    if cell is None or (isinstance(cell, str) and not cell.strip()):
+        return []
+    if isinstance(cell, str):
+        try:
+            cell = json.loads(cell) if cell.lstrip()[:1] in ("[", "{") else None
+        except (ValueError, RecursionError):  # RecursionError: brackets nested too deeply
+            return None
+    if isinstance(cell, dict):  # a struct of Parquet has every key in every row
+        return {key: value for key, value in cell.items() if value is not None}
+    return cell if isinstance(cell, list) else None

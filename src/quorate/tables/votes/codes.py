@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.tables.readers.arrow import TEXT, pa, pc
+from quorate.tables.readers import TEXT, pa, pc
 from quorate.tables.rules import MOST_SAMPLES, RULES, Fired, fired
 from quorate.types import FloatArray, IntArray
 from quorate.validate import broken
@@ -115,6 +115,19 @@ def by_first(codes: Codes, num_names: int) -> IntArray:
     first[codes[::-1]] = np.arange(len(codes))[::-1]  # reversed: the last write wins, so the first vote does
     used = np.flatnonzero(first < len(codes))
     return np.asarray(used[np.argsort(first[used])], dtype=np.int64)
+
+
+def last_of_each(codes: Codes, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(n,) the last cell of each name, of those where `among`.
+
+    >>> last_of_each(np.array([0, 1, 0]), np.array([True, True, False]))
+    array([ True,  True, False])
+    """
+    at = np.flatnonzero(among)
+    _, from_end = np.unique(codes[at][::-1], return_index=True)
+    last = np.zeros(len(codes), dtype=bool)
+    last[at[::-1][from_end]] = True
+    return last
 
 
 def hits(

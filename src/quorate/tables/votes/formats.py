@@ -11,9 +11,8 @@ from typing import Literal
 
 import numpy as np
 
-from quorate.tables.readers.arrow import pa
+from quorate.tables.readers import pa
 from quorate.tables.readers.frames import TEXTS, OwnTypes, cell_type, header_type
-from quorate.tables.readers.nested_cells import nested_columns, read_cells
 from quorate.tables.readers.sources import Opened, Progress, as_numbers, head
 from quorate.tables.rules import Fired, fired, fired_whole
 from quorate.tables.votes.codes import Raw, collect, encode
@@ -22,6 +21,8 @@ from quorate.tables.votes.layouts import (
     distinct_values,
     long_chunks,
     looks_like_counts,
+    nested_columns,
+    read_cells,
     read_counts,
     vote_columns,
     wide_chunks,

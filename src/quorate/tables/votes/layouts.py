@@ -1,20 +1,36 @@
-"""Long, wide and count tables -> chunks of votes. Called by `formats`, which decides which layout a table has."""
+"""Long, wide and count tables, and tables with all votes of an item in one cell -> votes.
+
+Such cells hold a list of labels or a mapping of label to count; they come from JSONL, from Parquet's lists and structs,
+from frames, and as JSON in the text of a CSV. Called by `formats`, which decides which layout a table has.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 
-from quorate.tables.readers.arrow import TEXT, pa
-from quorate.tables.readers.sources import Opened, Progress, TableBatch, as_numbers, batches, seconds, unread
-from quorate.tables.rules import Fired
+from quorate.packed_files import check_votes
+from quorate.tables.readers import TEXT, pa
+from quorate.tables.readers.sources import (
+    Opened,
+    Progress,
+    TableBatch,
+    as_numbers,
+    batches,
+    nested_cell,
+    seconds,
+    unread,
+)
+from quorate.tables.rules import Fired, fired
 from quorate.tables.votes.clean import blank_cells, tidy_ids
-from quorate.tables.votes.codes import Chunk, Coded, Raw, constant, encode, hits, merge
+from quorate.tables.votes.codes import Chunk, Coded, Raw, collect, constant, encode, hits, last_of_each, merge
+from quorate.tables.votes.names import name_text
 from quorate.tables.votes.people import sums_up
 from quorate.types import IntArray
-from quorate.unpacked import check_votes
 from quorate.validate import MOST_VOTES
 
 PASSED_OVER = "not"
@@ -170,10 +186,7 @@ def _usable(source: str, task: Coded, table: np.ndarray, rows: IntArray) -> tupl
     with np.errstate(invalid="ignore"):
         good = np.all((table >= 0) & (table <= MOST_VOTES) & (table == np.floor(table)), axis=1)
     usable = ~absent & good
-    last = np.zeros(len(rows), dtype=bool)
-    at = np.flatnonzero(usable)
-    _, first_from_end = np.unique(task.codes[at][::-1], return_index=True)
-    last[at[::-1][first_from_end]] = True
+    last = last_of_each(task.codes, usable)
 
     def shown(at: IntArray) -> list[str]:
         return [" ".join(f"{number:g}" for number in table[each]) for each in at]
@@ -181,3 +194,125 @@ def _usable(source: str, task: Coded, table: np.ndarray, rows: IntArray) -> tupl
     found = (("missing-task", absent), ("bad-count", ~absent & ~good), ("repeated-counts", usable & ~last))
     entries = [entry for rule, hit in found for entry in hits(rule, source, rows, hit, task, value=shown)]
     return last, entries
+
+
+LOOKED_AT = 100  # cells from which the content of a column is detected
+_VOTES = re.compile(r"label|vote|annotat|answer|rating|choice|response|judg|class|count|opinion|tag")
+
+
+def nested_columns(table: pa.Table, columns: Sequence[str], *, requested: bool = False) -> dict[str, str]:
+    """Column -> "list" or "counts", for the columns whose cells hold all votes of an item.
+
+    Unless the user `requested` this format or column, lists in columns named like a summary (`old_labels`) are left
+    out, and numbers and counts are read only from columns named like votes or labels: `[640, 480]` may be anything.
+    """
+    forms = {name: _cell_form(table[name]) for name in columns}
+    found = {name: form for name, form in forms.items() if form is not None}
+    if not requested:
+        found = {name: form for name, form in found.items() if form == "counts" or not sums_up(name)}
+        found = {name: form for name, form in found.items() if form == "list" or _VOTES.search(name.casefold())}
+    return {name: "list" if form == "numbers" else form for name, form in found.items()}
+
+
+def read_cells(opened: Opened, task: str, column: str, form: str, progress: Progress | None) -> Raw:
+    """The votes of the cells of a column."""
+    classes: dict[str, None] = {}
+    raw = collect(_cell_chunks(opened, task, column, form, classes, progress), opened.name, has_workers=False)
+    return raw if form == "list" else replace(raw, classes=tuple(classes))
+
+
+def _cell_chunks(
+    opened: Opened, task: str, column: str, form: str, classes: dict[str, None], progress: Progress | None
+) -> Iterator[Chunk]:
+    num_votes = 0
+    for batch in batches(opened, [task, column], progress):
+        items = encode(batch.table[task])
+        places: list[int] = []
+        labels: list[str | None] = []
+        times: list[int] = []  # how many votes each label stands for
+        bad: list[int] = []
+        for place, cell in enumerate(batch.table[column].to_pylist()):
+            votes = _cell_votes(nested_cell(cell), form)
+            if votes is None:
+                bad.append(place)
+            elif form == "counts":
+                classes |= dict.fromkeys(name for name, _ in votes)
+                labels += [name for name, _ in votes]
+                times += [count for _, count in votes]
+                places += [place] * len(votes)
+            else:
+                labels += [name for name, _ in votes] or [None]
+                times += [1] * max(len(votes), 1)
+                places += [place] * max(len(votes), 1)
+        num_votes += sum(times)
+        if form == "counts":
+            check_votes(opened.name, num_votes)
+        at = np.repeat(np.asarray(places, dtype=np.int64), times)
+        coded = encode(pa.array(labels, type=TEXT))
+        yield Chunk(
+            task=Coded(items.codes[at], items.names),
+            worker=constant(None, len(at)),
+            label=Coded(np.repeat(coded.codes, times), coded.names),
+            time=None,
+            rows=batch.rows[at],
+            entries=(*batch.entries, *_unread_cells(opened.name, items, batch.table[column], batch.rows, bad)),
+            num_rows=batch.table.num_rows,
+        )
+
+
+def _unread_cells(source: str, items: Coded, cells: pa.ChunkedArray, rows: IntArray, bad: Sequence[int]) -> list[Fired]:
+    if not bad:
+        return []
+    at = np.asarray(bad, dtype=np.int64)
+    values = [str(cells[place].as_py())[:200] for place in bad]
+    return [fired("bad-cell", source, rows[at], tasks=items.texts(at), values=values)]
+
+
+def _cell_form(column: pa.ChunkedArray) -> str | None:
+    """What the cells hold: a "list" of labels, "numbers" that may be labels, "counts", or None: something else."""
+    cells = [cell.as_py() for cell in column.slice(0, LOOKED_AT)]
+    if not any(
+        isinstance(cell, (list, dict)) or (isinstance(cell, str) and cell.strip()[:1] in "[{") for cell in cells
+    ):
+        return None
+    parsed = [nested_cell(cell) for cell in cells if cell is not None and cell != ""]
+    filled = [cell for cell in parsed if cell not in ([], {})]
+    if not filled:
+        return None
+    if all(isinstance(cell, dict) and _cell_votes(cell, "counts") for cell in filled):
+        return "counts"
+    if not all(isinstance(cell, list) and _cell_votes(cell, "list") for cell in filled):
+        return None
+    labels = [name for cell in filled for name, _ in _cell_votes(cell, "list") or ()]
+    if len(labels) == len(filled) or len(set(labels)) > max(10, len(labels) / 2):
+        return None  # one per cell, or nearly all different: free text
+    numbers = [name for name in labels if re.fullmatch(r"-?\d+(\.\d*)?(e-?\d+)?", name)]
+    if len(numbers) < len(labels):
+        return "list"
+    return None if any(not float(name).is_integer() for name in numbers) else "numbers"
+
+
+def _cell_votes(cell: object, form: str) -> list[tuple[str, int]] | None:
+    """Label and number of votes, for each part of a cell; None if the cell has another form."""
+    if form == "counts" and isinstance(cell, dict):
+        counts = [_whole(value) for value in cell.values()]
+        return None if None in counts else list(zip(map(str, cell), counts, strict=True))  # type: ignore[arg-type]
+    if form == "counts":
+        return [] if cell == [] else None
+    if not isinstance(cell, list) or not all(_is_label(each) for each in cell):
+        return None
+    return [(name_text(each), 1) for each in cell if each is not None]
+
+
+def _is_label(value: object) -> bool:
+    return value is None or isinstance(value, (str, bool, int)) or (isinstance(value, float) and value.is_integer())
+
+
+def _whole(value: object) -> int | None:
+    """A count, written as a number or as text (numbers of JSONL are kept as they are written)."""
+    try:
+        number = float(cast(Any, value))
+    except (TypeError, ValueError, OverflowError):
+        return None
+    is_count = not isinstance(value, bool) and number.is_integer() and 0 <= number <= MOST_VOTES
+    return int(number) if is_count else None

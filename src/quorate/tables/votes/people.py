@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from quorate.tables.readers.arrow import pa
+from quorate.tables.readers import pa
 from quorate.tables.readers.sources import as_numbers
 from quorate.tables.votes.codes import Coded, encode, merge
 from quorate.tables.votes.names import SYNONYMS, looks_like_worker, squeezed, whole_number

@@ -14,7 +14,7 @@ from typing import Any, TypeGuard, get_args
 import numpy as np
 
 from quorate.tables.options import Format
-from quorate.tables.readers.arrow import TEXT, pa
+from quorate.tables.readers import TEXT, pa
 from quorate.tables.readers.frames import TEXTS, OwnTypes, open_frame
 from quorate.tables.readers.json_files import check_field, is_label_studio, studio_chunks
 from quorate.tables.readers.open_files import ending_of, existing, open_file

@@ -24,7 +24,7 @@ from quorate.audit import (
     end_of_batch,
     running_sentence,
 )
-from quorate.audit.batch import most_errors
+from quorate.audit.sampling import most_errors
 from quorate.audit.statement import BATCH, RUNNING, rounded_up
 from quorate.errors import InvalidInput, shown, source_is
 from quorate.files import check_free

@@ -23,7 +23,7 @@ from quorate.files import atomic_file
 from quorate.reasons import CERTAIN
 from quorate.tables.misread_checks import FEWEST, refuse_misread_votes
 from quorate.tables.options import Format
-from quorate.tables.readers.arrow import pa
+from quorate.tables.readers import pa
 from quorate.tables.readers.open_files import existing, open_file
 from quorate.tables.report import Report
 from quorate.tables.rules import RULES

@@ -10,7 +10,7 @@ from quorate.audit import ASSUMPTIONS
 from quorate.audit.statement import rounded_up
 from quorate.files import write_folder
 from quorate.reports import render
-from quorate.reports.plain_json import json_page
+from quorate.reports.format import json_page
 from quorate.reports.section import Chart, Document, Section, Table
 from quorate.reports.svg import lines
 from quorate.version import __version__

@@ -21,11 +21,11 @@ from quorate.streams import Simulation
 from quorate.streams.prepare import Stream, prepare
 from quorate.streams.runs import StreamOptions
 from quorate.streams.simulate import simulate_stream
-from quorate.tables.beside import Costs, read_costs, read_truth
 from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
 from quorate.tables.readers.sources import Progress
 from quorate.tables.report import Report
-from quorate.types import FloatArray, IntArray, PriorParams, TableLike, VoteDataset, frozen_array
+from quorate.tables.truth_and_costs import Costs, read_costs, read_truth
+from quorate.types import FloatArray, IntArray, TableLike, VoteDataset, frozen_array
 from quorate.validate import broken, whole
 from quorate.version import __version__
 from quorate.workflows.calibrate.measure import NUM_BINS, Honesty, class_scores, honesty
@@ -62,8 +62,8 @@ class Calibration:
     by_votes: tuple[Honesty, ...]
     by_stage: tuple[Honesty, ...]
     prefixes: tuple[Honesty, ...]
-    brier: float | None
-    log_score: float | None
+    brier: float
+    log_score: float
     notes: tuple[str, ...] = ()
     report: Report | None = None
 
@@ -124,10 +124,8 @@ class Calibration:
                 f"many items, and more than {100 * self.early.ece_honest_high:.1f} in 5 of 100 cases. Over every "
                 f"decision, settled ones included, the error is {100 * self.every.ece:.1f} points."
             )
-        if self.brier is not None and self.log_score is not None:
-            scores = f"Brier {self.brier:.4f}, log score {self.log_score:.4f}"
-            sentences.append(f"Over all classes, every decision: {scores}.")
-        return tuple(sentences)
+        scores = f"Brier {self.brier:.4f}, log score {self.log_score:.4f}"
+        return (*sentences, f"Over all classes, every decision: {scores}.")
 
     def plot(self) -> MplFigure:
         """The reliability diagram, a matplotlib figure."""
@@ -178,9 +176,8 @@ def calibrate(
     judged = np.flatnonzero(~np.isnan(done.expected_errors))  # with target "truth", those whose true class is known
     right, costs_of, confidence = 1.0 - done.expected_errors[judged], done.costs[judged], done.confidence[judged]
     known = np.isin(np.array(done.reasons), CERTAIN)[judged] & (chosen.target == "plurality")
-    brier, log_score = (None, None)
-    if done.probs is not None:
-        brier, log_score = class_scores(done.probs[judged], _verdicts(stream, chosen)[judged])
+    assert done.probs is not None  # they were kept
+    brier, log_score = class_scores(done.probs[judged], _verdicts(stream, chosen)[judged])
     quarter = 4 * judged // len(stream.items)
     early, by_votes, by_stage = _early(confidence, costs_of, quarter, right, known, draw, bins)
     return Calibration(
@@ -274,14 +271,15 @@ def _prefixes(stream: Stream, done: Simulation, seed: int, num_bins: int) -> tup
 
 def _walk(stream: Stream, done: Simulation, shares: FloatArray) -> list[tuple[np.ndarray, ...]]:
     """For each period between two fits: confidence, right, known and votes seen of every item after every vote."""
-    learned = [(-1, _start(done, stream)), *done.trace]
+    _, num_models, num_classes = stream.log_predictions.shape
+    learned = [(-1, done.method.initial_params(num_classes, num_models)), *done.trace]
     ends = [after + 1 for after, _ in learned[1:]] + [len(stream.items)]
     found: list[tuple[np.ndarray, ...]] = []
     for (after, params), end in zip(learned, ends, strict=True):
         rows = np.arange(after + 1, end)
         for size in np.unique(stream.pool_sizes[rows]):
             same = rows[stream.pool_sizes[rows] == size]
-            counts = np.zeros((len(same), shares.shape[1]), dtype=np.int64)
+            counts = np.zeros((len(same), num_classes), dtype=np.int64)
             for seen in range(int(size)):
                 out, reasons = decide_items(done.method, params, stream.predictions[same], counts, pool_size=int(size))
                 at = np.arange(len(same))
@@ -289,9 +287,3 @@ def _walk(stream: Stream, done: Simulation, shares: FloatArray) -> list[tuple[np
                 found.append((out.probs[at, out.labels], shares[same, out.labels], known, np.full(len(same), seen)))
                 counts[at, stream.votes[same, seen]] += 1
     return found
-
-
-def _start(done: Simulation, stream: Stream) -> PriorParams:
-    """The parameters before the first fit."""
-    _, num_models, num_classes = stream.log_predictions.shape
-    return done.method.initial_params(num_classes, num_models)

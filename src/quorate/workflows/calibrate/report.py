@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from quorate.files import Content, check_free, write_folder
 from quorate.reports import render
 from quorate.reports.figures import BLUE, GRID, QUIET, DrawnFigure, draw_all
-from quorate.reports.plain_json import json_page
+from quorate.reports.format import json_page
 from quorate.reports.section import Document, Figure, Section, Table, data_section
 from quorate.version import __version__
 from quorate.workflows.calibrate.measure import Bin, Honesty

@@ -14,10 +14,9 @@ from pathlib import Path
 from quorate import compiled
 from quorate.catalogue import is_simple
 from quorate.methods import ANONYMOUS
+from quorate.reports.figures import write_plots
 from quorate.reports.format import percent
-from quorate.reports.plots import write_plots
-from quorate.streams.curves import Comparison, budgets_of, compare, equal_error
-from quorate.streams.scenarios import SETTINGS, Scenario
+from quorate.streams.curves import Comparison, Scenario, budgets_of, compare, equal_error
 from quorate.streams.sweep import Progress, Replicate, grid_methods, refine, sweep
 from quorate.version import __version__
 from quorate.workflows.demo.records import write_results, write_summary
@@ -25,6 +24,44 @@ from quorate.workflows.demo.report import savings, write_report
 
 SEEDS = (1, 2)
 QUICK_ITEMS = 300
+TYPICAL = {"num_classes": 10, "accuracy": 0.75, "calibration": 1.5, "unevenness": 0.6, "agreement": 0.75}
+SETTINGS = (  # a typical stream, and three that are hard for a method like ours
+    Scenario(
+        "typical",
+        "A typical stream",
+        "10 classes, 10 experts who agree on about three votes in four, and a classifier that is right on three items "
+        "in four, better on some classes than on others, and somewhat overconfident.",
+        1600,
+        10,
+        TYPICAL,
+    ),
+    Scenario(
+        "shift",
+        "The classifier breaks half-way",
+        "As above, but from the middle of the stream on the classifier is right on only one item in four, and as "
+        "confident as before.",
+        1000,
+        10,
+        TYPICAL | {"shift_accuracy": 0.25},
+    ),
+    Scenario(
+        "useless",
+        "A useless, overconfident classifier",
+        "The classifier is right on 12 % of the items, hardly better than guessing among 10 classes, with a mean "
+        "confidence of one half. There is nothing to gain from it; the question is how much harm it does.",
+        1000,
+        10,
+        TYPICAL | {"accuracy": 0.12, "calibration": 15.0, "unevenness": 0.0},
+    ),
+    Scenario(
+        "small-pool",
+        "A pool of three",
+        "Only three experts: two equal votes settle an item, so there is little to save, and many pools end in a tie.",
+        1200,
+        3,
+        TYPICAL,
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

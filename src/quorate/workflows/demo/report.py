@@ -11,9 +11,8 @@ from pathlib import Path
 from quorate.catalogue import SENTENCES
 from quorate.files import write_atomic
 from quorate.reports import render
-from quorate.reports.figures import draw_all
+from quorate.reports.figures import comparison_figure, draw_all
 from quorate.reports.format import percent
-from quorate.reports.plots import comparison_figure
 from quorate.reports.section import Document, Section, Table
 from quorate.streams.curves import CLEAR, OURS, REFERENCES, Comparison, EqualError, Matched, equal_error
 from quorate.streams.sweep import CurveReading, paired

@@ -19,11 +19,11 @@ from quorate.experts.crowd_stream import run_crowd
 from quorate.experts.pairs import votes_side_by_side
 from quorate.experts.quality import FEWEST_NAMED, PersonQuality, quality_of
 from quorate.tables import Joined
-from quorate.tables.beside import read_truth
 from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
-from quorate.tables.readers.arrow import pa
+from quorate.tables.readers import pa
 from quorate.tables.readers.sources import Progress
 from quorate.tables.report import Report
+from quorate.tables.truth_and_costs import read_truth
 from quorate.tables.votes.vote_order import vote_order
 from quorate.types import FloatArray, IntArray, TableLike, VoteDataset
 from quorate.validate import broken, fraction, whole
@@ -103,7 +103,7 @@ class ExpertsResult:
     def _accuracies(self) -> str:
         """The best and the worst of a small panel by name; where most of a crowd lie."""
         if len(self.people) <= MOST_NAMED:
-            ranked = sorted(self.people, key=lambda each: -each.quality.accuracy.value)
+            ranked = self.ranked(MOST_NAMED)
             best, worst = ((each.quality.person, 100 * each.quality.accuracy.value) for each in (ranked[0], ranked[-1]))
             return (
                 f"{best[0]} is estimated to be right most often ({best[1]:.0f} %), {worst[0]} least ({worst[1]:.0f} %)"

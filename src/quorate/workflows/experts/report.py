@@ -17,8 +17,7 @@ from quorate.files import check_free, write_folder
 from quorate.posterior.settled import plurality_shares
 from quorate.reports import render
 from quorate.reports.figures import BLUE, GRID, ORANGE, QUIET, draw_all
-from quorate.reports.format import Cell, interval, number, percent
-from quorate.reports.plain_json import json_page
+from quorate.reports.format import Cell, interval, json_page, number, percent
 from quorate.reports.section import Document, Figure, Section, Table, data_section
 from quorate.version import __version__
 

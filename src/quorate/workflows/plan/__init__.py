@@ -23,8 +23,8 @@ from quorate.streams.classifier_saving import ClassifierReport, classifier_repor
 from quorate.streams.error_costs import ErrorCosts, read_error_costs
 from quorate.streams.prepare import prepare
 from quorate.tables import Report
-from quorate.tables.beside import Costs, read_costs, read_truth
 from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
+from quorate.tables.truth_and_costs import Costs, read_costs, read_truth
 from quorate.types import TableLike, frozen_array
 from quorate.validate import bounded, broken, whole
 from quorate.workflows.plan import next_steps, notes, report

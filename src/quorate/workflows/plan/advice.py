@@ -20,8 +20,8 @@ from typing import Literal
 import numpy as np
 
 from quorate.catalogue import parse_method
-from quorate.distributions import normal_quantile
 from quorate.methods import Method, method
+from quorate.numerics import normal_quantile
 from quorate.types import FloatArray, IntArray
 from quorate.workflows.plan.curves import (
     PEOPLE_GAINS,

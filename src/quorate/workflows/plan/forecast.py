@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.distributions import student_cdf, student_quantile
 from quorate.methods import Method
+from quorate.numerics import find_root, student_cdf, student_quantile
 from quorate.rng import stream
-from quorate.solvers import find_root
 from quorate.types import FloatArray, IntArray
 from quorate.workflows.plan.curves import Measured, Meter, PilotCurve, in_threads, run_on, work
 from quorate.workflows.plan.pools import Pilot

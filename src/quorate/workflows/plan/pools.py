@@ -15,7 +15,7 @@ from quorate.densities import log_dirichlet_multinomial
 from quorate.errors import InvalidInput
 from quorate.learning.fit import fit
 from quorate.methods import Target
-from quorate.prior.concentration import concentration
+from quorate.prior import concentration
 from quorate.rng import stream
 from quorate.types import FloatArray, IntArray, PriorParams, VoteDataset, frozen_array
 from quorate.validate import broken, members

@@ -17,10 +17,8 @@ import numpy as np
 
 from quorate.files import Content, write_folder
 from quorate.reports import render
-from quorate.reports.figures import INK, QUIET, DrawnFigure, draw_all
-from quorate.reports.format import interval
-from quorate.reports.plain_json import json_page
-from quorate.reports.plots import STYLES, TICKS
+from quorate.reports.figures import INK, QUIET, STYLES, TICKS, DrawnFigure, draw_all
+from quorate.reports.format import interval, json_page
 from quorate.reports.section import Document, Figure, Section, Table, data_section
 from quorate.version import __version__
 from quorate.workflows.plan.next_steps import command, project_settings, session_code, uses

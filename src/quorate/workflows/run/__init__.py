@@ -23,10 +23,10 @@ from quorate.streams.error_costs import ErrorCosts, read_error_costs
 from quorate.streams.pools import Order, PartlyVoted, PoolSize, build_pools, by_truth
 from quorate.streams.runs import StreamOptions
 from quorate.tables import Joined, join, read_predictions, read_votes
-from quorate.tables.beside import Costs, read_costs, read_truth
 from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
-from quorate.tables.readers.arrow import TEXT, pa
+from quorate.tables.readers import TEXT, pa
 from quorate.tables.readers.sources import Progress
+from quorate.tables.truth_and_costs import Costs, read_costs, read_truth
 from quorate.tables.votes.names import abstain_names
 from quorate.tables.votes.vote_order import VoteOrder, vote_order
 from quorate.types import PredictionLike, TableLike, VoteDataset

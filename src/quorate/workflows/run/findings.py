@@ -18,7 +18,7 @@ import numpy as np
 
 from quorate.errors import QuorateError
 from quorate.files import check_free, write_folder
-from quorate.reports.plain_json import json_page
+from quorate.reports.format import json_page
 from quorate.tables.readers.sources import Progress
 from quorate.tables.votes.names import name_texts
 from quorate.types import TableLike, VoteDataset

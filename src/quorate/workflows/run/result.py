@@ -16,15 +16,14 @@ from quorate.files import Content, write_folder
 from quorate.methods import Method
 from quorate.reports import render
 from quorate.reports.figures import BLUE, MISSING, QUIET, RC, can_plot
-from quorate.reports.format import SEPARATOR, plain_name
-from quorate.reports.plain_json import json_page
+from quorate.reports.format import SEPARATOR, json_page, plain_name
 from quorate.reports.section import Table
 from quorate.session.tuning import tuned
 from quorate.streams.classifier_saving import ClassifierReport
 from quorate.streams.pools import Pools
 from quorate.streams.replay import ReplayResult
 from quorate.tables import Report
-from quorate.tables.readers.arrow import TEXT, arrow_csv, pa, pc, pq
+from quorate.tables.readers import TEXT, arrow_csv, pa, pc, pq
 from quorate.tables.readers.frames import TEXTS, OwnTypes, ToFrames, give_back, in_own_type
 from quorate.tables.report import SCHEMA, reject_tables
 from quorate.tables.votes.vote_order import VoteOrder

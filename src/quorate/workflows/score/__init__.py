@@ -19,7 +19,7 @@ from quorate.decision.quota import QuotaPolicy
 from quorate.methods import Method
 from quorate.session.batch import BatchDecisions, Decider, decider
 from quorate.tables.options import ScoreKeywords, check_names, shows
-from quorate.tables.readers.arrow import arrow_csv, pa, pq
+from quorate.tables.readers import arrow_csv, pa, pq
 from quorate.tables.readers.frames import OwnTypes, ToFrames
 from quorate.tables.report import Report
 from quorate.tables.votes.names import abstain_names

@@ -21,7 +21,7 @@ from quorate.compiled import sources_digest, wait_until_compiled
 from quorate.errors import ClusterError, shown
 from quorate.session.batch import BatchDecisions, Decider
 from quorate.tables.options import TableOptions
-from quorate.tables.readers.arrow import pa
+from quorate.tables.readers import pa
 from quorate.tables.readers.frames import TEXTS, OwnTypes
 from quorate.tables.readers.sources import Opened, TableBatch
 from quorate.types import FloatArray, IntArray

@@ -21,7 +21,7 @@ from quorate.tables.predictions.align import Aligned, aligned, refuse_unusable
 from quorate.tables.predictions.checks import Given, checked
 from quorate.tables.predictions.forms import from_table
 from quorate.tables.predictions.read import from_array, read_predictions
-from quorate.tables.readers.arrow import pa
+from quorate.tables.readers import pa
 from quorate.tables.readers.frames import TEXTS, OwnTypes, cell_type, header_type, in_own_type, open_frame
 from quorate.tables.readers.json_files import is_label_studio
 from quorate.tables.readers.open_files import ending_of, existing, open_file
@@ -287,21 +287,13 @@ def counted(
     return Rows(raw.task.names.take(pa.array(used)).to_pylist(), counts.astype(np.int64), done, total)
 
 
-@source_is("votes")
-def all_votes(source: TableLike, classes: tuple[str, ...], reading: ReadOptions, findings: Findings) -> Rows:
-    """Counts by item of a whole table, read into memory; its rows may be in any order."""
-    votes = read_votes(source, **reading.keywords(read_votes))
-    if not reading.as_read:
-        refuse_misread_votes(votes, typed_classes=False, in_order=False)
-    findings.decide(votes.decisions)
-    return counted(votes.raw, classes, findings)
-
-
 def _by_id(votes: TableLike, classes: tuple[str, ...], reading: ReadOptions, findings: Findings) -> Follower:
-    def rows() -> Iterator[Rows]:
-        yield all_votes(votes, classes, reading, findings)
-
-    return ById(rows(), num_classes=len(classes))
+    """The counts by item of a whole table, read into memory; its rows may be in any order."""
+    read = read_votes(votes, **reading.keywords(read_votes))
+    if not reading.as_read:
+        refuse_misread_votes(read, typed_classes=False, in_order=False)
+    findings.decide(read.decisions)
+    return ById(iter([counted(read.raw, classes, findings)]), num_classes=len(classes))
 
 
 def _whole_items(

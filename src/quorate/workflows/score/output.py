@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from quorate.files import atomic_file
-from quorate.tables.readers.arrow import TEXT, arrow_csv, pa, pq
+from quorate.tables.readers import TEXT, arrow_csv, pa, pq
 from quorate.tables.readers.frames import TEXTS, OwnTypes, in_own_type
 from quorate.tables.report import SCHEMA, Report, refuse_dirt, reject_tables
 from quorate.tables.rules import MOST_SAMPLES, RULES, Fired

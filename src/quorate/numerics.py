@@ -1,0 +1,263 @@
+"""Roots, minima, assignments, distribution functions and quantiles with NumPy only.
+
+SciPy would be a third of a base installation; tests compare these functions with it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from quorate.types import FloatArray, IntArray
+
+RELATIVE = 8.881784197001252e-16  # four units in the last place
+GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
+TINY, SMALLEST = 1e-300, 5e-324  # SMALLEST is the smallest float above 0
+FARTHEST, PER_UNIT = 9.0, 4096  # range and resolution of the normal table; beyond it the values are 0 and 1
+
+
+def find_root(function: Callable[[float], float], low: float, high: float, *, within: float = 2e-12) -> float:
+    """A root of `function` between `low` and `high`, where its signs differ: Brent's method (1973).
+
+    >>> round(find_root(lambda x: x * x - 2.0, 0.0, 2.0), 12)
+    1.414213562373
+    """
+    before, now, other = low, high, low
+    f_before, f_now = function(before), function(now)
+    if f_before == 0.0 or f_now == 0.0:
+        return low if f_before == 0.0 else high
+    if (f_before < 0) == (f_now < 0):
+        raise ValueError(f"the function has the same sign at {low} and {high}")
+    f_other = f_before
+    last = step = now - before
+    while True:
+        if f_before != 0.0 and (f_before < 0) != (f_now < 0):
+            other, f_other = before, f_before
+            last = step = now - before
+        if abs(f_other) < abs(f_now):
+            before, now, other = now, other, now
+            f_before, f_now, f_other = f_now, f_other, f_now
+        least, half = (within + RELATIVE * abs(now)) / 2, (other - now) / 2
+        if f_now == 0.0 or abs(half) < least:
+            return now
+        tried = _interpolated(before, now, other, f_before, f_now, f_other) if abs(f_now) < abs(f_before) else math.inf
+        if abs(last) > least and 2 * abs(tried) < min(abs(last), 3 * abs(half) - least):
+            last, step = step, tried
+        else:
+            last = step = half
+        before, f_before = now, f_now
+        now += step if abs(step) > least else math.copysign(least, half)
+        f_now = function(now)
+
+
+def _interpolated(before: float, now: float, other: float, f_before: float, f_now: float, f_other: float) -> float:
+    """The step to the root of a line, or an inverse parabola, through the last points."""
+    if before == other:
+        return -f_now * (now - before) / (f_now - f_before)
+    slope = (f_before - f_now) / (before - now)
+    other_slope = (f_other - f_now) / (other - now)
+    return -f_now * (f_other * other_slope - f_before * slope) / (other_slope * slope * (f_other - f_before))
+
+
+def find_minimum(function: Callable[[float], float], low: float, high: float, *, within: float = 1e-7) -> float:
+    """The minimum of a `function` that first falls and then rises: golden-section search.
+
+    >>> round(find_minimum(lambda x: (x - 1.5) ** 2, 0.0, 5.0), 6)
+    1.5
+    """
+    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    f_left, f_right = function(left), function(right)
+    while high - low > within:
+        if f_left <= f_right:
+            high, right, f_right = right, left, f_left
+            left = high - GOLDEN * (high - low)
+            f_left = function(left)
+        else:
+            low, left, f_left = left, right, f_right
+            right = low + GOLDEN * (high - low)
+            f_right = function(right)
+    return (low + high) / 2
+
+
+def assign(cost: FloatArray) -> IntArray:
+    """The column assigned to each row of a square matrix at the lowest total cost: the Hungarian method.
+
+    >>> assign(np.array([[4.0, 1.0, 3.0], [2.0, 0.0, 5.0], [3.0, 2.0, 2.0]]))
+    array([1, 0, 2])
+    """
+    size = len(cost)
+    row_price, column_price = np.zeros(size), np.zeros(size)
+    row_of = np.full(size, -1)  # row assigned to each column; -1: none yet
+    for row in range(size):
+        _augment(cost, row, row_price, column_price, row_of)
+    columns = np.empty(size, dtype=np.int64)
+    columns[row_of] = np.arange(size)
+    return columns
+
+
+def _augment(cost: FloatArray, row: int, row_price: FloatArray, column_price: FloatArray, row_of: IntArray) -> None:
+    """Assign a column to `row`, moving earlier rows along the cheapest path to a free column; prices stay feasible."""
+    gap, previous = np.full(len(cost), np.inf), np.full(len(cost), -1)
+    reached = np.zeros(len(cost), dtype=bool)
+    column, at = -1, row
+    while at >= 0:
+        found = cost[at] - row_price[at] - column_price
+        better = ~reached & (found < gap)
+        gap[better], previous[better] = found[better], column
+        column = int(np.argmin(np.where(reached, np.inf, gap)))
+        rise = gap[column]
+        row_price[row] += rise
+        row_price[row_of[reached]] += rise
+        column_price[reached] -= rise
+        gap[~reached] -= rise
+        reached[column] = True
+        at = int(row_of[column])
+    while column >= 0:
+        come_from = int(previous[column])
+        row_of[column] = row if come_from < 0 else row_of[come_from]
+        column = come_from
+
+
+def softmax(values: FloatArray) -> FloatArray:
+    """exp(values) / sum(exp(values)) along the last axis."""
+    powers = np.exp(values - values.max(axis=-1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+
+
+@cache  # a controller asks for the same one after every item
+def normal_quantile(level: float) -> float:
+    """The z with P(Z <= z) = level.
+
+    >>> round(normal_quantile(0.975), 6)
+    1.959964
+    """
+    return NormalDist().inv_cdf(level)
+
+
+def normal_cdf(values: FloatArray) -> FloatArray:
+    """P(Z <= values): a Taylor series of order 3 from the nearest point of a table.
+
+    >>> normal_cdf(np.array([-1.0, 0.0, 1.96])).round(6)
+    array([0.158655, 0.5     , 0.975002])
+    """
+    x = np.clip(values, -FARTHEST, FARTHEST)
+    nearest = np.rint(x * PER_UNIT)
+    d = x - nearest / PER_UNIT
+    index = (nearest + FARTHEST * PER_UNIT).astype(np.int64)
+    cdf, first, second, third = _normal_table()
+    return np.asarray(cdf[index] + d * (first[index] + d * (second[index] + d * third[index])))
+
+
+@cache
+def _normal_table() -> tuple[FloatArray, ...]:
+    """The distribution function at the points of the table, and its derivatives over 1, 2 and 6."""
+    points = np.arange(-FARTHEST * PER_UNIT, FARTHEST * PER_UNIT + 1) / PER_UNIT
+    cdf = np.array([0.5 * math.erfc(-x / math.sqrt(2)) for x in points])
+    density = np.exp(-0.5 * points**2) / math.sqrt(2 * math.pi)
+    return cdf, density, -points * density / 2, (points**2 - 1) * density / 6
+
+
+def beta_cdf(a: float, b: float, x: ArrayLike) -> FloatArray:
+    """I_x(a, b) = P(Beta(a, b) <= x), by its continued fraction.
+
+    >>> beta_cdf(2.0, 3.0, [0.0, 0.5, 1.0]).round(4)
+    array([0.    , 0.6875, 1.    ])
+    """
+    x = np.asarray(x, dtype=np.float64)
+    mirrored = x > (a + 1) / (a + b + 2)
+    p, q = np.where(mirrored, b, a), np.where(mirrored, a, b)
+    y = np.clip(np.where(mirrored, 1 - x, x), SMALLEST, 1.0)
+    log_front = p * np.log(y) + q * np.log1p(-np.minimum(y, 1 - 1e-16)) - _log_beta(a, b)
+    part = np.exp(log_front) / p * _beta_fraction(p, q, y)
+    part = np.where(np.where(mirrored, 1 - x, x) <= 0, 0.0, part)
+    return np.asarray(np.where(mirrored, 1 - part, part))
+
+
+def _log_beta(a: float, b: float) -> float:
+    return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
+
+
+def _beta_fraction(p: FloatArray, q: FloatArray, y: FloatArray) -> FloatArray:
+    """The continued fraction of I_y(p, q), by Lentz's method."""
+    c = np.ones_like(y)
+    d = 1 / (1 - (p + q) * y / (p + 1))
+    value = d
+    for m in range(1, 500):
+        for term in (
+            m * (q - m) * y / ((p + 2 * m - 1) * (p + 2 * m)),
+            -(p + m) * (p + q + m) * y / ((p + 2 * m) * (p + 2 * m + 1)),
+        ):
+            d, c = 1 / _not_zero(1 + term * d), _not_zero(1 + term / c)
+            value = value * d * c
+        if np.all(np.abs(d * c - 1) < 1e-16 * 4):
+            break
+    return value
+
+
+def _not_zero(values: FloatArray) -> FloatArray:
+    return np.where(np.abs(values) < TINY, TINY, values)
+
+
+def beta_quantile(a: float, b: float, levels: FloatArray) -> FloatArray:
+    """The x with P(Beta(a, b) <= x) = levels: Newton steps, or bisection where a step would leave the bracket.
+
+    >>> beta_quantile(2.0, 3.0, np.array([0.6875])).round(6)
+    array([0.5])
+    """
+    low, high = np.zeros_like(levels), np.ones_like(levels)
+    x = np.full_like(levels, a / (a + b))
+    for _ in range(100):
+        gap = beta_cdf(a, b, x) - levels
+        low, high = np.where(gap < 0, x, low), np.where(gap >= 0, x, high)
+        inside = np.clip(x, TINY, 1 - 1e-16)
+        log_density = (a - 1) * np.log(inside) + (b - 1) * np.log1p(-inside) - _log_beta(a, b)
+        tried = x - gap * np.exp(-np.maximum(log_density, -600.0))
+        following = np.where((tried > low) & (tried < high), tried, (low + high) / 2)
+        if np.all((np.abs(following - x) <= 1e-16) | (np.abs(gap) <= 1e-15)):
+            break
+        x = following
+    return x
+
+
+def student_cdf(x: ArrayLike, freedom: float) -> FloatArray:
+    """P(T <= x) for Student's t.
+
+    >>> student_cdf([-2.0, 0.0, 2.0], 5.0).round(4)
+    array([0.051, 0.5  , 0.949])
+    """
+    x = np.asarray(x, dtype=np.float64)
+    return np.asarray(0.5 + np.sign(x) / 2 * beta_cdf(0.5, freedom / 2, x * x / (freedom + x * x)))
+
+
+@cache  # a plan asks for the same one at every setting
+def student_quantile(level: float, freedom: float) -> float:
+    """The x with P(T <= x) = level.
+
+    >>> round(student_quantile(0.95, 7), 4)
+    1.8946
+    """
+    reach = 1.0
+    while student_cdf(reach, freedom) < max(level, 1 - level):
+        reach *= 2
+    return find_root(lambda x: float(student_cdf(x, freedom)) - level, -reach, reach)
+
+
+def hypergeometric_cdf(wrong: int, whole: int, all_wrong: int, drawn: int) -> float:
+    """P(at most `wrong` of `drawn` are wrong), drawn from `whole` of which `all_wrong` are, without replacement.
+
+    >>> round(hypergeometric_cdf(1, 10, 3, 4), 6)  # (C(7, 4) + 3 C(7, 3)) / C(10, 4)
+    0.666667
+    """
+    first, last = max(0, drawn - (whole - all_wrong)), min(drawn, all_wrong)
+    if wrong < first or wrong >= last:
+        return 0.0 if wrong < first else 1.0
+    k = np.arange(first, last, dtype=np.float64)
+    ratios = np.log(all_wrong - k) + np.log(drawn - k) - np.log(k + 1) - np.log(whole - all_wrong - drawn + k + 1)
+    logs = np.concatenate([[0.0], np.cumsum(ratios)])
+    weights = np.exp(logs - logs.max())
+    return float(weights[: wrong - first + 1].sum() / weights.sum())

@@ -1,0 +1,282 @@
+"""The jobs of experiments: a `Job` is one method at several parameter values on one stream, `JobOutcome` its result.
+
+Also the grids of parameter values, and how curves of error against cost are read: error at a budget, area, mean and
+standard error. Used by every experiment of `paper`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal
+
+import numpy as np
+
+from quorate.methods import method
+from quorate.types import FloatArray, IntArray
+
+Knobs = tuple[tuple[str, float | int | str], ...]
+Variant = Literal["exact", "as-published"]
+
+_FIXED = {"fixed-finexp": 15, "fixed-infexp": 6}  # microseconds for each member of the pool
+_LEARNED = {  # microseconds, and more for each member of the pool
+    "quorate": (20, 8),
+    "finexp": (20, 8),
+    "infexp": (30, 1),
+    "fixed-ask-finexp": (20, 8),
+    "fixed-ask-infexp": (30, 1),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One method over `knobs` on one stream.
+
+    `data` is a name in `sources`, `model` the classifier or "all". `knobs` are settings of the method, each as sorted
+    pairs. `query_free_after`: from this item on nobody is asked. `keep_items`: also keep cost and error of each item.
+    `variant`: the exact method, or the estimators as published.
+    """
+
+    data: str
+    pool_size: int
+    model: str
+    seed: int
+    method: str
+    knobs: tuple[Knobs, ...]
+    window: int | None = 500
+    refit_every: int = 20
+    query_free_after: int | None = None
+    keep_items: bool = False
+    variant: Variant = "exact"
+
+    @property
+    def label(self) -> str:
+        """The job in a few words, for progress."""
+        return f"{self.method} on {self.data}, {self.model}, {self.pool_size} experts, seed {self.seed}"
+
+    @property
+    def weight(self) -> int:
+        """The approximate time of the job, in microseconds per item of its stream: for order and estimates only.
+
+        Measured on the shift set, CIFAR-10H with 3, 10 and 50 experts and ChaosNLI with 100, on one core; accurate to
+        a factor of about two there.
+
+        >>> random, learned = (Job("toy", 10, "model-0", 3, name, settings(None)) for name in ("random", "finexp"))
+        >>> random.weight < learned.weight
+        True
+        """
+        size, runs = self.pool_size, len(self.knobs)
+        if self.variant == "as-published":
+            return runs * 1000 * (10 + size)
+        if self.method in _FIXED:  # all thresholds share one pass
+            return _FIXED[self.method] * size + runs
+        if self.method not in _LEARNED:
+            return runs * (2 + size // 20)
+        start, for_each = _LEARNED[self.method]
+        return runs * (start + for_each * size) * (3 if self.model == "all" else 1)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The job as JSON values."""
+        return asdict(self)
+
+
+def settings(knob: str | None, values: tuple[float, ...] | list[float] | range = ()) -> tuple[Knobs, ...]:
+    """Values of one parameter as settings of a job; a method without a parameter has one setting.
+
+    >>> settings("threshold", (0.5, 0.9))
+    ((('threshold', 0.5),), (('threshold', 0.9),))
+    >>> settings(None)
+    ((),)
+    """
+    if knob is None:
+        return ((),)
+    return tuple(((knob, value),) for value in values)
+
+
+def digest(job: Job, *, data: str, code: str) -> str:
+    """Name of a job's result, from its content and the checksums of data and code, so that nothing stale is reused.
+
+    >>> job = Job("toy", 3, "model-0", 3, "random", settings("query_rate", (0.5,)))
+    >>> digest(job, data="a", code="b") == digest(job, data="a", code="b") != digest(job, data="a", code="c")
+    True
+    """
+    text = json.dumps({"job": job.as_dict(), "data": data, "code": code}, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JobOutcome:
+    """A job's results: Q parameter settings, B phases (blocks of the data set, or with and without experts), T items.
+
+    `sizes` (B,) items of each phase   `costs` (Q, B) votes per item   `errors` (Q, B) error rate, expected over ties
+    `drawn_errors` (Q, B) error rate with ties drawn at random   `confidence` (Q, B) mean confidence; in a phase without
+    experts, of the first tenth of the items
+    `params` (Q, P) packed parameters at the end, (Q, 0) if nothing is learned, NaN at threshold 1
+    `item_costs`, `item_errors` (Q, T) if the job keeps items, else (Q, 0)
+    `seconds` if it was run just now; not part of the result, hence not stored with it
+    """
+
+    job: Job
+    sizes: IntArray
+    costs: FloatArray
+    errors: FloatArray
+    drawn_errors: FloatArray
+    confidence: FloatArray
+    params: FloatArray
+    item_costs: np.ndarray
+    item_errors: np.ndarray
+    seconds: float = math.nan
+
+    @property
+    def mean_costs(self) -> FloatArray:
+        """(Q,) votes per item over the whole stream."""
+        return np.asarray(self.costs @ self.sizes / self.sizes.sum())
+
+    @property
+    def mean_errors(self) -> FloatArray:
+        """(Q,) share wrong over the whole stream, expected over ties."""
+        return np.asarray(self.errors @ self.sizes / self.sizes.sum())
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The arrays to store: everything but the job and its time."""
+        return {name: getattr(self, name) for name in ARRAYS}
+
+
+ARRAYS = tuple(field.name for field in fields(JobOutcome) if field.name not in ("job", "seconds"))
+
+
+LOW, HIGH = 0.05, 0.9  # range in which methods are compared, relative to the cost of asking until settled
+
+
+def curve(costs: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(Q,) costs and values -> the same by rising cost, one point per cost (the mean of those with equal cost).
+
+    >>> curve(np.array([1.0, 0.0, 1.0]), np.array([2.0, 5.0, 4.0]))
+    (array([0., 1.]), array([5., 3.]))
+    """
+    at, where = np.unique(np.round(costs, 9), return_inverse=True)
+    return at, np.bincount(where, weights=values) / np.bincount(where)
+
+
+def at_cost(costs: FloatArray, values: FloatArray, budgets: FloatArray | float) -> FloatArray:
+    """The curve read at the budgets; NaN outside its range.
+
+    >>> at_cost(np.array([0.0, 2.0]), np.array([0.4, 0.2]), np.array([1.0, 3.0]))
+    array([0.3, nan])
+    """
+    return np.asarray(np.interp(budgets, *curve(costs, values), left=np.nan, right=np.nan))
+
+
+def near_cost(costs: FloatArray, values: FloatArray, budget: float, within: float = 0.1) -> FloatArray:
+    """The values of the runs whose cost is within 0.1 of the budget: the grouping used in the paper."""
+    return np.asarray(values[np.abs(costs - budget) <= within])
+
+
+def area(costs: FloatArray, values: FloatArray, low: float, high: float) -> float:
+    """Area under the curve between two costs, trapezoids between its points.
+
+    >>> round(area(np.array([0.0, 2.0]), np.array([0.4, 0.2]), 0.0, 1.0), 6)
+    0.35
+    """
+    at, value = curve(costs, values)
+    inside = at[(at > low) & (at < high)]
+    grid = np.concatenate([[low], inside, [high]])
+    return float(np.trapezoid(np.interp(grid, at, value), grid))
+
+
+def mean_se(values: Sequence[float] | FloatArray) -> tuple[float, float]:
+    """Mean and standard error of the values that are not NaN; NaN error for fewer than two.
+
+    >>> mean_se([1.0, 3.0])
+    (2.0, 1.0)
+    """
+    known = np.asarray(values, dtype=np.float64)
+    known = known[~np.isnan(known)]
+    if len(known) < 2 or np.isinf(known).any():
+        return (float(known.mean()) if len(known) else math.nan), math.nan
+    return float(known.mean()), float(known.std(ddof=1) / math.sqrt(len(known)))
+
+
+def seeds_se(values: FloatArray, classifiers: Sequence[Hashable]) -> FloatArray:
+    """Standard error of the mean over streams (S, ...) with fixed classifiers and random seeds.
+
+    sqrt(sum over M classifiers of the variance over their S_m seeds / S_m) / M: differences between classifiers are not
+    random. If a classifier has a single seed, the standard error over all streams instead, which is larger.
+
+    >>> seeds_se(np.array([1.0, 3.0, 11.0, 13.0]), ["a", "a", "b", "b"])
+    array(0.70710678)
+    """
+    groups: dict[Hashable, list[int]] = {}
+    for row, name in enumerate(classifiers):
+        groups.setdefault(name, []).append(row)
+    if len(values) < 2:
+        return np.full(np.shape(values)[1:], np.nan)
+    if min(len(rows) for rows in groups.values()) < 2:
+        return np.asarray(values.std(axis=0, ddof=1) / math.sqrt(len(values)))
+    within = [values[rows].var(axis=0, ddof=1) / len(rows) for rows in groups.values()]
+    return np.asarray(np.sqrt(np.sum(within, axis=0)) / len(groups))
+
+
+SMALL_POOL = 10
+PAPER_METHODS = ("random", "entropy", "mp", "mp-released", "fixed-finexp", "fixed-infexp", "finexp", "infexp")
+METHOD_LABELS = {  # as in the paper, in the order of its tables
+    "random": "RANDOM",
+    "entropy": "ENTROPY",
+    "mp": "MP",
+    "mp-released": "MP (released)",
+    "fixed-finexp": "Fix-FinExp",
+    "fixed-infexp": "Fix-InfExp",
+    "finexp": "FinExp",
+    "infexp": "InfExp",
+    "quorate": "quorate",
+}
+FIXED = ("fixed-finexp", "fixed-infexp")
+BASELINES = ("random", "entropy", "mp", "mp-released")
+
+
+def grid(name: str, *, pool_size: int, num_classes: int, quick: bool = False) -> tuple[Knobs, ...]:
+    """Settings of the method by rising cost.
+
+    >>> len(grid("infexp", pool_size=6, num_classes=16)), len(grid("finexp", pool_size=50, num_classes=10))
+    (25, 13)
+    """
+    many = 25 if pool_size <= SMALL_POOL else 13
+    if name in ("until-settled", "ask-all"):
+        return settings(None)
+    if name in BASELINES:
+        many = 81  # these runs are very cheap
+    if name in FIXED:
+        many = 121  # all thresholds share one pass
+    if quick:
+        many = max(7, many // 3)  # at least enough to draw
+    if name == "random":
+        return settings("query_rate", _rounded(np.linspace(0.0, 1.0, many)))
+    if name in BASELINES:
+        unit = num_classes / math.log(num_classes) if name == "entropy" else 1.0  # the paper's entropy is <= ln K / K
+        most, last = many * 3 // 4 - 1, many - many * 3 // 4  # budgets move most while few rates are clipped at 1
+        scales = np.concatenate([[0.0], np.geomspace(0.05, 40.0, most), np.geomspace(60.0, 1e6, last)])
+        return settings("scale", _rounded(unit * scales))
+    doubts = _doubts(many, num_classes)
+    if name == "quorate":
+        gains = np.where(doubts == 1.0, 1.0, 0.5 * doubts)  # a vote gains at most about half of the doubt
+        return settings("min_gain", _rounded(gains))
+    if "threshold" in method(name).knobs:
+        return settings("threshold", _rounded(1.0 - doubts))
+    raise AssertionError(name)
+
+
+def _doubts(many: int, num_classes: int) -> np.ndarray:
+    """From 1 = never ask down to 0 = until settled: first evenly spaced, then evenly in the log.
+
+    A threshold is 1 - doubt.
+    """
+    wide = (many - 2) * 3 // 5
+    evenly = np.linspace(1.0 - 1.0 / num_classes, 0.08, wide)
+    return np.concatenate([[1.0], evenly, np.geomspace(0.06, 2e-4, many - 2 - wide), [0.0]])
+
+
+def _rounded(values: np.ndarray) -> tuple[float, ...]:
+    return tuple(float(f"{value:.6g}") for value in values)

@@ -1,0 +1,173 @@
+"""Parameters and a prediction give alpha, the Dirichlet concentration of the voters' beliefs before any vote.
+
+`concentration` is public; the kernel `concentration_into` is called by `decision`, `learning` and `streams`. The
+parameters have a prior of their own, `Hyperprior`: Gamma on theta, phi and tau, Normal or Student's t on the bias.
+Learning starts at its mode.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from quorate import validate
+from quorate.compiled import kernel
+from quorate.densities import log_gamma_density
+from quorate.errors import InvalidPrediction
+from quorate.types import FloatArray, PriorParams
+
+
+def concentration(params: PriorParams, prediction: ArrayLike) -> FloatArray:
+    r"""Dirichlet concentration of the voters' beliefs, before any vote (paper eq:alpha).
+
+    alpha = theta * softmax(sum_m tau_m * log f_m + bias) + phi
+
+    prediction (..., K) for one classifier, (..., M, K) when `params.tau` is (M, K) -> alpha (..., K).
+    `theta` is how many votes the classifier is worth, `phi` the doubt left on every class,
+    `tau[k]` how much to trust what the classifier says about class k.
+
+    >>> params = PriorParams(theta=4.0, phi=0.5, tau=np.array([1.0, 1.0, 2.0]))
+    >>> concentration(params, [0.7, 0.2, 0.1]).round(3)
+    array([3.577, 1.379, 0.544])
+    """
+    probs = validate.probabilities(prediction)
+    expected = params.tau.shape
+    if probs.shape[-len(expected) :] != expected:
+        rule = f"shape (..., {', '.join(map(str, expected))}), like tau, not {probs.shape}"
+        fix = f"pass one probability per class{' and classifier' if len(expected) == 2 else ''}."
+        raise validate.broken("prediction", probs.tolist(), rule, fix, error=InvalidPrediction)
+    batch = probs.shape[: -len(expected)]
+    log_prediction = np.log(probs).reshape(-1, params.num_classifiers, params.num_classes)  # (B, M, K)
+    # Copies: frozen arrays would make numba compile the kernel a second time, for read-only arguments.
+    tau = np.array(params.tau).reshape(params.num_classifiers, params.num_classes)
+    bias = np.zeros(params.num_classes) if params.bias is None else np.array(params.bias)
+    alpha = np.empty((log_prediction.shape[0], params.num_classes))
+    _concentrations(params.theta, params.phi, tau, bias, log_prediction, alpha)
+    return alpha.reshape(*batch, params.num_classes)
+
+
+@kernel
+def concentration_into(
+    theta: float, phi: float, tau: FloatArray, bias: FloatArray, log_prediction: FloatArray, out: FloatArray
+) -> None:
+    """`concentration` of ONE item: tau (M, K), bias (K,), log_prediction (M, K) -> out (K,)."""
+    num_classifiers, num_classes = tau.shape
+    highest = -math.inf
+    for k in range(num_classes):
+        logit = bias[k]
+        for m in range(num_classifiers):
+            logit += tau[m, k] * log_prediction[m, k]
+        out[k] = logit
+        highest = max(highest, logit)
+    total = 0.0
+    for k in range(num_classes):
+        out[k] = math.exp(out[k] - highest)
+        total += out[k]
+    for k in range(num_classes):
+        out[k] = theta * (out[k] / total) + phi
+
+
+@kernel
+def _concentrations(
+    theta: float, phi: float, tau: FloatArray, bias: FloatArray, log_predictions: FloatArray, out: FloatArray
+) -> None:
+    """`concentration_into` row by row: log_predictions (B, M, K) -> out (B, K)."""
+    for row in range(log_predictions.shape[0]):
+        concentration_into(theta, phi, tau, bias, log_predictions[row], out[row])
+
+
+@dataclass(frozen=True, slots=True)
+class Hyperprior:
+    """theta, phi ~ Gamma(shape, rate); tau ~ Gamma(shape, rate * M) for M classifiers; bias_k ~ N(0, bias_sd^2).
+
+    With `bias_df` above 0 the variance of the bias is learned too: bias_k ~ N(0, s^2) for every class, with s^2 unknown
+    and `bias_sd`^2 worth `bias_df` classes of evidence. So the bias (K,) has Student's distribution with `bias_df`
+    degrees of freedom and scale `bias_sd`. A classifier without bias between classes then gets almost none.
+
+    `shape` must be above 1: otherwise the density has no interior mode, and the most probable parameters may be zeros.
+    With M classifiers the rate of tau is M times larger, so that their summed logits have the weight of one.
+
+    >>> Hyperprior(shape=3.0, rate=2.0).mode(3, 1, with_bias=False).theta
+    1.0
+    """
+
+    shape: float
+    rate: float
+    bias_sd: float = 1.0
+    bias_df: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse values without a mode."""
+        for name in ("shape", "rate", "bias_sd", "bias_df"):
+            object.__setattr__(self, name, validate.bounded(getattr(self, name), where=name, least=0.0))
+        if not self.shape > 1:
+            rule = "a number above 1, so that there is an interior mode to start from"
+            raise validate.broken("shape", self.shape, rule, "raise it, e.g. to 1.1 or 3.")
+        for name in ("rate", "bias_sd"):
+            if not getattr(self, name) > 0:
+                raise validate.broken(name, getattr(self, name), "a number above 0", "raise it.")
+
+    @property
+    def numbers(self) -> tuple[float, float, float, float]:
+        """All four numbers, for the kernels of learning."""
+        return self.shape, self.rate, self.bias_sd, self.bias_df
+
+    def mode(self, num_classes: int, num_classifiers: int = 1, *, with_bias: bool = False) -> PriorParams:
+        """The most probable parameters before any vote: (shape - 1) / rate, tau divided by M, bias 0.
+
+        `tau` is (K,) for one classifier, (M, K) for several. The start of learning.
+
+        >>> Hyperprior(shape=3.0, rate=2.0).mode(2, 4).tau[0]
+        array([0.25, 0.25])
+        """
+        num_classes = validate.whole(num_classes, where="num_classes", least=2)
+        num_classifiers = validate.whole(num_classifiers, where="num_classifiers")
+        peak = (self.shape - 1) / self.rate
+        shape = (num_classes,) if num_classifiers == 1 else (num_classifiers, num_classes)
+        bias = np.zeros(num_classes) if with_bias else None
+        return PriorParams(peak, peak, np.full(shape, peak / num_classifiers), bias)
+
+    def log_density(self, params: PriorParams) -> float:
+        """Log density of Theta (not of its logarithms: no Jacobian), normalised.
+
+        >>> prior = Hyperprior(shape=3.0, rate=2.0)
+        >>> prior.log_density(prior.mode(2)) > prior.log_density(PriorParams(1.0, 1.0, [1.0, 1.1]))
+        True
+        """
+        scalars = log_gamma_density([params.theta, params.phi], shape=self.shape, rate=self.rate)
+        trust = log_gamma_density(params.tau, shape=self.shape, rate=self.rate * params.num_classifiers)
+        total = float(scalars.sum() + trust.sum())
+        return total if params.bias is None else total + self._log_density_of_bias(params.bias)
+
+    def _log_density_of_bias(self, bias: FloatArray) -> float:
+        squares, num_classes, df = float(np.sum((bias / self.bias_sd) ** 2)), bias.size, self.bias_df
+        if df == 0.0:
+            return -0.5 * squares - num_classes * (0.5 * math.log(2 * math.pi) + math.log(self.bias_sd))
+        constant = math.lgamma((df + num_classes) / 2) - math.lgamma(df / 2)
+        constant -= num_classes * (0.5 * math.log(math.pi * df) + math.log(self.bias_sd))
+        return constant - 0.5 * (df + num_classes) * math.log1p(squares / df)
+
+
+HYPERPRIORS: dict[str, Hyperprior] = {
+    "default": Hyperprior(shape=3.0, rate=2.0),
+    "paper": Hyperprior(shape=1.1, rate=1.0),  # the paper's for FinExp; its InfExp prior is our default
+    "adaptive": Hyperprior(shape=3.0, rate=2.0, bias_df=3.0),  # the default, with a learned variance of the bias
+}
+
+
+def hyperprior(name: str | Hyperprior) -> Hyperprior:
+    """The hyperprior of that name; a `Hyperprior` is returned unchanged.
+
+    >>> hyperprior("default")
+    Hyperprior(shape=3.0, rate=2.0, bias_sd=1.0, bias_df=0.0)
+    """
+    if isinstance(name, Hyperprior):
+        return name
+    found = HYPERPRIORS.get(name) if isinstance(name, str) else None
+    if found is None:
+        rule = f"one of {sorted(HYPERPRIORS)} or a Hyperprior(shape, rate)"
+        raise validate.broken("hyperprior", name, rule, "pass one of these.")
+    return found

@@ -1,1 +1,0 @@
-"""Parameters and a prediction -> alpha, the Dirichlet concentration of the voters' beliefs before any vote."""

@@ -1,0 +1,63 @@
+from functools import cache
+
+import numpy as np
+import pytest
+
+from quorate.datasets import synthetic
+from quorate.paper.jobs import PAPER_METHODS, Job, grid, settings
+from quorate.paper.sweep import run_job
+
+METHODS = (*PAPER_METHODS, "quorate")
+DATA = synthetic(num_items=800, num_classes=5, pool_size=12, accuracy=0.6, agreement=0.7, seed=4)
+
+
+@cache
+def outcome(name, pool_size, knobs):
+    return run_job(Job("toy", pool_size, "model-0", 3, name, knobs), DATA)
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize(("pool_size", "least"), [(3, 15), (10, 15), (11, 8), (100, 8)])
+def test_a_grid_is_as_dense_as_promised_and_names_no_setting_twice(name, pool_size, least):
+    knobs = grid(name, pool_size=pool_size, num_classes=10)
+    assert len(set(knobs)) == len(knobs) >= least
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_quick_grid_has_at_least_seven_values_and_fewer_than_the_whole(name):
+    quick, whole = (grid(name, pool_size=6, num_classes=10, quick=q) for q in (True, False))
+    assert 7 <= len(quick) < len(whole)
+
+
+@pytest.mark.parametrize("quick", [False, True])
+@pytest.mark.parametrize("pool_size", [3, 10, 12])
+@pytest.mark.parametrize("name", METHODS)
+def test_a_grid_rises_from_no_vote_to_all_that_can_matter(name, pool_size, quick):
+    done = outcome(name, pool_size, grid(name, pool_size=pool_size, num_classes=5, quick=quick))
+    settled = outcome("until-settled", pool_size, settings(None))
+    assert done.mean_costs[0] == 0
+    if name == "quorate":  # it does not ask for a vote that can at best bring a tie
+        assert done.mean_errors[-1] == pytest.approx(settled.mean_errors[0])
+        assert done.mean_costs[-1] <= settled.mean_costs[0]
+    else:
+        assert done.mean_costs[-1] == pytest.approx(settled.mean_costs[0], rel=0.01)
+    learns = name in ("finexp", "infexp", "quorate", "mp")  # what is learned on the way may turn two near values round
+    assert np.all(np.diff(done.mean_costs) >= (-0.03 * settled.mean_costs[0] if learns else 0))
+
+
+@pytest.mark.parametrize(("pool_size", "least"), [(3, 15), (10, 15), (12, 8)])
+@pytest.mark.parametrize("name", METHODS)
+def test_the_costs_of_a_grid_differ(name, pool_size, least):
+    done = outcome(name, pool_size, grid(name, pool_size=pool_size, num_classes=5))
+    assert len(np.unique(done.mean_costs)) >= least
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_grid_leaves_no_wide_gap_of_budgets(name):
+    found = outcome(name, 10, grid(name, pool_size=10, num_classes=5)).mean_costs
+    assert np.diff(np.sort(found)).max() < 0.25 * found.max()
+
+
+@pytest.mark.parametrize("name", ["until-settled", "ask-all"])
+def test_a_method_without_a_knob_has_one_setting(name):
+    assert grid(name, pool_size=5, num_classes=3) == ((),)

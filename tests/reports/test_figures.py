@@ -1,0 +1,53 @@
+"""Without matplotlib everything but the plots is there, with the line that installs it."""
+
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from quorate.cli.main import app
+from quorate.errors import MissingExtra
+from quorate.reports import figures
+from quorate.workflows.demo import SETTINGS, run_setting
+
+
+class NoMatplotlib:
+    """An import hook under which matplotlib is not installed."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "matplotlib":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+@pytest.fixture
+def no_matplotlib(monkeypatch):
+    for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [NoMatplotlib(), *sys.meta_path])
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    return run_setting(SETTINGS[3], quick=True)
+
+
+def test_the_simulate_table_is_printed_with_the_line_that_installs_it(no_matplotlib, tmp_path):
+    result = CliRunner().invoke(app, ["simulate", "--method", "beta", "--items", "100", "--out", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert "until-settled" in result.stdout
+    assert "pip install 'quorate[plot]'" in " ".join(result.stdout.split())
+    assert {path.name for path in tmp_path.iterdir()} == {"results.csv", "summary.json"}
+
+
+def test_nothing_is_drawn_and_the_page_says_why(no_matplotlib, comparison, tmp_path):
+    from quorate.workflows.demo.report import page
+
+    assert figures.write_plots([comparison], tmp_path) == ()
+    assert "quorate[plot]" in page([comparison], headline="", seconds=1)
+    with pytest.raises(MissingExtra):
+        figures.draw(figures.comparison_figure(comparison))
+
+
+def test_the_plot_is_the_same_each_time(comparison, tmp_path):
+    first = figures.write_plots([comparison], tmp_path)[1].read_bytes()
+    assert first == figures.write_plots([comparison], tmp_path)[1].read_bytes()
