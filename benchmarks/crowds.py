@@ -271,7 +271,7 @@ def spam_lines(folder, seeds, required):
             if halved:
                 required.least(f"{what}: area under the ROC curve, guesses", guesses, DETECTED, "{:.3f}")
                 required.least(f"{what}: area under the ROC curve, one label", one_label, DETECTED, "{:.3f}")
-                required.least(f"{what}: share of spammers among those named", precision, PRECISE)
+                required.least(f"{what}: share of spammers among those named", precision, PRECISE, "{:.3f}")
             if not halved and not shown:
                 required.most(f"{what}, a fifth of spammers: error, %", error, SPAM_ERROR)
             yield (
