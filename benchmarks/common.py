@@ -73,12 +73,17 @@ def machine() -> dict[str, Any]:
     }
 
 
-def seconds(task: Callable[[], Any], calls: int = 1) -> float:
+def seconds(task: Callable[[], Any], calls: int = 1, *, clock: Callable[[], float] = time.perf_counter) -> float:
     """Seconds of one call, averaged over `calls` in a row."""
-    begin = time.perf_counter()
+    begin = clock()
     for _ in range(calls):
         task()
-    return (time.perf_counter() - begin) / calls
+    return (clock() - begin) / calls
+
+
+def cpu_seconds(task: Callable[[], Any], calls: int = 1) -> float:
+    """CPU seconds of one call: for work in this process, where other processes share the machine."""
+    return seconds(task, calls, clock=time.process_time)
 
 
 def alternate(*tasks: tuple[Callable[[], Any], int], rounds: int) -> list[list[float]]:

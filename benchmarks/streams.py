@@ -9,7 +9,7 @@ import time
 import numpy as np
 
 import quorate
-from common import SHIFT, Refit, alternate, data_set, median, params_at, seconds, warm_refits
+from common import SHIFT, Refit, alternate, cpu_seconds, data_set, median, params_at, warm_refits
 from quorate import VoteDataset, method, simulate
 from quorate.datasets import synthetic
 from quorate.paper import as_published
@@ -62,14 +62,14 @@ def infexp_row(*, items: int, rounds: int) -> Row:
     ours, theirs = [], []
     _simulate(dataset, "infexp", EVERY)
     for _ in range(rounds):
-        ours.append(seconds(lambda: _simulate(dataset, "infexp", EVERY), 3))
-        theirs.append(seconds(published))
+        ours.append(cpu_seconds(lambda: _simulate(dataset, "infexp", EVERY), 3))
+        theirs.append(cpu_seconds(published))
     whole = items == dataset.num_items
     return Row(
         "infexp_stream", f"InfExp, {dataset.num_items} items, refit every {EVERY}",
         f"as published: Monte Carlo of {SAMPLES} samples, Adam with its early stop", f"{source}, first classifier",
         median(ours), median(theirs) * dataset.num_items / items,
-        note="" if whole else f"published algorithm timed on the first {items} items and scaled",
+        note="CPU seconds" + ("" if whole else f"; published algorithm timed on the first {items} items and scaled"),
     ).at_least(200)  # fmt: skip
 
 
@@ -83,23 +83,24 @@ def finexp_row(*, refits: int, samples: int, decisions: int, rounds: int) -> Row
     run = simulate(dataset, "finexp", pool_size=POOL, seed=0)
     stream = prepare(dataset, POOL, 0, 0)
     rng = np.random.default_rng(0)
-    ours = [seconds(lambda: _simulate(dataset, "finexp", EVERY))]
+    ours = [cpu_seconds(lambda: _simulate(dataset, "finexp", EVERY))]
     per_row = []
     published = method("finexp", hyperprior="paper")  # the hyperprior of the published refits
     for each in warm_refits(dataset, published, pool_size=POOL, window=WINDOW, count=refits):
-        per_row.append(seconds(lambda each=each: _published_refit(each, samples, rng)) / len(each.votes))
-        ours += [seconds(lambda: _simulate(dataset, "finexp", EVERY)) for _ in range(rounds)]
+        per_row.append(cpu_seconds(lambda each=each: _published_refit(each, samples, rng)) / len(each.votes))
+        ours += [cpu_seconds(lambda: _simulate(dataset, "finexp", EVERY)) for _ in range(rounds)]
     windows = [min(int((run.costs[: at + 1] > 0).sum()), WINDOW) for at, _ in run.trace]
     learning = median(per_row) * SAMPLES / samples * sum(windows)
     asked = np.repeat(np.arange(dataset.num_items), run.costs)  # there was a decision before each vote
     chosen = rng.choice(asked, size=decisions)
-    deciding = seconds(lambda: [_published_decision(stream, run, int(t), rng) for t in chosen]) / decisions * len(asked)
+    deciding = cpu_seconds(lambda: [_published_decision(stream, run, int(t), rng) for t in chosen])
+    deciding *= len(asked) / decisions
     return Row(
         "finexp_stream", f"FinExp, {dataset.num_items} items, refit every {EVERY}",
         f"as published: Monte Carlo and importance sampling, M={SAMPLES}, Adam with its early stop",
         f"{source}, first classifier", median(ours[1:]), learning + deciding,
-        note=f"published algorithm timed on {refits} of {len(windows)} refits and {decisions} of {len(asked)} "
-        f"decisions, scaled: {learning:.0f} s of learning, {deciding:.1f} s of deciding",
+        note=f"CPU seconds; published algorithm timed on {refits} of {len(windows)} refits and {decisions} of "
+        f"{len(asked)} decisions, scaled: {learning:.0f} s of learning, {deciding:.1f} s of deciding",
         extra={"learning": learning, "deciding": deciding},
     ).at_least(1000)  # fmt: skip
 

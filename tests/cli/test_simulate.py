@@ -52,6 +52,25 @@ def test_recorded_votes_are_read_from_npz(run, tmp_path):
     assert (content["stream"], content["num_items"], content["ask_all_votes"]) == ("mine", 60, 3)
 
 
+def test_the_target_truth_and_costs_of_people_are_taken_with_recorded_voters(run, tmp_path):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 60)
+    right = rng.random((60, 3)) < np.array([0.95, 0.4, 0.4])
+    votes = np.where(right, labels[:, None], 1 - labels[:, None])
+    people = np.tile(np.arange(3), (60, 1))
+    np.savez(tmp_path / "mine.npz", votes=votes, probs=np.full((1, 60, 2), 0.5), annotator_ids=people, labels=labels)
+    (tmp_path / "costs.csv").write_text("worker,cost\n0,5\n")
+    args = ("simulate", "--data", tmp_path / "mine.npz", "--json", "--method", "ask-all")
+    told = [
+        {row["name"]: row for row in json.loads(run(*args, *more).stdout)["rows"]}["ask-all"]
+        for more in ((), ("--target", "truth"), ("--costs", tmp_path / "costs.csv"))
+    ]
+    plurality, truth, priced = told
+    wrong = np.mean((votes.sum(axis=1) >= 2) != labels)
+    assert (plurality["error_rate"], truth["error_rate"]) == (0.0, pytest.approx(wrong))
+    assert priced["votes_per_item"] == pytest.approx(7.0), "in units of an ordinary vote"
+
+
 @pytest.mark.parametrize(
     ("args", "says"),
     [

@@ -19,7 +19,7 @@ import numpy as np
 
 from quorate.compiled import kernel, kernel_or
 from quorate.learning.problem import Evidence, HyperpriorNumbers, Traces
-from quorate.types import FloatArray
+from quorate.types import FloatArray, IntArray
 
 _BATCH = 4  # items whose rank-one terms are added in one pass over the Hessian
 
@@ -58,37 +58,44 @@ def hessian(
         level = -theta * sums[t, 0] * inverse
         scales[filled, 0] = -(sums[t, 0] + theta * sums[t, 2]) * inverse
         scales[filled, 1] = -theta * sums[t, 1] * inverse
-        for m in range(blocks):
-            row = inputs[m]
-            if m < num_classifiers:
-                spoken = log_predictions[t, m]
-                for k in range(num_classes):
-                    row[k] = spoken[k]
-            target = batch[filled, m * num_classes : (m + 1) * num_classes]
-            for k in range(num_classes):
-                target[k] = root * s[k] * row[k]
-            for n in range(m + 1):
-                pair = by_class[m, n]
-                other = inputs[n]
-                for k in range(num_classes):
-                    pair[k] += level * target[k] * other[k]
-        for entry in range(first[t], first[t + 1]):
-            k = classes[entry]
-            bend = theta * bends[entry] * s[k]
-            own = theta * s[k] * (slopes[entry] + bend)
-            pull = own * inverse
-            pulls[entry - first[t]] = pull
-            theta_part = own / theta + scales[filled, 0] * pull
-            phi_part = bend + scales[filled, 1] * pull
+        if blocks == 1:
+            _add_alone(
+                theta, root, level, s, log_predictions[t, 0], scales[filled], classes[first[t] : first[t + 1]],
+                slopes[first[t] : first[t + 1]], bends[first[t] : first[t + 1]], batch[filled], by_class[0, 0], cross,
+                pulls, out,
+            )  # fmt: skip
+        else:
             for m in range(blocks):
-                x = inputs[m, k]
-                batch[filled, m * num_classes + k] -= pull * x
-                cross[0, m * num_classes + k] += theta_part * x
-                cross[1, m * num_classes + k] += phi_part * x
+                row = inputs[m]
+                if m < num_classifiers:
+                    spoken = log_predictions[t, m]
+                    for k in range(num_classes):
+                        row[k] = spoken[k]
+                target = batch[filled, m * num_classes : (m + 1) * num_classes]
+                for k in range(num_classes):
+                    target[k] = root * s[k] * row[k]
                 for n in range(m + 1):
-                    by_class[m, n, k] += (own - pull * pull) * x * inputs[n, k]
-            for before in range(first[t], entry):
-                _subtract_pair(out, inputs, k, classes[before], pull * pulls[before - first[t]])
+                    pair = by_class[m, n]
+                    other = inputs[n]
+                    for k in range(num_classes):
+                        pair[k] += level * target[k] * other[k]
+            for entry in range(first[t], first[t + 1]):
+                k = classes[entry]
+                bend = theta * bends[entry] * s[k]
+                own = theta * s[k] * (slopes[entry] + bend)
+                pull = own * inverse
+                pulls[entry - first[t]] = pull
+                theta_part = own / theta + scales[filled, 0] * pull
+                phi_part = bend + scales[filled, 1] * pull
+                for m in range(blocks):
+                    x = inputs[m, k]
+                    batch[filled, m * num_classes + k] -= pull * x
+                    cross[0, m * num_classes + k] += theta_part * x
+                    cross[1, m * num_classes + k] += phi_part * x
+                    for n in range(m + 1):
+                        by_class[m, n, k] += (own - pull * pull) * x * inputs[n, k]
+                for before in range(first[t], entry):
+                    _subtract_pair(out, inputs, k, classes[before], pull * pulls[before - first[t]])
         filled += 1
         if filled == _BATCH:
             _add_outer(out, cross, batch, scales)
@@ -103,6 +110,50 @@ def hessian(
     out[2:, 1] = cross[1]
     out[0, 0], out[1, 0], out[1, 1] = _scalars(packed, evidence, traces)
     _to_log_scale(packed, 2 + num_classifiers * num_classes, hyperprior, gradient, out)
+
+
+@kernel
+def _add_alone(
+    theta: float,
+    root: float,
+    level: float,
+    share: FloatArray,
+    spoken: FloatArray,
+    scales: FloatArray,
+    classes: IntArray,
+    slopes: FloatArray,
+    bends: FloatArray,
+    target: FloatArray,
+    pair: FloatArray,
+    cross: FloatArray,
+    pulls: FloatArray,
+    out: FloatArray,
+) -> None:
+    """The terms of one item for a single classifier without bias: what `hessian` adds for any number, to the bit.
+
+    Most streams are of this kind; without the loops over blocks and the copy of the inputs it takes two thirds.
+    """
+    inverse = 1.0 / root
+    theta_scale = scales[0]
+    phi_scale = scales[1]
+    for k in range(share.size):
+        pushed = root * share[k] * spoken[k]
+        target[k] = pushed
+        pair[k] += level * pushed * spoken[k]
+    for entry in range(classes.size):
+        k = classes[entry]
+        x = spoken[k]
+        bend = theta * bends[entry] * share[k]
+        own = theta * share[k] * (slopes[entry] + bend)
+        pull = own * inverse
+        pulls[entry] = pull
+        target[k] -= pull * x
+        cross[0, k] += (own / theta + theta_scale * pull) * x
+        cross[1, k] += (bend + phi_scale * pull) * x
+        pair[k] += (own - pull * pull) * x * x
+        for before in range(entry):
+            j = classes[before]
+            out[2 + k, 2 + j] -= pull * pulls[before] * x * spoken[j]
 
 
 def _plain_add_outer(out: FloatArray, cross: FloatArray, batch: FloatArray, scales: FloatArray) -> None:

@@ -182,9 +182,12 @@ def _add_hyperprior(
     """-log p(Theta); turns the log likelihood's slope in Theta into the objective's gradient in x."""
     shape, rate, bias_sd, bias_df = hyperprior
     value = 0.0
+    log_constant = log_gamma(shape)
+    first_constant = log_constant - shape * math.log(rate)  # of theta and phi
+    tau_constant = log_constant - shape * math.log(rate * num_classifiers)
     for p in range(num_logs):
         own_rate = rate if p < 2 else rate * num_classifiers
-        value += log_gamma(shape) - shape * math.log(own_rate)
+        value += first_constant if p < 2 else tau_constant
         value += own_rate * packed[p] - (shape - 1.0) * math.log(packed[p])
         gradient[p] = own_rate * packed[p] - (shape - 1.0) - packed[p] * gradient[p]
     if bias_df > 0.0 and packed.size > num_logs:

@@ -57,11 +57,13 @@ def softmax_rows(packed: FloatArray, log_predictions: FloatArray, out: FloatArra
     num_items, num_classifiers, num_classes = log_predictions.shape
     num_logs = 2 + num_classifiers * num_classes
     bias = packed[num_logs:] if packed.size > num_logs else np.zeros(num_classes)
+    first_tau = packed[2 : 2 + num_classes]
     for t in range(num_items):
         row = out[t]
+        spoken = log_predictions[t, 0]
         for k in range(num_classes):
-            row[k] = bias[k]
-        for m in range(num_classifiers):
+            row[k] = bias[k] + first_tau[k] * spoken[k]
+        for m in range(1, num_classifiers):
             tau = packed[2 + m * num_classes : 2 + (m + 1) * num_classes]
             spoken = log_predictions[t, m]
             for k in range(num_classes):
