@@ -1,8 +1,10 @@
 """The crowd model on crowds with known truth: accuracy at equal votes, spammers, how sure it is, cost per vote.
 
 `QUORATE_DATA=folder python benchmarks/crowds.py [--only PART ...] [--seeds 3]` prints the figures of docs/peers.md,
-"The class behind the votes", and ends with an error if a required figure is missed. `--only same --peers` adds the
-columns of crowd-kit and cleanlab (`pip install 'quorate[peers]'`).
+"The class behind the votes", and at the end every required figure beside what was measured; it ends with 1 if one is
+missed. Dog has 807 items, so the choice of votes and orders matters more: it is read in 12 times as many.
+`--only same --peers` adds the columns of crowd-kit and cleanlab (`pip install 'quorate[peers]'`), on one draw of votes
+each and on `--items` random items of each set.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from quorate.experts.pairs import votes_side_by_side
 from quorate.experts.quality import FEWEST_NAMED, LIKELY
 from quorate.posterior.settled import plurality_shares
 from quorate.validate import floored
+from required import Required
 
 SPAMMERS = ("guesses", "one label", "copies the classifier", "copies a person")
 HALVINGS = 12  # steps of the search for a doubt that asks for the wanted votes per item
@@ -49,6 +52,7 @@ REQUIRED = {
     ("ImageNet-16H, resnet152", 3): 87.7,
 }
 MOST_BELOW = 0.3  # points below the majority of the same votes
+SMALL, MORE_ORDERS = 1000, 12  # sets with fewer items are read in so many times as many orders
 SPAM_ERROR, DETECTED, PRECISE, MOST_MICROSECONDS = 3.0, 0.99, 0.93, 20
 
 
@@ -151,8 +155,15 @@ def auc(scores, is_spam):
     return (ranks[is_spam].sum() - positive * (positive + 1) / 2) / (positive * (len(scores) - positive))
 
 
-def sets_of(folder):
-    """Every set with known truth: title, (ballots, truth, predictions), mean votes to ask for, votes of the cuts."""
+def sets_of(folder, named=("",)):
+    """Sets with known truth: title, (ballots, truth, predictions), mean votes to ask for, votes of the cuts.
+
+    `named`: beginnings of the titles.
+    """
+    yield from (each for each in _all_sets(folder) if each[0].startswith(tuple(named)))
+
+
+def _all_sets(folder):
     yield "product", crowd_of(folder, "product"), (2, 3), (1, 2, 3)
     yield "dog", crowd_of(folder, "dog"), (2, 4, 10), (1, 2, 4, 7, 10)
     yield "CIFAR-10H, no classifier", images_of(folder, "cifar10h"), (2,), (1, 2, 5)
@@ -161,16 +172,31 @@ def sets_of(folder):
     yield "ImageNet-16H, resnet152", images_of(folder, "imagenet16h", "resnet152_baseline"), (3,), (1, 2, 3, 7)
 
 
-def accuracy_lines(folder, seeds, missed):
+def orders_of(ballots, seeds):
+    """The seeds that a set is read with: more for a small one."""
+    return range(seeds.start, seeds.start + MORE_ORDERS * len(seeds)) if len(ballots.items) < SMALL else seeds
+
+
+def standard_error(values):
+    """Of the mean over the orders; 0 of a single one."""
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+
+
+def accuracy_lines(folder, seeds, required, named):
     """Truth accuracy where votes are asked for one by one, beside the majority of as many, and of the same votes."""
-    yield "| votes with known truth | votes per item | majority of as many | of the same votes | online | revised |"
+    yield "| votes with known truth | votes per item | majority of as many | of the same | online | revised (se) |"
     yield "|---|---:|---:|---:|---:|---:|"
-    for name, (ballots, truth, predictions), targets, _ in sets_of(folder):
+    for name, (ballots, truth, predictions), targets, _ in sets_of(folder, named):
         for votes in targets:
-            found = [_asked(ballots, truth, predictions, votes, seed) for seed in seeds]
-            asked, plain, same, online, revised = np.mean(found, axis=0)
-            _check(missed, f"{name}, {asked:.2f} votes per item", same, online, revised, REQUIRED.get((name, votes)))
-            yield f"| {name} | {asked:.2f} | {plain:.1f} | {same:.1f} | {online:.1f} | {revised:.1f} |"
+            found = np.array([_asked(ballots, truth, predictions, votes, s) for s in orders_of(ballots, seeds)])
+            asked, plain, same, online, revised = found.mean(axis=0)
+            error = standard_error(found[:, 4])
+            where = f"{name}, {votes} votes per item"
+            if (name, votes) in REQUIRED:
+                what = f"{where}: % right, revised (standard error {error:.2f})"
+                required.least(what, revised, REQUIRED[name, votes])
+            check_majority(required, where, found[:, 2:])
+            yield f"| {name} | {asked:.2f} | {plain:.1f} | {same:.1f} | {online:.1f} | {revised:.1f} ({error:.2f}) |"
 
 
 def _asked(ballots, truth, predictions, votes, seed):
@@ -179,26 +205,32 @@ def _asked(ballots, truth, predictions, votes, seed):
     return run.num_votes.mean(), plain, same, right(run.online, truth), right(run.revised, truth)
 
 
-def _check(missed, where, plain, online, revised, required=None):
-    """Add to `missed` what falls short of the majority of the same votes, or of what is required here."""
-    for how, share in (("online", online), ("revised", revised)):
-        if share < plain - MOST_BELOW:
-            missed.append(f"{where}, {how}: {share:.2f} %, majority of the same votes {plain:.2f} %")
-    if required is not None and revised < required:
-        missed.append(f"{where}: {revised:.2f} % right, required {required} %")
+def check_majority(required, where, shares):
+    """Online and revised answers against the majority of the same votes; shares (orders, 3): majority first."""
+    for how, place in (("online", 1), ("revised", 2)):
+        points = shares[:, place] - shares[:, 0]
+        error = f"standard error {standard_error(points):.2f}"
+        what = f"{where}, {how}: points against the majority of the same votes ({error})"
+        required.least(what, points.mean(), -MOST_BELOW, "{:+.2f}")
 
 
-def same_lines(folder, seeds, missed, *, with_peers):
+def same_lines(folder, seeds, required, named, *, with_peers, num_items):
     """Truth accuracy of each way to read the same votes: so many random ones of every item."""
     names = PEERS if with_peers else ()
-    yield " | ".join(["| votes with known truth", "votes per item", "majority", "online", "revised", *names]) + " |"
-    yield "|---|" + "---:|" * (4 + len(names))
-    for name, (ballots, truth, predictions), _, cuts in sets_of(folder):
+    heads = ("votes with known truth", "items", "votes of each", "majority", "online", "revised", *names)
+    yield f"| {' | '.join(heads)} |"
+    yield "|---|" + "---:|" * (5 + len(names))
+    for name, every, _, cuts in sets_of(folder, named):
+        is_cut = num_items is not None and num_items < len(every[0].items)
+        ballots, truth, predictions = part_of(*every, seeds.start, num_items) if is_cut else every
         for votes in cuts:
-            found = [_read(cut_of(ballots, votes, seed), truth, predictions, seed, with_peers) for seed in seeds]
+            orders = seeds if with_peers else orders_of(ballots, seeds)
+            found = [_read(cut_of(ballots, votes, seed), truth, predictions, seed, with_peers) for seed in orders]
             shares = np.mean(found, axis=0)
-            _check(missed, f"{name}, {votes} votes of every item", *shares[:3])
-            yield f"| {name} | {votes} | " + " | ".join("" if np.isnan(x) else f"{x:.1f}" for x in shares) + " |"
+            if not with_peers:  # a single draw says too little
+                check_majority(required, f"{name}, {votes} votes of every item", np.array(found))
+            said = " | ".join("" if np.isnan(x) else f"{x:.1f}" for x in shares)
+            yield f"| {name} | {len(ballots.items):,} | {votes} | {said} |"
 
 
 def _read(ballots, truth, predictions, seed, with_peers):
@@ -212,17 +244,22 @@ def _read(ballots, truth, predictions, seed, with_peers):
 
 def half_of(ballots, truth, predictions, seed):
     """Half of the items, with all their votes."""
-    keep = np.sort(np.random.default_rng(seed).permutation(len(ballots.items))[: len(ballots.items) // 2])
+    return part_of(ballots, truth, predictions, seed, len(ballots.items) // 2)
+
+
+def part_of(ballots, truth, predictions, seed, num_items):
+    """So many random items, with all their votes."""
+    keep = np.sort(np.random.default_rng(seed).permutation(len(ballots.items))[:num_items])
     place = np.full(len(ballots.items), -1)
     place[keep] = np.arange(len(keep))
     part = ballots.only(place[ballots.item] >= 0)
     names = tuple(ballots.items[i] for i in keep)
     return Ballots(place[part.item], part.person, part.label, names, part.people, part.classes), truth[keep], (
-        predictions[keep]
+        None if predictions is None else predictions[keep]
     )  # fmt: skip
 
 
-def spam_lines(folder, seeds, missed):
+def spam_lines(folder, seeds, required):
     """Error and detection with a fifth of spammers in CIFAR-10H, at 2 votes per item: all items, and half of them."""
     every = images_of(folder, "cifar10h", "cnn-89")
     for shown, name in ((False, "no classifier"), (True, "cnn-89")):
@@ -231,12 +268,12 @@ def spam_lines(folder, seeds, missed):
             found = [_spammed(*each, shown, seed) for each, seed in chosen]
             error, plain, guesses, one_label, copier, precision, any_precision, blamed, votes = np.mean(found, axis=0)
             what = f"{name}, median {votes:.0f} votes a person"
-            if halved and min(guesses, one_label) < DETECTED:
-                missed.append(f"{what}: area under the ROC curve {min(guesses, one_label):.3f}, required {DETECTED}")
-            if halved and precision < PRECISE:
-                missed.append(f"{what}: precision {precision:.2f}, required {PRECISE}")
-            if not halved and not shown and error > SPAM_ERROR:
-                missed.append(f"{what}: error {error:.2f} %, required {SPAM_ERROR} %")
+            if halved:
+                required.least(f"{what}: area under the ROC curve, guesses", guesses, DETECTED, "{:.3f}")
+                required.least(f"{what}: area under the ROC curve, one label", one_label, DETECTED, "{:.3f}")
+                required.least(f"{what}: share of spammers among those named", precision, PRECISE, "{:.3f}")
+            if not halved and not shown:
+                required.most(f"{what}, a fifth of spammers: error, %", error, SPAM_ERROR)
             yield (
                 f"{what}: error {error:.2f} % (majority {plain:.1f} %); area under the ROC curve: guesses "
                 f"{guesses:.3f}, one label {one_label:.3f}, copies the classifier {copier:.3f}; of those named "
@@ -294,7 +331,7 @@ def copied_lines(folder):
         yield f"{name}: {len(found)} of {len(pairs[1])} pairs"
 
 
-def cost_lines(missed):
+def cost_lines(required):
     """Microseconds a vote, 10 classes, 10,000 people; bytes a person."""
     rng = np.random.default_rng(0)
     num_items, K, num_people = 20_000, 10, 10_000
@@ -309,8 +346,9 @@ def cost_lines(missed):
     run = run_crowd(ballots)
     spent = 1e6 * (time.process_time() - began) / len(item)
     size = sum(each[0].nbytes for each in run.state[:4])
-    if spent > MOST_MICROSECONDS:
-        missed.append(f"{spent:.0f} us a vote, required {MOST_MICROSECONDS}")
+    required.most(f"crowd, K = {K}, {num_people:,} people: us of CPU a vote", spent, MOST_MICROSECONDS, "{:.1f}")
+    documented = 8 * (K * K + K + 9)
+    required.most(f"crowd, K = {K}: bytes a person, as documented", size, documented, "{:.0f}")
     yield f"{spent:.1f} us of CPU a vote, K = {K}, {num_people:,} people, two revisions an item; {size} bytes a person"
 
 
@@ -319,17 +357,21 @@ def main():
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--peers", action="store_true", help="crowd-kit and cleanlab beside it, in the part `same`")
+    parser.add_argument("--sets", nargs="+", default=[""], help="beginnings of titles, in `accuracy` and `same`")
+    parser.add_argument("--items", type=int, help="so many random items of each set, in the part `same`")
     chosen = parser.parse_args()
     seeds = range(3, 3 + chosen.seeds)
     folder = Path(os.environ.get("QUORATE_DATA") or sys.exit("set QUORATE_DATA to the folder with crowd/, ..."))
     compiled.compile_here()
     say(machine())
-    missed: list[str] = []
+    required = Required()
     lines = {
-        "cost": lambda: cost_lines(missed),
-        "accuracy": lambda: accuracy_lines(folder, seeds, missed),
-        "same": lambda: same_lines(folder, seeds, missed, with_peers=chosen.peers),
-        "spam": lambda: spam_lines(folder, seeds, missed),
+        "cost": lambda: cost_lines(required),
+        "accuracy": lambda: accuracy_lines(folder, seeds, required, chosen.sets),
+        "same": lambda: same_lines(
+            folder, seeds, required, chosen.sets, with_peers=chosen.peers, num_items=chosen.items
+        ),
+        "spam": lambda: spam_lines(folder, seeds, required),
         "copied": lambda: copied_lines(folder),
         "sure": lambda: honesty_lines(folder, seeds),
     }
@@ -337,8 +379,7 @@ def main():
         say(f"\n{PARTS[part]}")
         for line in lines[part]():
             say(line)
-    if missed:
-        sys.exit("missed: " + "; ".join(missed))
+    required.end()
 
 
 if __name__ == "__main__":

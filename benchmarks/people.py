@@ -26,6 +26,7 @@ from quorate import Session, compiled, method
 from quorate.experts.panel import UNSEEN, new_panel
 from quorate.experts.panel_learning import learn_item
 from quorate.experts.panel_plan import advise
+from required import Required
 
 PEOPLE, CLASSES, ITEMS, DEPTH = 10_000, 10, 1500, 5
 KNOWN = 50  # items of known class
@@ -187,7 +188,7 @@ def main():
     options = parser.parse_args()
     compiled.compile_here()
     say(machine())
-    for line in cost_lines([]):
+    for line in cost_lines(Required()):
         say(line)
     crowd_lines()
     memory_line()

@@ -53,10 +53,13 @@ def test_half_of_the_items_keep_all_their_votes_truth_and_predictions(crowds, ba
     assert [int(name) for name in part.items] == kept.tolist()
 
 
-def test_an_answer_far_below_the_majority_or_the_required_share_is_missed(crowds):
-    missed = []
-    crowds._check(missed, "level", 90.0, 89.8, 89.9)
-    assert not missed
-    crowds._check(missed, "below", 90.0, 89.6, 90.5)
-    crowds._check(missed, "required", 80.0, 90.0, 90.0, 91.0)
-    assert [each.split(",")[0].split(":")[0] for each in missed] == ["below", "required"]
+def test_answers_far_below_the_majority_of_the_same_votes_are_missed(crowds):
+    required = crowds.Required()
+    crowds.check_majority(required, "level", np.array([[90.0, 89.8, 89.9], [80.0, 79.7, 80.1]]))
+    assert not required.missed and len(required.rows) == 2
+    crowds.check_majority(required, "below", np.array([[90.0, 89.6, 90.5]]))
+    assert required.missed == 1
+
+
+def test_a_small_set_is_read_in_more_orders(crowds, ballots):
+    assert crowds.orders_of(ballots, range(3, 5)) == range(3, 3 + 2 * crowds.MORE_ORDERS)

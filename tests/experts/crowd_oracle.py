@@ -77,15 +77,17 @@ class Oracle:
             for rows in (self.rows(e), self.centre(e, least=-1)):
                 careful = without @ rows[:, y] / without.sum()
                 gained.append(np.log([careful, p[0], p[1], p[2] if self.has_prediction(i) else careful]))
-            added.append((self.weights(e)[0], np.array(gained)))
+            w, q = self.weights(e), self.rows(e)[:, y]
+            joint = without * (w[0] + (0 if self.has_prediction(i) else w[3])) * q / r.sum()  # class, and careful
+            added.append((joint / joint.sum(), joint.sum(), np.array(gained)))
         self.closed[i] = {"votes": votes, "r": r, "added": added}
-        for (e, y), (w, gained) in zip(votes, added, strict=True):
-            self.change(e, y, r, w, gained, 1)
+        for (e, y), learned in zip(votes, added, strict=True):
+            self.change(e, y, *learned, 1)
             self.improve(e)
 
-    def change(self, e, y, r, w, gained, sign):
-        self.C[e, :, y] += sign * r
-        self.P[:, y] += sign * w * r
+    def change(self, e, y, if_careful, careful, gained, sign):
+        self.C[e, :, y] += sign * if_careful
+        self.P[:, y] += sign * careful * if_careful
         self.m[e, y] += sign
         self.L[e] += sign * gained
 
@@ -96,8 +98,8 @@ class Oracle:
 
     def revise(self, i):
         done = self.closed.pop(i)
-        for (e, y), (w, gained) in zip(done["votes"], done["added"], strict=True):
-            self.change(e, y, done["r"], w, gained, -1)
+        for (e, y), learned in zip(done["votes"], done["added"], strict=True):
+            self.change(e, y, *learned, -1)
         self.close(i, done["votes"], self.belief(i, done["votes"]))
 
     def refit(self):
@@ -106,11 +108,12 @@ class Oracle:
             r = np.array([self.closed[i]["r"] for i in shown]).reshape(-1, self.K)
             pi = np.array([self.prior(i) for i in shown]).reshape(-1, self.K)
             log_f = self.log_f[shown]
-            slope = ((r - pi) * log_f).sum(axis=0) + 2 / self.tau - 2
-            bend = (pi * (1 - pi) * log_f**2).sum(axis=0) + 2 / self.tau**2
+            tau = self.tau[0]
+            slope = ((r - pi) * log_f).sum() + 2 / tau - 2
+            bend = ((pi * log_f**2).sum(axis=1) - (pi * log_f).sum(axis=1) ** 2).sum() + 2 / tau**2
             slope_b = (r - pi).sum(axis=0) - self.b / 0.25
             bend_b = (pi * (1 - pi)).sum(axis=0) + 1 / 0.25
-            self.tau = self.tau + np.clip(0.5 * slope / bend, -self.tau / 2, self.tau / 2)
+            self.tau = np.full(self.K, min(tau + np.clip(0.5 * slope / bend, -tau / 2, tau / 2), 1.0))
             self.b = self.b + 0.5 * slope_b / bend_b
 
 

@@ -40,6 +40,7 @@ def as_items(votes, log_f):
         np.empty(log_f.shape),
         np.empty(V),
         np.empty((V, 2, 4)),
+        np.empty((V, CLASSES)),
     )
     listed = [[(e, int(row[e])) for e in np.flatnonzero(row >= 0)] for row in votes]
     return items, listed

@@ -350,7 +350,7 @@ def test_the_live_crowd_is_the_recorded_one_to_the_bit(has_classifier):
     log_f = np.log(predictions) if has_classifier else np.zeros((n, 3))
     items = CrowdItems(
         np.arange(n + 1) * depth, person.ravel().copy(), label.ravel().copy(), log_f, np.empty((n, 3)),
-        np.empty(n * depth), np.empty((n * depth, 2, 4)),
+        np.empty(n * depth), np.empty((n * depth, 2, 4)), np.empty((n * depth, 3)),
     )  # fmt: skip
     state, online, asked = new_state(23, 3), np.empty((n, 3)), np.empty(n, dtype=np.int64)
     draws = np.array([[streams.uniform(3, "revise", i, place) for place in range(REVISED)] for i in range(n)])

@@ -10,13 +10,18 @@ per vote; an item is never judged by what was learned from its own votes (that i
     types        careful; uniform: 1/K; own habit: (.3 + m_e[y]) / (.3 K + m_e); copies the classifier:
                  .9 [y = argmax f] + .1/K;  prior .90 .05 .03 .02;  w_e ~ prior * exp(evidence)
     likelihood   l(z) = w_e,careful q_e[z,y] + sum over the other types w_e,t p_t(y)
-    prior        softmax(tau log f + b); without a classifier (2 + sum r_z) / (2 K + items)
+    prior        softmax(tau log f + b), see `crowd_prior`; without a classifier (2 + sum r_z) / (2 K + items)
     vote         r(z) ~ r(z) l(z)
     evidence     of a closed item's vote: log p_t(y); for careful log sum_z r'(z) q_e[z,y], r' = r without this vote
+    learning     from a closed item's vote: C_e[z,y] += c(z), P[z,y] += g c(z), where c(z) ~ r'(z) q_e[z,y] is the
+                 class if this person is careful, and g = w_e,careful sum_z r'(z) q_e[z,y] / sum_z r'(z) l(z) how
+                 probable that is after this vote
 
 C_e[k,j] expected votes j of person e on items of class k, n_e[k] their row sums, m_e[j] all votes j, P their sum over
-careful people. Votes are weighted by this evidence. People are judged by a second one, in which a careful person's rows
-are cen with s_e at least -1: a random voter's own rows become uniform, and explain the votes as well as chance does.
+careful people. Learning from r instead of c lets the careless types blur the rows of everybody: where items have a
+single vote, nothing in the votes speaks against that. Votes are weighted by this evidence. People are judged by a
+second one, in which a careful person's rows are cen with s_e at least -1: a random voter's own rows become uniform, and
+explain the votes as well as chance does.
 Kernels trust their input; they change `CrowdState` and `CrowdItems` in place.
 """
 
@@ -38,8 +43,6 @@ HABIT_VOTES = 0.3
 SKILL_VARIANCE, LEAST_SKILL = 0.3, -1.0  # lower skills are not those of a careful person
 COPIES = 0.9
 PREVALENCE_VOTES = 2.0
-TAU_SHAPE, TAU_RATE, BIAS_VARIANCE = 3.0, 2.0, 0.25
-REFIT_EVERY, WINDOW, STEP = 20, 500, 0.5
 CLOSE_TO_ZERO = 1e-12
 
 
@@ -48,7 +51,8 @@ class CrowdState(NamedTuple):
 
     `confusion` (E, K, K) C   `labels` (E, K) m   `skill` (E,) s   `evidence` (E, 2, 4) log evidence of each
     type, for weighting votes and for judging people
-    `pooled` (K, K) P   `prevalence` (K,) sum of r over closed items   `tau`, `bias` (K,) of the prediction
+    `pooled` (K, K) P   `prevalence` (K,) sum of r over closed items
+    `tau` (K,), equal for all classes, and `bias` (K,) of the prediction
     """
 
     confusion: FloatArray
@@ -66,6 +70,7 @@ class CrowdItems(NamedTuple):
 
     `start` (n + 1,) where the votes of an item begin   `person`, `label` (V,)   `log_f` (n, K) log prediction
     `belief` (n, K) r   `careful` (V,) weight with which a vote was added to P   `gained` (V, 2, 4) evidence it added
+    `if_careful` (V, K) c, the class if the vote's person is careful
     """
 
     start: IntArray
@@ -75,6 +80,7 @@ class CrowdItems(NamedTuple):
     belief: FloatArray
     careful: FloatArray
     gained: FloatArray
+    if_careful: FloatArray
 
 
 def new_state(num_people: int, num_classes: int) -> CrowdState:
@@ -301,9 +307,18 @@ def add_item(state: CrowdState, items: CrowdItems, i: int, end: int) -> None:
             for t in range(4):
                 probability = seen / others if math.isnan(work[0, t]) else work[0, t]
                 items.gained[v, way, t] = math.log(max(probability, CLOSE_TO_ZERO))
-        items.careful[v] = work[1, 0]
+        careful, _ = careful_and_careless(work)
+        seen, total = 0.0, 0.0
+        for z in range(K):
+            without = belief[z] / max(likelihood[z], CLOSE_TO_ZERO)
+            items.if_careful[v, z] = without * rows[0, z]
+            seen += items.if_careful[v, z]
+            total += without * likelihood[z]
+        for z in range(K):
+            items.if_careful[v, z] /= seen
+        items.careful[v] = careful * seen / total
     for v in range(items.start[i], end):
-        change_by_vote(state, items, i, v, 1.0)
+        change_by_vote(state, items, v, 1.0)
         improve_skill(state, items.person[v])
     for k in range(K):
         state.prevalence[k] += belief[k]
@@ -313,17 +328,17 @@ def add_item(state: CrowdState, items: CrowdItems, i: int, end: int) -> None:
 def take_item_back(state: CrowdState, items: CrowdItems, i: int) -> None:
     """Undo `add_item`."""
     for v in range(items.start[i], items.start[i + 1]):
-        change_by_vote(state, items, i, v, -1.0)
+        change_by_vote(state, items, v, -1.0)
     for k in range(items.belief.shape[1]):
         state.prevalence[k] -= items.belief[i, k]
 
 
 @kernel
-def change_by_vote(state: CrowdState, items: CrowdItems, i: int, v: int, sign: float) -> None:
-    """Add (sign 1) or remove (sign -1) what vote v of item i says about its person and the crowd."""
+def change_by_vote(state: CrowdState, items: CrowdItems, v: int, sign: float) -> None:
+    """Add (sign 1) or remove (sign -1) what vote v says about its person and the crowd."""
     e, y = items.person[v], items.label[v]
-    for z in range(items.belief.shape[1]):
-        share = sign * items.belief[i, z]
+    for z in range(items.if_careful.shape[1]):
+        share = sign * items.if_careful[v, z]
         state.confusion[e, z, y] = max(state.confusion[e, z, y] + share, 0.0)
         state.pooled[z, y] = max(state.pooled[z, y] + items.careful[v] * share, 0.0)
     state.labels[e, y] += sign
@@ -359,30 +374,3 @@ def revise_item(state: CrowdState, items: CrowdItems, i: int) -> None:
     for v in range(items.start[i], items.start[i + 1]):
         count_vote(state, items.person[v], items.label[v], top, belief)
     add_item(state, items, i, items.start[i + 1])
-
-
-@kernel
-def refit_prior(state: CrowdState, items: CrowdItems, first: int, end: int) -> None:
-    """Two damped Newton steps, class by class, of tau and bias on the beliefs of items first .. end - 1."""
-    K = state.tau.size
-    gradients, curvatures, prior = np.empty((2, K)), np.empty((2, K)), np.empty(K)
-    for _ in range(2):
-        for k in range(K):
-            gradients[0, k] = (TAU_SHAPE - 1.0) / state.tau[k] - TAU_RATE
-            curvatures[0, k] = (TAU_SHAPE - 1.0) / state.tau[k] ** 2
-            gradients[1, k] = -state.bias[k] / BIAS_VARIANCE
-            curvatures[1, k] = 1.0 / BIAS_VARIANCE
-        for i in range(first, end):
-            if top_of(items.log_f[i]) < 0:
-                continue
-            prior_into(state, items.log_f[i], prior)
-            for k in range(K):
-                surplus, spread = items.belief[i, k] - prior[k], prior[k] * (1.0 - prior[k])
-                gradients[0, k] += surplus * items.log_f[i, k]
-                curvatures[0, k] += spread * items.log_f[i, k] ** 2
-                gradients[1, k] += surplus
-                curvatures[1, k] += spread
-        for k in range(K):
-            step = STEP * gradients[0, k] / curvatures[0, k]
-            state.tau[k] += min(0.5 * state.tau[k], max(-0.5 * state.tau[k], step))
-            state.bias[k] += STEP * gradients[1, k] / curvatures[1, k]

@@ -12,8 +12,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from quorate.experts.crowd import (
-    REFIT_EVERY,
-    WINDOW,
     CrowdItems,
     CrowdState,
     add_item,
@@ -21,11 +19,11 @@ from quorate.experts.crowd import (
     gains_into,
     new_state,
     prior_into,
-    refit_prior,
     revise_item,
     take_item_back,
     top_of,
 )
+from quorate.experts.crowd_prior import REFIT_EVERY, WINDOW, refit_prior
 from quorate.types import FloatArray
 
 FIRST_ROWS = 16
@@ -121,7 +119,7 @@ class OnlineCrowd:
         item = CrowdItems(
             np.array([0, count]), np.array([self.row(person) for person, _ in votes], dtype=np.int64),
             np.array([label for _, label in votes], dtype=np.int64), log_f[None].copy(), belief[None].copy(),
-            np.empty(count), np.empty((count, 2, 4)),
+            np.empty(count), np.empty((count, 2, 4)), np.empty((count, log_f.size)),
         )  # fmt: skip
         add_item(self.state, item, 0, count)
         return item

@@ -18,18 +18,16 @@ from quorate import compiled
 from quorate.compiled import kernel
 from quorate.experts.ballots import Ballots
 from quorate.experts.crowd import (
-    REFIT_EVERY,
-    WINDOW,
     CrowdItems,
     CrowdState,
     add_item,
     count_vote,
     new_state,
     prior_into,
-    refit_prior,
     revise_item,
     top_of,
 )
+from quorate.experts.crowd_prior import REFIT_EVERY, WINDOW, refit_prior
 from quorate.types import FloatArray, IntArray, Item
 from quorate.validate import bounded
 
@@ -100,7 +98,7 @@ def run_crowd(
         log_f[position] = np.log(predictions)
     items = CrowdItems(
         start, ballots.person[order].copy(), ballots.label[order].copy(), log_f, np.empty((n, K)),
-        np.empty(ballots.num_votes), np.empty((ballots.num_votes, 2, 4)),
+        np.empty(ballots.num_votes), np.empty((ballots.num_votes, 2, 4)), np.empty((ballots.num_votes, K)),
     )  # fmt: skip
     state = new_state(len(ballots.people), K)
     online, asked = np.empty((n, K)), np.empty(n, dtype=np.int64)
