@@ -184,7 +184,8 @@ def standard_error(values):
 
 def accuracy_lines(folder, seeds, required, named):
     """Truth accuracy where votes are asked for one by one, beside the majority of as many, and of the same votes."""
-    yield "| votes with known truth | votes per item | majority of as many | of the same | online | revised (se) |"
+    heads = ("votes with known truth", "votes per item", "majority of as many", "of the same", "online")
+    yield f"| {' | '.join(heads)} | revised (spread over orders) |"
     yield "|---|---:|---:|---:|---:|---:|"
     for name, (ballots, truth, predictions), targets, _ in sets_of(folder, named):
         for votes in targets:
@@ -352,7 +353,8 @@ def cost_lines(required):
     yield f"{spent:.1f} us of CPU a vote, K = {K}, {num_people:,} people, two revisions an item; {size} bytes a person"
 
 
-def main():
+def measure(required):
+    """Every part that the command line names; what is required of it goes into `required`."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--seeds", type=int, default=3)
@@ -364,7 +366,6 @@ def main():
     folder = Path(os.environ.get("QUORATE_DATA") or sys.exit("set QUORATE_DATA to the folder with crowd/, ..."))
     compiled.compile_here()
     say(machine())
-    required = Required()
     lines = {
         "cost": lambda: cost_lines(required),
         "accuracy": lambda: accuracy_lines(folder, seeds, required, chosen.sets),
@@ -379,6 +380,11 @@ def main():
         say(f"\n{PARTS[part]}")
         for line in lines[part]():
             say(line)
+
+
+def main():
+    required = Required()
+    measure(required)
     required.end()
 
 

@@ -162,7 +162,8 @@ def ids_lines(folder, seeds, required):
         yield f"ImageNet-16H, {model}, {how}: area {mean:.3f} ({error:.3f}) of random order, {len(seeds)} seeds"
 
 
-def main():
+def measure(required):
+    """Every part that the command line names; what is required of it goes into `required`."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--streams", type=int, default=STREAMS)
@@ -171,7 +172,6 @@ def main():
     folder = Path(os.environ.get("QUORATE_DATA") or sys.exit("set QUORATE_DATA to the folder with kelly_nih.npz, ..."))
     compiled.compile_here()
     say(machine())
-    required = Required()
     lines = {
         "cost": lambda: cost_lines(required),
         "large": lambda: large_lines(folder, chosen.streams),
@@ -181,6 +181,11 @@ def main():
     for part in chosen.only:
         for line in lines[part]():
             say(line)
+
+
+def main():
+    required = Required()
+    measure(required)
     required.end()
 
 
