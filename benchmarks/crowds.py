@@ -353,15 +353,15 @@ def cost_lines(required):
     yield f"{spent:.1f} us of CPU a vote, K = {K}, {num_people:,} people, two revisions an item; {size} bytes a person"
 
 
-def measure(required):
-    """Every part that the command line names; what is required of it goes into `required`."""
+def measure(required, arguments=None):
+    """The parts that the arguments name (None: those of the command line); their requirements go into `required`."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--peers", action="store_true", help="crowd-kit and cleanlab beside it, in the part `same`")
     parser.add_argument("--sets", nargs="+", default=[""], help="beginnings of titles, in `accuracy` and `same`")
     parser.add_argument("--items", type=int, help="so many random items of each set, in the part `same`")
-    chosen = parser.parse_args()
+    chosen = parser.parse_args(arguments)
     seeds = range(3, 3 + chosen.seeds)
     folder = Path(os.environ.get("QUORATE_DATA") or sys.exit("set QUORATE_DATA to the folder with crowd/, ..."))
     compiled.compile_here()

@@ -15,7 +15,7 @@ def main():
     """Both files print what they measure; the table of all required figures comes last."""
     required = Required()
     for each in (crowds, panels):
-        each.measure(required)
+        each.measure(required, [])
     required.end()
 
 

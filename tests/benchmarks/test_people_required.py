@@ -18,7 +18,7 @@ def script(monkeypatch):
 def test_all_figures_stand_in_one_table_and_a_missed_one_ends_with_an_error(script, monkeypatch, capsys, missed):
     for name in ("crowds", "panels"):
         measured = 0.0 if name == missed else 2.0
-        monkeypatch.setattr(getattr(script, name), "measure", lambda r, n=name, m=measured: r.least(n, m, 1.0))
+        monkeypatch.setattr(getattr(script, name), "measure", lambda r, _, n=name, m=measured: r.least(n, m, 1.0))
     if missed is None:
         script.main()
     else:
