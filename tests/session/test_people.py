@@ -14,7 +14,7 @@ from quorate.experts.panel_learning import learn_item
 from quorate.experts.panel_plan import advise
 from quorate.session.inputs import parse_prediction
 from quorate.session.lines import FORMAT, FORMAT_WITH_PEOPLE
-from quorate.session.people import MODEL
+from quorate.session.people import MODELS
 from tests.session.conftest import CLASSES
 from tests.session.people_support import PANEL, SENIOR, known_of_people, make
 
@@ -697,12 +697,13 @@ def test_who_joins_or_leaves_a_panel_changes_its_pools(tmp_path):
     assert known_of_people(Session.resume(journal)) == known_of_people(session)
 
 
-def test_a_journal_with_an_unknown_model_of_people_is_refused():
+@pytest.mark.parametrize(("name", "target"), [("panel", "plurality"), ("crowd", "truth")])
+def test_a_journal_with_another_model_of_people_is_refused(name, target):
     journal = MemoryJournal()
-    make("panel", experts=["ann", "bob"], journal=journal)
-    header = journal.header()
-    assert header["people"]["model"] == MODEL and Session.resume(rewritten(header, []))
-    for model in (MODEL + 1, None):
+    make(name, experts=["ann", "bob"], journal=journal)
+    header, ours = journal.header(), MODELS[target]
+    assert header["people"]["model"] == ours and Session.resume(rewritten(header, []))
+    for model in (ours + 1, ours - 1, None):
         with pytest.raises(errors.JournalMismatch) as caught:
             Session.resume(rewritten({**header, "people": header["people"] | {"model": model}}, []))
         assert caught.value.field == "people" and caught.value.value == model

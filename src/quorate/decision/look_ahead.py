@@ -77,12 +77,17 @@ def gain_or_enough(
     error_costs: FloatArray,
     enough: float,
 ) -> float:
-    """`expected_gain`, or a lower bound of it above `enough`, which needs fewer levels.
+    """`expected_gain`, or a lower bound of it above `enough`, which needs fewer levels or none.
 
-    P is a martingale, so its mean at the last level is P now: the last level alone bounds G from below.
+    P is a martingale, so its mean at the last level is P now: the last level alone bounds G from below. So does the
+    probability of a few of its states (`_surely_gained`), which decides most calls.
     """
     num_classes = votes.size
     groups, horizon = look_ahead_size(num_classes, num_remaining)
+    if enough < math.inf and horizon == num_remaining and error_costs.size == 0:
+        sure = _surely_gained(alpha, votes, num_remaining, probs)
+        if sure > enough * _SURELY:
+            return sure
     explicit = groups if groups == num_classes else groups - 1
     chosen = np.empty(explicit, np.int64)
     _choose_into(probs, error_costs, chosen)
@@ -115,6 +120,54 @@ def gain_or_enough(
     for level in range(1, horizon + 1):
         best = max(best, (worth[level] - worth[0]) / level)
     return best
+
+
+@kernel
+def _surely_gained(alpha: FloatArray, votes: IntArray, num_remaining: int, probs: FloatArray) -> float:
+    """A lower bound of G over all remaining votes, from the two most probable classes; one class: 0.
+
+    Whatever the answer is now, another one of the two is right after the last vote at least if it wins alone. So the
+    gain is at least the smaller of both probabilities of having more votes than any other class could then have.
+    """
+    first, second = -1, -1
+    for k in range(probs.size):
+        if first < 0 or probs[k] > probs[first]:
+            first, second = k, first
+        elif second < 0 or probs[k] > probs[second]:
+            second = k
+    if second < 0:
+        return 0.0
+    total = 0.0
+    for k in range(votes.size):
+        total += alpha[k] + votes[k]
+    least = _wins_alone(second, alpha, votes, num_remaining, total)
+    if least > 0.0:
+        least = min(least, _wins_alone(first, alpha, votes, num_remaining, total))
+    return float(least / num_remaining)
+
+
+@kernel
+def _wins_alone(chosen: int, alpha: FloatArray, votes: IntArray, num_remaining: int, total: float) -> float:
+    """The probability that the class gets so many of the remaining votes that no other class can have as many."""
+    rival = 0
+    for k in range(votes.size):
+        if k != chosen:
+            rival = max(rival, votes[k])
+    needed = max((rival + num_remaining - votes[chosen]) // 2 + 1, 0)
+    if needed > num_remaining:
+        return 0.0
+    own, others = alpha[chosen] + votes[chosen], total - alpha[chosen] - votes[chosen]
+    probability = 1.0  # of exactly `needed` votes: beta-binomial
+    for x in range(needed):
+        probability *= (own + x) / (total + x) * (num_remaining - x) / (x + 1.0)
+    for x in range(num_remaining - needed):
+        probability *= (others + x) / (total + needed + x)
+    wins = probability
+    for x in range(needed, num_remaining):
+        left = num_remaining - x
+        probability *= (own + x) / (x + 1.0) * left / (others + left - 1.0)
+        wins += probability
+    return float(wins)
 
 
 @kernel

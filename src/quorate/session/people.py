@@ -38,7 +38,8 @@ Status = Literal["here", "away", "left"]
 FEWEST_GOLD = 20  # closed items of known class before the confidence is called a probability
 FEW_GOLD = 100  # below this the temperature is fitted whenever one closes; from then on at every `REFIT_EVERY`-th
 SECONDS_A_DAY = 86_400
-MODEL = 1  # version of what is computed about people from events; a journal with another one is refused
+# version of what is computed about people from events, by target; a journal with another one is refused
+MODELS: Mapping[str, int] = MappingProxyType({"plurality": 1, "truth": 2})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class PeopleSettings:
             "experts": [asdict(each) for each in self.experts],
             "rules": [str(each) for each in self.rules],
             "gold": dict(self.gold),
-            "model": MODEL,
+            "model": MODELS[self.target],
         }
 
 

@@ -10,7 +10,7 @@ from quorate.errors import JournalCorrupt, JournalError, JournalMismatch, Quorat
 from quorate.methods import METHODS, Method, method, stored_knobs
 from quorate.session.event_checks import Recomputed, check_after, check_before
 from quorate.session.journal import FIRST_SEQ, Event, Header
-from quorate.session.people import MODEL, people_settings
+from quorate.session.people import MODELS, people_settings
 from quorate.session.state import Settings, State, apply, checked_settings
 from quorate.validate import broken
 
@@ -28,13 +28,14 @@ def settings_from(header: Header | None, given: Method | None, expected: dict[st
         if not isinstance(people, dict):
             raise TypeError("people by field")
         people = dict(people)
-        model = people.pop("model", None) if people else MODEL
+        model = people.pop("model", None)
+        expected_model = MODELS.get(str(people["target"])) if people else None
         is_ours = name in METHODS
     except (KeyError, TypeError) as cause:
         rule = f"a session's journal, whose header has {cause}"
         raise JournalCorrupt(field="journal", value=header, rule=rule, fix="check the path.", line=1) from cause
-    if model != MODEL:
-        rule, fix = f"model {MODEL} of people", "resume the journal with the version of quorate that wrote it."
+    if model != expected_model:
+        rule, fix = f"model {expected_model} of people", "resume the journal with the version of quorate that wrote it."
         raise broken("people", model, rule, fix, error=JournalMismatch)
     if given is not None:
         _compare("method", given.describe(), {"name": name, "knobs": knobs})
