@@ -103,7 +103,7 @@ def audit_report(connection: Connection, project: Project, *, alpha: float = 0.0
         if is_informative:
             sentence += _sentence(bound.mean, alpha, audit.num_items, complete, num_drawn)
         else:
-            sentence += f"That is too few for a bound on all {counted(audit.num_items, 'closed items')}."
+            sentence += f"{complete} audits are too few for a bound on all {audit.num_items:,} closed items."
     else:
         sentence = _too_few(complete, num_drawn, needed) + _advice(connection, project, audit, needed)
     return ProjectAudit(
@@ -217,7 +217,7 @@ def _too_few(complete: int, drawn: int, needed: int) -> str:
 
 
 def _found(share: float, complete: int) -> str:
-    return f"{_up(share)} % of the {counted(complete, 'audited answers')} are wrong, a tie counting in part. "
+    return f"{100 * share:.1f} % of the {counted(complete, 'audited answers')} are wrong, a tie counting in part. "
 
 
 def _sentence(share: float, alpha: float, num_items: int, complete: int, drawn: int) -> str:
