@@ -159,7 +159,7 @@ bench-peers: $(VENV)/.ready-dev ## Compare with cleanlab, crowd-kit and the coun
 	@$(PYTHON) benchmarks/peers.py
 
 bench-people: $(VENV)/.ready-dev ## People known by name: every required figure beside what is measured (half an hour; real data)
-	@$(PYTHON) benchmarks/required.py
+	@$(PYTHON) benchmarks/people_required.py
 
 default-min-gain default-knob: $(VENV)/.ready-dev ## How the default min_gain was chosen
 	@$(PYTHON) benchmarks/default_min_gain.py

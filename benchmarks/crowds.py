@@ -184,7 +184,8 @@ def standard_error(values):
 
 def accuracy_lines(folder, seeds, required, named):
     """Truth accuracy where votes are asked for one by one, beside the majority of as many, and of the same votes."""
-    yield "| votes with known truth | votes per item | majority of as many | of the same | online | revised (se) |"
+    heads = ("votes with known truth", "votes per item", "majority of as many", "of the same", "online")
+    yield f"| {' | '.join(heads)} | revised (spread over orders) |"
     yield "|---|---:|---:|---:|---:|---:|"
     for name, (ballots, truth, predictions), targets, _ in sets_of(folder, named):
         for votes in targets:
@@ -356,19 +357,19 @@ def cost_lines(required):
     yield f"{spent:.1f} us of CPU a vote, K = {K}, {num_people:,} people, two revisions an item; {size} bytes a person"
 
 
-def main():
+def measure(required, arguments=None):
+    """The parts that the arguments name (None: those of the command line); their requirements go into `required`."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--peers", action="store_true", help="crowd-kit and cleanlab beside it, in the part `same`")
     parser.add_argument("--sets", nargs="+", default=[""], help="beginnings of titles, in `accuracy` and `same`")
     parser.add_argument("--items", type=int, help="so many random items of each set, in the part `same`")
-    chosen = parser.parse_args()
+    chosen = parser.parse_args(arguments)
     seeds = range(3, 3 + chosen.seeds)
     folder = Path(os.environ.get("QUORATE_DATA") or sys.exit("set QUORATE_DATA to the folder with crowd/, ..."))
     compiled.compile_here()
     say(machine())
-    required = Required()
     lines = {
         "cost": lambda: cost_lines(required),
         "accuracy": lambda: accuracy_lines(folder, seeds, required, chosen.sets),
@@ -383,6 +384,11 @@ def main():
         say(f"\n{PARTS[part]}")
         for line in lines[part]():
             say(line)
+
+
+def main():
+    required = Required()
+    measure(required)
     required.end()
 
 

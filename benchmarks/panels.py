@@ -162,16 +162,16 @@ def ids_lines(folder, seeds, required):
         yield f"ImageNet-16H, {model}, {how}: area {mean:.3f} ({error:.3f}) of random order, {len(seeds)} seeds"
 
 
-def main():
+def measure(required, arguments=None):
+    """The parts that the arguments name (None: those of the command line); their requirements go into `required`."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--streams", type=int, default=STREAMS)
     parser.add_argument("--seeds", type=int, default=3)
-    chosen = parser.parse_args()
+    chosen = parser.parse_args(arguments)
     folder = Path(os.environ.get("QUORATE_DATA") or sys.exit("set QUORATE_DATA to the folder with kelly_nih.npz, ..."))
     compiled.compile_here()
     say(machine())
-    required = Required()
     lines = {
         "cost": lambda: cost_lines(required),
         "large": lambda: large_lines(folder, chosen.streams),
@@ -181,6 +181,11 @@ def main():
     for part in chosen.only:
         for line in lines[part]():
             say(line)
+
+
+def main():
+    required = Required()
+    measure(required)
     required.end()
 
 

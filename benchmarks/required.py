@@ -1,19 +1,11 @@
-"""Figures that must hold, beside what was measured; the process ends with 1 if one is missed.
-
-`QUORATE_DATA=folder python benchmarks/required.py`, or `make bench-people`, runs every part of crowds.py and panels.py
-and prints one table of all figures that are required of people known by name (half an hour).
-"""
+"""Figures that must hold, beside what was measured; the process ends with 1 if one is missed."""
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
-from pathlib import Path
 
 from common import say
 
-FILES = ("crowds.py", "panels.py")
 HEADS = ("| what | required | measured | holds |", "|---|---:|---:|---|")
 
 
@@ -46,22 +38,3 @@ class Required:
             say("\nRequired figures\n\n" + "\n".join((*HEADS, *(said for said, _ in self.rows))))
         if self.missed:
             sys.exit(f"missed: {self.missed} of {len(self.rows)}")
-
-
-def main():
-    """Run both files, show what they print, then all rows in one table."""
-    rows, failed = [], False
-    for file in FILES:
-        command = [sys.executable, str(Path(__file__).with_name(file))]
-        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ) as run:
-            for line in run.stderr:
-                say(line.rstrip("\n"))
-                if line.startswith("|") and line.rstrip().endswith(("| yes |", "| NO |")):
-                    rows.append(line.rstrip())
-        failed = failed or run.returncode != 0
-    say("\nAll required figures\n\n" + "\n".join((*HEADS, *rows)))
-    sys.exit(1 if failed else 0)
-
-
-if __name__ == "__main__":
-    main()

@@ -2,7 +2,7 @@
 
 Every figure is the median of runs that alternate with what they are compared with, in one thread. Exits 1 if a required
 ratio is missed. Set QUORATE_DATA to the folder with imagenet16h_shift.npz and cifar10h.npz to time on the real streams;
-without it, synthetic look-alikes are used, and the table says so.
+without it, synthetic look-alikes are used, and the table says so. `--reproduce` also times the whole reproduction.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from streams import control_rows, eager_rows, finexp_row, infexp_row, refit_row
 Step = tuple[str, Callable[[], Row | list[Row]]]
 
 
-def steps(*, quick: bool) -> list[Step]:
+def steps(*, quick: bool, reproduce: bool) -> list[Step]:
     """The measurements, in order; quick: tiny inputs, only to test that everything runs."""
     batch, part, rounds = (60, 20, 1) if quick else (10_000, 500, 5)
     return [
@@ -58,7 +58,7 @@ def steps(*, quick: bool) -> list[Step]:
         ("first run: simulate", lambda: compile_row(
             "compile_simulate", "first run ever: simulate a stream", SIMULATE, quick=quick)),
         ("journal", lambda: journal_row(20, 2 if quick else 15)),
-        ("reproduce all", lambda: reproduce_row(quick=quick)),
+        *([("reproduce all", lambda: reproduce_row(quick=quick))] if reproduce else []),
     ]  # fmt: skip
 
 
@@ -66,10 +66,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", metavar="FILE", help="also write the rows as JSON to FILE, or to stdout for -")
     parser.add_argument("--quick", action="store_true", help="a smoke run: tiny inputs, nothing is required")
+    parser.add_argument("--reproduce", action="store_true", help="also `quorate reproduce all` (needs QUORATE_DATA)")
     options = parser.parse_args()
     began = time.perf_counter()
     rows: list[Row] = []
-    plan = steps(quick=options.quick)
+    plan = steps(quick=options.quick, reproduce=options.reproduce)
     for number, (name, measure) in enumerate(plan, start=1):
         say(f"[{number}/{len(plan)}] {name} ({time.perf_counter() - began:.0f} s so far)")
         measured = measure()

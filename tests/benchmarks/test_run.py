@@ -51,7 +51,7 @@ def run(tmp_path_factory):
     """The quick run, on the synthetic look-alikes: the table it printed and the JSON it wrote."""
     file = tmp_path_factory.mktemp("bench") / "bench.json"
     environment = {name: value for name, value in os.environ.items() if name != "QUORATE_DATA"}
-    command = [sys.executable, str(ROOT / "benchmarks" / "run.py"), "--quick", "--json", str(file)]
+    command = [sys.executable, str(ROOT / "benchmarks" / "run.py"), "--quick", "--reproduce", "--json", str(file)]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=500)
     assert done.returncode == 0, done.stderr
     return done, json.loads(file.read_text(encoding="utf-8"))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from quorate.paper.jobs import Job, area, at_cost, curve, digest, mean_se, near_cost, settings
+from quorate.paper.jobs import Job, area, area_ratio, at_cost, curve, digest, mean_se, near_cost, settings
 
 SIZES = st.integers(2, 12)
 COSTS = SIZES.flatmap(lambda n: st.lists(st.integers(0, 40), min_size=n, max_size=n, unique=True))
@@ -68,6 +68,21 @@ def test_an_area_is_the_sum_of_its_parts(points, share):
 def test_the_order_of_the_points_does_not_matter(points):
     costs, values = points
     assert area(costs, values, costs.min(), costs.max()) == area(costs[::-1], values[::-1], costs.min(), costs.max())
+
+
+@pytest.mark.parametrize("part", [(0.0, 1.0), (0.25, 0.5)])
+def test_areas_are_compared_on_the_costs_that_both_curves_reach(part):
+    costs, flat = np.array([0.0, 2.0]), np.array([0.4, 0.4])
+    later = np.array([1.0, 3.0])
+    assert area_ratio(costs, flat / 4, later, flat, part) == pytest.approx(0.25)
+    assert math.isnan(area_ratio(costs, flat, costs + 2.0, flat, part))  # they share a single cost
+    assert math.isnan(area_ratio(costs, flat, costs + 5.0, flat, part))
+
+
+def test_areas_of_zero_can_be_compared():
+    costs, none, some = np.array([0.0, 2.0]), np.zeros(2), np.ones(2)
+    assert area_ratio(costs, none, costs, none) == 1.0
+    assert area_ratio(costs, some, costs, none) == math.inf
 
 
 def test_points_that_share_a_cost_count_as_their_mean():

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate.errors import MissingExtra
-from quorate.paper.jobs import HIGH, LOW, METHOD_LABELS, area, at_cost, curve, mean_se
+from quorate.paper.jobs import HIGH, LOW, METHOD_LABELS, area, area_ratio, at_cost, curve, mean_se, ratio
 from quorate.paper.published import tie_floor
 from quorate.reports.figures import BLUE, STYLES
 from quorate.reports.format import Cell
@@ -74,12 +74,8 @@ class CurvePanel:
 
     def ratios(self, method: str, reference: str = "finexp") -> FloatArray:
         """(S,) area relative to the reference, on the range of costs that both reach."""
-        found = []
-        for ours, theirs in zip(self.methods[method], self.methods[reference], strict=True):
-            low = max(ours.costs.min(), theirs.costs.min())
-            high = min(ours.costs.max(), theirs.costs.max())
-            found.append(_ratio(_mean_error(ours, low, high), _mean_error(theirs, low, high)))
-        return np.array(found)
+        pairs = zip(self.methods[method], self.methods[reference], strict=True)
+        return np.array([area_ratio(ours.costs, ours.errors, theirs.costs, theirs.errors) for ours, theirs in pairs])
 
     def inner_ratios(self, method: str, reference: str = "finexp") -> FloatArray:
         """(S,) area relative to the reference, between 5 and 90 % of the cost of asking until settled."""
@@ -87,20 +83,13 @@ class CurvePanel:
         pairs = zip(self.methods[method], self.methods[reference], self.until_settled, strict=True)
         for ours, theirs, most in pairs:
             low, high = LOW * most, HIGH * most
-            found.append(_ratio(_mean_error(ours, low, high), _mean_error(theirs, low, high)))
+            found.append(ratio(_mean_error(ours, low, high), _mean_error(theirs, low, high)))
         return np.array(found)
 
     def errors_at(self, method: str, shares: FloatArray) -> FloatArray:
         """(S, B) errors at shares of the until-settled cost."""
         pairs = zip(self.methods[method], self.until_settled, strict=True)
         return np.array([stream.at(shares * most) for stream, most in pairs])
-
-
-def _ratio(ours: float, theirs: float) -> float:
-    """ours / theirs; 1 if both are 0, infinite if only theirs is."""
-    if theirs > 0:
-        return ours / theirs
-    return 1.0 if ours == theirs else math.inf
 
 
 def _mean_error(stream: SeedCurve, low: float, high: float) -> float:

@@ -17,7 +17,7 @@ from quorate import compiled
 from quorate.experts.panel_plan import MOST_STATES
 from quorate.experts.panel_stream import run_panel
 from quorate.methods import method
-from quorate.paper.jobs import area, mean_se
+from quorate.paper.jobs import area, area_ratio, mean_se
 from quorate.paper.report import Context
 from quorate.paper.sources import PANELS
 from quorate.reports.figures import BLUE, ORANGE, QUIET
@@ -285,11 +285,10 @@ def area_ratios(
     compiled.wait_until_compiled()
     stream = prepare(dataset, pool_size, model, seed)
     methods = [method("quorate", min_gain=gain) for gain in gains]
-    plain = [(run.mean_cost, run.error_rate) for run in (simulate_stream(stream, each, seed=seed) for each in methods)]
-    reference, ratios = np.array(plain), []
+    plain = [simulate_stream(stream, each, seed=seed) for each in methods]
+    reference, ratios = np.array([(run.mean_cost, run.error_rate) for run in plain]).T, []
     for audited in (False, True):
         runs = [run_by_agreement(stream, each, seed=seed, audited=audited) for each in methods]
-        ours = np.array([(run.costs.mean(), run.expected_errors.mean()) for run in runs])
-        low, high = max(ours[:, 0].min(), reference[:, 0].min()), min(ours[:, 0].max(), reference[:, 0].max())
-        ratios.append(area(ours[:, 0], ours[:, 1], low, high) / area(reference[:, 0], reference[:, 1], low, high))
+        ours = np.array([(run.costs.mean(), run.expected_errors.mean()) for run in runs]).T
+        ratios.append(area_ratio(*ours, *reference))
     return ratios[0], ratios[1]

@@ -187,6 +187,35 @@ def area(costs: FloatArray, values: FloatArray, low: float, high: float) -> floa
     return float(np.trapezoid(np.interp(grid, at, value), grid))
 
 
+def area_ratio(
+    costs: FloatArray,
+    errors: FloatArray,
+    their_costs: FloatArray,
+    their_errors: FloatArray,
+    part: tuple[float, float] = (0.0, 1.0),
+) -> float:
+    """Area relative to that under their curve, on this part of the costs that both reach; NaN if they share none.
+
+    1 if both areas are 0, infinite if only theirs is.
+
+    >>> costs = np.array([0.0, 2.0])
+    >>> round(area_ratio(costs, np.array([0.4, 0.2]), costs, np.array([0.8, 0.4])), 6)
+    0.5
+    """
+    low, high = max(costs.min(), their_costs.min()), min(costs.max(), their_costs.max())
+    if not low < high:
+        return math.nan
+    first, last = (float(low + share * (high - low)) for share in part)
+    return ratio(area(costs, errors, first, last), area(their_costs, their_errors, first, last))
+
+
+def ratio(ours: float, theirs: float) -> float:
+    """ours / theirs; 1 if both are 0, infinite if only theirs is."""
+    if theirs > 0:
+        return ours / theirs
+    return 1.0 if ours == theirs else math.inf
+
+
 def mean_se(values: Sequence[float] | FloatArray) -> tuple[float, float]:
     """Mean and standard error of the values that are not NaN; NaN error for fewer than two.
 

@@ -1,4 +1,4 @@
-"""How much learning can gain at most: areas as in `areas.py`, with parameters that nobody knows beforehand.
+"""What learning could gain: areas as in `areas.py`, with parameters that nobody knows beforehand. Not a bound.
 
 For each set of streams, the area of "quorate" relative to "finexp", whole and by budget (0 to 10, 10 to 25,
 25 to 50 and 50 to 100 % of the costs both methods reach), for three sources of parameters:
@@ -8,7 +8,7 @@ all votes   fitted in hindsight to every vote of every pool (each block of the s
             shift), fixed from the first item on
 own votes   the same, fitted only to the votes that the default asked at the same `min_gain`: uncertain items above all
 
-`python benchmarks/area_bounds.py --only "CIFAR-10H, N=10" --seeds 3`; `--every 2` uses every second setting (default).
+`python benchmarks/hindsight.py --only "CIFAR-10H, N=10" --seeds 3`; `--every 2` uses every second setting (default).
 Real sets need QUORATE_DATA.
 """
 
@@ -26,7 +26,7 @@ from quorate.datasets.content import data_folder
 from quorate.decision.rules import rule_of
 from quorate.learning.problem import pack
 from quorate.methods import Method
-from quorate.paper.jobs import area, grid
+from quorate.paper.jobs import area_ratio, grid
 from quorate.paper.sources import Sources
 from quorate.streams import prepare
 from quorate.streams.prepare import Stream
@@ -71,9 +71,7 @@ def asked_counts(stream: Stream, costs: IntArray) -> IntArray:
 def ratios(ours: Sequence[Point], theirs: Sequence[Point]) -> list[float]:
     """Area relative to theirs in each of PARTS of the costs both reach."""
     (costs, errors), (their_costs, their_errors) = np.array(ours).T, np.array(theirs).T
-    low, high = max(costs.min(), their_costs.min()), min(costs.max(), their_costs.max())
-    ends = [(low + first * (high - low), low + last * (high - low)) for first, last in PARTS]
-    return [area(costs, errors, *part) / area(their_costs, their_errors, *part) for part in ends]
+    return [area_ratio(costs, errors, their_costs, their_errors, part) for part in PARTS]
 
 
 def measure(stream: Stream, seed: int, every: int) -> np.ndarray:
