@@ -76,8 +76,8 @@ def folder(tmp_path_factory) -> Path:
 
 def test_every_column_of_the_decisions_is_documented(folder):
     header = (folder / "decisions.csv").read_text().splitlines()[0].replace('"', "").split(",")
-    assert header == [*DECISION_COLUMNS, *(f"prob_{name}" for name in CLASSES)]
-    assert_named([*DECISION_COLUMNS, "prob_<class>"], "decisions.csv")
+    assert header == [*DECISION_COLUMNS, *(f"prob_{name}" for name in CLASSES), "voters"]
+    assert_named([*DECISION_COLUMNS, "prob_<class>", "voters"], "decisions.csv")
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,25 @@ def test_products_and_diagonal_agree_with_the_whole_hessian(num_classifiers, wit
         np.testing.assert_allclose(product, hessian @ direction, rtol=1e-11, atol=1e-11)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_one_classifier_without_bias_gives_the_bits_of_the_general_sums(seed):
+    """A second classifier that says nothing (log f = 0) takes the general sums; what it adds stands in its own rows."""
+    at = _Evaluation(*problem(1, False, seed, num_items=40), "default")
+    alone, size = at.hessian(), at.packed.size
+    both = at.evidence._replace(
+        log_predictions=np.concatenate([at.evidence.log_predictions, np.zeros((40, 1, 4))], axis=1)
+    )
+    packed, gradient = np.concatenate([at.packed, np.ones(4)]), np.concatenate([at.gradient, np.zeros(4)])
+    general = np.empty((size + 4, size + 4))
+    curvature.hessian(packed, both, at.hyperprior, at.traces, gradient, general)
+    np.testing.assert_array_equal(general[:size, :size], alone)
+
+
+def test_classes_of_an_item_rise():
+    evidence = compress(np.zeros((2, 1, 4)), np.array([[2, 0, 1, 3], [0, 5, 0, 1]]))
+    assert evidence.classes.tolist() == [0, 2, 3, 1, 3] and evidence.first.tolist() == [0, 3, 5]
+
+
 def test_items_without_votes_contribute_nothing():
     params, predictions, votes = problem(1, True)
     voted = votes.sum(axis=1) > 0

@@ -19,7 +19,8 @@ from quorate.types import FloatArray, IntArray, PriorParams
 class Evidence(NamedTuple):
     """Predictions and votes of T items.
 
-    `log_predictions` (T, M, K)   `first` (T+1,): item t voted for classes[first[t]:first[t+1]], sizes[...] times each
+    `log_predictions` (T, M, K)   `first` (T+1,): item t voted for classes[first[t]:first[t+1]], in rising order,
+    sizes[...] times each
     `more_than` (max n,) how many items have more than s votes
     """
 

@@ -87,17 +87,19 @@ def setting_text(value: object) -> str:
 
 
 def names_text(names: Iterable[str]) -> str:
-    """Names in one cell of a table, separated by ";"; a ";" within a name becomes a comma.
+    """Names in one cell of a table, separated by ";", quoted as in CSV: `csv.reader([cell], delimiter=";")` reads it.
 
     >>> names_text(["Dr Ames", "Berg; MD"])
-    'Dr Ames;Berg, MD'
+    'Dr Ames;"Berg; MD"'
     """
-    return SEPARATOR.join(plain_name(name) for name in names)
+    return SEPARATOR.join(quoted_name(name) for name in names)
 
 
-def plain_name(name: str) -> str:
+def quoted_name(name: str) -> str:
     """The name as `names_text` writes it."""
-    return name.replace(SEPARATOR, ",")
+    if not any(each in name for each in f'{SEPARATOR}"\r\n'):
+        return name
+    return '"' + name.replace('"', '""') + '"'
 
 
 @overload

@@ -64,7 +64,7 @@ def export(world, status=200, role="reader", **params):
 def test_every_format_holds_the_same_decisions(exporting):
     rows = export(exporting, what="decisions").json()
     assert len(rows) >= 5
-    assert list(rows[0]) == [*DECISION_COLUMNS, "prob_cat", "prob_dog", "prob_bird", *VERDICT_COLUMNS]
+    assert list(rows[0]) == [*DECISION_COLUMNS, "prob_cat", "prob_dog", "prob_bird", *VERDICT_COLUMNS, "voters"]
     assert [json.loads(line) for line in export(exporting, format="jsonl").text.splitlines()] == rows
     assert pq.read_table(io.BytesIO(export(exporting, format="parquet").content)).to_pylist() == rows
     table = list(csv.DictReader(io.StringIO(export(exporting, format="csv").text)))

@@ -104,7 +104,7 @@ def test_decisions_come_back_as_the_kind_of_table_the_votes_were(data, files, ki
     assert isinstance(result.rejects, kinds[kind])
     same = run(*files, order="given")
     assert result.table.equals(same.table)
-    assert result.table.column_names == [*DECISION_COLUMNS, *(f"prob_{name}" for name in data.classes)]
+    assert result.table.column_names == [*DECISION_COLUMNS, *(f"prob_{name}" for name in data.classes), "voters"]
 
 
 def test_arrays_and_data_sets_are_taken_too(data, files):

@@ -46,7 +46,7 @@ KINDS: dict[str, Kind] = {"confidence": "float", "num_votes": "int", "agreement"
 KINDS |= {"pool_size": "int", "audited": "bool", "time": "float", "event": "int", "seq": "int", "line": "int"}
 KINDS |= {"late": "bool", "retracted": "bool", "right": "bool", "price": "float", "verdict_time": "float"}
 VERDICT_COLUMNS = ("verdict", "verdict_by", "verdict_time")  # after the columns of `quorate run`
-NOT_EXPORTED = ("probs", "closed", *VERDICT_COLUMNS)
+NOT_EXPORTED = ("probs", "closed", "voters", *VERDICT_COLUMNS)
 DECISION_COLUMNS = tuple(
     each.name for each in fields(DecisionRow) if each.name not in NOT_EXPORTED
 )  # as of `quorate run`
@@ -73,14 +73,14 @@ def _kinds(names: Iterable[str]) -> dict[str, Kind]:
 
 
 def decisions(projects_: Projects, connection: Connection, project: Project) -> Export:
-    """The closed items, with the columns of `quorate run`."""
+    """The closed items, with the columns of `quorate run`; `voters` is the last, as there."""
     columns = _kinds(DECISION_COLUMNS)
     columns |= {f"prob_{name}": "float" for name in project.settings.classes}
-    columns |= _kinds(VERDICT_COLUMNS)
+    columns |= _kinds((*VERDICT_COLUMNS, "voters"))
 
     def cells(row: DecisionRow) -> tuple[Cell, ...]:
-        values = (names_text(row.voters) if name == "voters" else getattr(row, name) for name in DECISION_COLUMNS)
-        return (*values, *row.probs, row.verdict, row.verdict_by, row.verdict_time)
+        values = (getattr(row, name) for name in DECISION_COLUMNS)
+        return (*values, *row.probs, row.verdict, row.verdict_by, row.verdict_time, names_text(row.voters))
 
     return Export(columns, map(cells, all_decisions(projects_, connection, project)))
 

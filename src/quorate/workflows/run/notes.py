@@ -22,7 +22,7 @@ def notes(summary: Mapping[str, Any], *, see: str = "report.html") -> list[str]:
     """What a reader must know before trusting the figures. `see`: where the rules that fired are listed."""
     pools, error, data = summary["pools"], summary["error"], summary["data"]
     sentences = [
-        _without_votes(summary),
+        *_without_votes(summary),
         *_order(summary),
         *([summary["classifier"]["sentence"]] if summary["classifier"] else []),
     ]
@@ -50,17 +50,19 @@ def notes(summary: Mapping[str, Any], *, see: str = "report.html") -> list[str]:
     return [*sentences, *_missed_classes(summary), *_few_errors(summary), *_cautious(summary)]
 
 
-def _without_votes(summary: Mapping[str, Any]) -> str:
+def _without_votes(summary: Mapping[str, Any]) -> list[str]:
     """How many items were answered without any vote, and how often that was wrong."""
     none, total = summary["without_votes"], summary["num_items"]
     if not none["items"]:
-        return "No item was answered without a vote."
+        return []
     by = "the classifier's prediction alone" if summary["settings"]["models"] else "what was learned alone"
     text = f"{none['items']:,} of {total:,} items were answered without any vote, by {by}"
     if none["rate"] is None:
-        return f"{text}."
-    known = "" if none["scored_items"] == none["items"] else f" of the {none['scored_items']:,} scored"
-    return f"{text}; {100 * none['rate']:.2f} %{known} of these answers are wrong."
+        return [f"{text}."]
+    rate = f"{100 * none['rate']:.2f} %"
+    if none["scored_items"] == none["items"]:
+        return [f"{text}; {rate} of these answers are wrong."]
+    return [f"{text}; of the {none['scored_items']:,} that are scored, {rate} are wrong."]
 
 
 def _about_truth(summary: Mapping[str, Any]) -> list[str]:

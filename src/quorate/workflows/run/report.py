@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 NUM_BINS = 40  # points of the charts over time
 MOST_ROWS = 40  # classes listed in a table; the rest is in summary.json
 MOST_COLUMNS = 12  # classes in the table of confusions
-MOST_PEOPLE = 20  # listed, those asked most; more would be folded away
+MOST_LISTED = 20  # people in the table, those asked most; more would be folded away
 CONTROL = {
     "asked_for": "goal, per item",
     "status": "held, or an aim that the audits do not prove",
@@ -251,7 +251,7 @@ def _people(summary: Mapping[str, Any]) -> Section:
         return Section("people", title)
     rows = [
         [row["person"], row["asked"], percent(row["agreement"]), f"{row['cost']:,.2f}"]
-        for row in people["rows"][:MOST_PEOPLE]
+        for row in people["rows"][:MOST_LISTED]
     ]
     left = people["num_asked"] - len(rows)
     note = (

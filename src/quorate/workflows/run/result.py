@@ -16,7 +16,7 @@ from quorate.files import Content, write_folder
 from quorate.methods import Method
 from quorate.reports import render
 from quorate.reports.figures import BLUE, MISSING, QUIET, RC, can_plot
-from quorate.reports.format import SEPARATOR, json_page, plain_name
+from quorate.reports.format import SEPARATOR, json_page, quoted_name
 from quorate.reports.section import Table
 from quorate.session.tuning import tuned
 from quorate.streams.classifier_saving import ClassifierReport
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 DECISION_COLUMNS = (
     "item", "consensus_label", "confidence", "num_votes", "agreement", "stop_reason", "cost", "pool_size", "audited",
-    "voters",
 )  # fmt: skip
+VOTERS = "voters"  # the last column, so that those before keep their places
 FILES = ("decisions.parquet", "decisions.csv", "rejects.csv", "params.json", "report.html", "summary.json")
 SHOWN = 5  # decisions in a notebook
 
@@ -155,11 +155,12 @@ class RunResult(ToFrames):
 
     def _repr_html_(self) -> str:
         """The headline and the first decisions, for notebooks."""
-        few = self.table.select(list(DECISION_COLUMNS)).slice(0, SHOWN).to_pylist()
+        shown = (*DECISION_COLUMNS, VOTERS)
+        few = self.table.select(list(shown)).slice(0, SHOWN).to_pylist()
         left = self.table.num_rows - len(few)
         rows = tuple(tuple(map(_cell, row.values())) for row in few)
         more = f"... and {left} more items." if left else ""
-        return render.fragment(self.headline(), Table("", "First decisions", DECISION_COLUMNS, rows, more))
+        return render.fragment(self.headline(), Table("", "First decisions", shown, rows, more))
 
 
 def spending(pools: Pools, outcome: ReplayResult, settled: IntArray, voter_costs: tuple[float, ...]) -> Spending:
@@ -181,7 +182,7 @@ def _cell(value: object) -> str:
 
 
 def decisions_table(result: RunResult) -> pa.Table:
-    """The decisions: the columns of `DECISION_COLUMNS`, then `prob_<class>` for every class.
+    """The decisions: the columns of `DECISION_COLUMNS`, then `prob_<class>` for every class, and `voters` last.
 
     Under the target "truth" also `confidence_is`: "score" for the items decided before enough true classes were known.
     """
@@ -197,12 +198,12 @@ def decisions_table(result: RunResult) -> pa.Table:
         "cost": pa.array(cost),
         "pool_size": pa.array(result.pools.stream.pool_sizes),
         "audited": pa.array(outcome.is_audited),
-        "voters": voters(result),
     }
     for k, name in enumerate(result.classes):
         columns[f"prob_{name}"] = pa.array(outcome.probs[:, k])
     if result.method.target == "truth":
         columns["confidence_is"] = pa.array(np.where(outcome.is_score, "score", "probability"), type=TEXT)
+    columns[VOTERS] = voters(result)
     return pa.table(columns)
 
 
@@ -216,12 +217,12 @@ def agreement(result: RunResult) -> pa.Array:
 
 
 def voters(result: RunResult) -> pa.Array:
-    """The people whose votes were used for the answer, in asking order, separated by ";"; null without names."""
+    """Whose votes were used for the answer, in asking order, as `names_text` writes them; null without names."""
     stream, count = result.pools.stream, result.outcome.num_votes
     if stream.voters is None:
         return pa.nulls(len(count), type=TEXT)
     numbers = stream.voters[np.arange(stream.voters.shape[1]) < count[:, None]]
-    names = pa.array([plain_name(name) for name in result.people], type=TEXT)
+    names = pa.array([quoted_name(name) for name in result.people], type=TEXT)
     asked = names.take(pa.array(numbers, mask=numbers < 0)).fill_null("")
     by_item = pa.ListArray.from_arrays(pa.array(np.append(0, np.cumsum(count)), type=pa.int32()), asked)
     return pc.binary_join(by_item, pa.scalar(SEPARATOR, type=TEXT))

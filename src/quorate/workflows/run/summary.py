@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MOST_CONFUSED = 60  # with more classes the confusion matrix is left out: it has K * K cells
 
-MOST_PEOPLE = 100  # in summary.json, those asked most; decisions.csv names everybody
+MOST_STORED = 100  # in summary.json, those asked most; decisions.csv names everybody
 MOST_CLASSES = 12  # in the table on the terminal; all are in the report
 
 
@@ -103,7 +103,7 @@ def without_votes(result: RunResult) -> dict[str, Any]:
 
 def people_summary(result: RunResult) -> dict[str, Any] | None:
     """Who was asked: votes of each person, audits included, how many are for the answer, and their cost; most asked
-    first, at most `MOST_PEOPLE`. None where votes do not name their voters."""
+    first, at most `MOST_STORED`. None where votes do not name their voters."""
     stream, outcome = result.pools.stream, result.outcome
     if stream.voters is None:
         return None
@@ -116,7 +116,7 @@ def people_summary(result: RunResult) -> dict[str, Any] | None:
     unit = 1.0 if result.price is None else result.price
     costs = np.ones(number) if result.voter_costs is None else np.array(result.voter_costs)
     order = np.argsort(-asked, kind="stable")
-    shown = [int(e) for e in order[:MOST_PEOPLE] if asked[e]]
+    shown = [int(e) for e in order[:MOST_STORED] if asked[e]]
     rows = [
         {
             "person": result.people[e],
