@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from quorate.experts.agreement import effective_size
 from quorate.experts.ballots import NO_VOTE, from_matrix
 from quorate.experts.bootstrap import BOOTSTRAPS, Estimate, mean_of
-from quorate.experts.panel_size import effective_size
 from quorate.files import write_atomic
 from quorate.live.results import LiveResult, Outcome
 from quorate.reports import render
