@@ -267,7 +267,8 @@ def spam_lines(folder, seeds, required):
         for halved in (False, True):
             chosen = [(half_of(*every, seed) if halved else every, seed) for seed in seeds]
             found = [_spammed(*each, shown, seed) for each, seed in chosen]
-            error, plain, guesses, one_label, copier, precision, any_precision, blamed, votes = np.mean(found, axis=0)
+            error, plain, *areas, precision, any_precision, blamed, copiers, votes = np.mean(found, axis=0)
+            guesses, one_label, copier = areas
             what = f"{name}, median {votes:.0f} votes a person"
             if halved:
                 required.least(f"{what}: area under the ROC curve, guesses", guesses, DETECTED, "{:.3f}")
@@ -279,12 +280,13 @@ def spam_lines(folder, seeds, required):
                 f"{what}: error {error:.2f} % (majority {plain:.1f} %); area under the ROC curve: guesses "
                 f"{guesses:.3f}, one label {one_label:.3f}, copies the classifier {copier:.3f}; of those named "
                 f"{100 * precision:.0f} % are spammers ({100 * any_precision:.0f} % if people with fewer than "
-                f"{FEWEST_NAMED} votes were named too), {100 * blamed:.1f} % of honest people are named"
+                f"{FEWEST_NAMED} votes were named too), {100 * blamed:.1f} % of honest people are named, and "
+                f"{100 * copiers:.0f} % of the copiers of the classifier who have as many votes"
             )
 
 
 def _spammed(honest, truth, predictions, shown, seed):
-    """One draw of spammers: errors, detection of three kinds, precision, honest people named, median votes."""
+    """One draw of spammers: errors, detection of three kinds, precision, honest people and copiers named, votes."""
     ballots, kind = with_spammers(honest, predictions, seed)
     run = at_votes(ballots, predictions if shown else None, 2, seed)
     weights, votes = np.empty((len(kind), len(TYPES))), run.state.labels.sum(axis=1)
@@ -297,8 +299,10 @@ def _spammed(honest, truth, predictions, shown, seed):
     likely = seen & (1 - weights[:, 0] > LIKELY)
     named = likely & (votes >= FEWEST_NAMED)
     blamed = (named & (kind == 0)).sum() / (seen & (kind == 0)).sum()
+    copiers = named[(kind == 3) & (votes >= FEWEST_NAMED)].mean()
     errors = 100 - right(run.online, truth), 100 - majority(cut_of(ballots, 2, seed), truth)
-    return *errors, *areas, (kind[named] > 0).mean(), (kind[likely] > 0).mean(), blamed, np.median(votes[seen])
+    shares = (kind[named] > 0).mean(), (kind[likely] > 0).mean(), blamed, copiers
+    return *errors, *areas, *shares, np.median(votes[seen])
 
 
 def honesty_lines(folder, seeds):

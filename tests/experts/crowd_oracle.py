@@ -74,7 +74,10 @@ class Oracle:
             without = r / self.likelihood(e, y, i)
             p = self.careless(e, y, i)
             gained = []
-            for rows in (self.rows(e), self.centre(e, least=-1)):
+            judged = self.centre(e, least=-1)
+            if self.has_prediction(i):  # a tenth of careful votes follow the prediction, whatever the class
+                judged = 0.9 * judged + 0.1 * self.prior(i)
+            for rows in (self.rows(e), judged):
                 careful = without @ rows[:, y] / without.sum()
                 gained.append(np.log([careful, p[0], p[1], p[2] if self.has_prediction(i) else careful]))
             w, q = self.weights(e), self.rows(e)[:, y]

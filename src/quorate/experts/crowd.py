@@ -21,7 +21,8 @@ C_e[k,j] expected votes j of person e on items of class k, n_e[k] their row sums
 careful people. Learning from r instead of c lets the careless types blur the rows of everybody: where items have a
 single vote, nothing in the votes speaks against that. Votes are weighted by this evidence. People are judged by a
 second one, in which a careful person's rows are cen with s_e at least -1: a random voter's own rows become uniform, and
-explain the votes as well as chance does.
+explain the votes as well as chance does. With a prediction these rows are .9 cen[z,y] + .1 prior(y): people and
+classifiers mistake the same items, so one vote for the classifier's mistake must not name a copier.
 Kernels trust their input; they change `CrowdState` and `CrowdItems` in place.
 """
 
@@ -42,6 +43,7 @@ DIAGONAL = 0.75
 HABIT_VOTES = 0.3
 SKILL_VARIANCE, LEAST_SKILL = 0.3, -1.0  # lower skills are not those of a careful person
 COPIES = 0.9
+ALIKE = 0.1  # share of careful votes that follow the prediction whatever the class, when people are judged
 PREVALENCE_VOTES = 2.0
 CLOSE_TO_ZERO = 1e-12
 
@@ -291,13 +293,17 @@ def add_item(state: CrowdState, items: CrowdItems, i: int, end: int) -> None:
     """Learn from item i, which closes: its votes are start[i] .. end - 1, and its belief is up to date."""
     K = items.belief.shape[1]
     top = top_of(items.log_f[i])
-    work, likelihood, rows = np.empty((2, 4)), np.empty(K), np.empty((2, K))
+    work, likelihood, rows, prior = np.empty((2, 4)), np.empty(K), np.empty((2, K)), np.empty(K)
     belief = items.belief[i]
+    prior_into(state, items.log_f[i], prior)
     for v in range(items.start[i], end):
         e, y = items.person[v], items.label[v]
         vote_likelihood(state, e, y, top, work, likelihood)
         careful_likelihood(state, e, y, rows[0])
         centre_likelihood(state, max(state.skill[e], LEAST_SKILL), y, rows[1])
+        if top >= 0:
+            for z in range(K):
+                rows[1, z] = (1.0 - ALIKE) * rows[1, z] + ALIKE * prior[y]
         for way in range(2):
             seen, others = 0.0, 0.0  # the label's probability under the belief of the others: r without e
             for z in range(K):

@@ -40,6 +40,7 @@ from quorate.service.api.monitoring import Metrics, MetricsMiddleware
 from quorate.service.config import ServiceConfig
 from quorate.service.demo import Colleagues
 from quorate.service.domain.projects import Projects
+from quorate.service.label_studio import hooks
 from quorate.service.label_studio.connector import Connector
 from quorate.service.problems import MEDIA_TYPE
 from quorate.service.sender import Sender
@@ -88,7 +89,7 @@ def create_app(store: Store, config: ServiceConfig) -> FastAPI:
         app.state.background.append(Colleagues(app.state.projects))
     for part in PARTS:
         app.include_router(part.router)
-    app.include_router(webhooks.incoming)
+    app.include_router(hooks.router)
     app.include_router(pages.router)
     problems.install(app, page=pages.error_page)
     app.add_middleware(BodyLimit)

@@ -3,8 +3,8 @@
 `python -m tests.connect.label_studio.docs_pictures` (needs `make label-studio` and Chromium).
 """
 
-import signal
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 
 from playwright.sync_api import Page
@@ -13,7 +13,7 @@ from tests.connect.label_studio import guide
 from tests.connect.label_studio import studio as studios
 from tests.connect.label_studio.person import Person, browser
 from tests.connect.label_studio.studio import OWNER, PASSWORD
-from tests.connect.label_studio.world import Quorate, World, furnish
+from tests.connect.label_studio.world import NAME, Quorate, World, furnish
 from tests.processes import wait_until
 from tests.service.pages import docs_pictures
 
@@ -28,17 +28,16 @@ def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         studio = studios.copy_of_template(Path(folder) / "label-studio")
-        studio.start()
-        first_steps(studio, Path(folder) / "pets.csv")
-        world = furnish(studio, str(Path(folder) / "quorate.db"), 18, seed=11)
-        quorate = Quorate(world.database, studio, world.project)
-        try:
+        with ExitStack() as ends:
+            ends.callback(studio.kill)
+            studio.start()
+            first_steps(studio, Path(folder))
+            world = furnish(studio, str(Path(folder) / "quorate.db"), 18, seed=11)
+            quorate = Quorate(world.database, studio, world.project)
+            ends.callback(quorate.end)
             quorate.start()
             some_work(world)
             pictures(world, quorate)
-        finally:
-            quorate.end(signal.SIGTERM)
-            studio.kill()
 
 
 def some_work(world: World) -> None:
@@ -68,20 +67,22 @@ def pictures(world: World, quorate: Quorate) -> None:
         owner.sign_in(OWNER, PASSWORD)
         data_manager(owner.page, world, made.json()["id"])
         docs_pictures.keep("data-manager", owner.page.screenshot(animations="disabled"))
-        owner.open_dashboard(next(line.strip() for line in quorate.printed.splitlines() if "/link/" in line))
+        owner.open_dashboard(next(line.strip() for line in quorate.printed.splitlines() if "/link/" in line), NAME)
+        owner.page.wait_for_selector("[data-compiling]", state="detached", timeout=600_000)
         owner.page.wait_for_timeout(5000)
         docs_pictures.keep("dashboard", owner.page.screenshot(animations="disabled"))
 
 
-def first_steps(studio: studios.Studio, file: Path) -> None:
+def first_steps(studio: studios.Studio, folder: Path) -> None:
     """What the guide says to click before anything is connected; a token is covered."""
     told = guide.read()
+    file = folder / told.file
     file.write_text(told.tasks + "\n")
     with browser() as chromium:
         owner = Person(chromium, studio.url)
         page = owner.page
         owner.sign_in(OWNER, PASSWORD)
-        owner.fill_in_project("Which pet?", str(file), told.config)
+        owner.fill_in_project(told.name, str(file), told.config)
         page.wait_for_timeout(3000)
         docs_pictures.keep("new-project", page.screenshot(animations="disabled"))
         owner.save_project()

@@ -2,15 +2,17 @@
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
+from tests.connect.label_studio.guide import Label
 from tests.processes import wait_until
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PATIENCE = 60_000  # milliseconds for one page, on a busy machine
+NO_HEADING = ":not(h1, h2, h3, :is(h1, h2, h3) *)"
 
 
 def browser_here() -> str | None:
@@ -40,20 +42,35 @@ class Person:
         self.page: Page = chromium.new_context(viewport=size, permissions=may).new_page()
         self.page.set_default_timeout(PATIENCE)
         self.url = url
+        self.found: set[Label] = set()  # of what the guide names
+
+    def _labelled(self, label: Label) -> Locator:
+        """What shows this label and nothing else, as a person finds it: no headings."""
+        return self.page.get_by_text(label, exact=True).and_(self.page.locator(NO_HEADING)).filter(visible=True).first
+
+    def _click(self, label: Label) -> None:
+        self._labelled(label).click()
+        self.found.add(label)
+
+    def _open_home(self) -> None:
+        """The address of Label Studio, which shows the page of this name."""
+        self.page.goto(self.url)
+        self._labelled(Label.HOME).wait_for()
+        self.found.add(Label.HOME)
 
     def sign_in(self, email: str, password: str) -> None:
         self.page.goto(self.url)
-        self._fill_in(email, password)
+        self._fill_in(email, password, Label.LOG_IN)
 
     def sign_up(self, invitation: str, email: str, password: str) -> None:
         """Open the link of an invitation and create an account."""
         self.page.goto(invitation)
-        self._fill_in(email, password)
+        self._fill_in(email, password, Label.CREATE_ACCOUNT)
 
-    def _fill_in(self, email: str, password: str) -> None:
+    def _fill_in(self, email: str, password: str, button: Label) -> None:
         self.page.fill("#email", email)
         self.page.fill("#password", password)
-        self.page.click("button[type=submit]")
+        self._click(button)
         self.page.wait_for_url(lambda url: "/user/" not in url, wait_until="commit")
 
     # -- set-up ---------------------------------------------------------------------------------------------------
@@ -64,67 +81,67 @@ class Person:
         return self.save_project()
 
     def save_project(self) -> int:
-        self.page.get_by_role("button", name="Save", exact=True).click()
+        self._click(Label.SAVE)
         self.page.wait_for_url("**/projects/*/data*", wait_until="commit")
         return int(re.search(r"/projects/(\d+)/", self.page.url)[1])
 
     def fill_in_project(self, name: str, file: str, config: str) -> None:
         page = self.page
-        page.goto(self.url)
+        self._open_home()
         with page.expect_response(lambda each: each.request.method == "POST" and "/api/projects" in each.url):
-            page.get_by_role("button", name="Create Project").first.click()  # a draft; nobody types before it is there
+            self._click(Label.CREATE_PROJECT)  # a draft; nobody types before it is there
+        self._click(Label.PROJECT_NAME)
         page.fill("input[name=name]", name)
-        page.get_by_text("Data Import", exact=True).click()
+        self._click(Label.DATA_IMPORT)
         with page.expect_file_chooser() as chooser:
-            page.get_by_role("button", name="Upload").first.click()
+            self._click(Label.UPLOAD)
         chooser.value.set_files(file)
-        page.get_by_text("List of tasks", exact=True).click()
-        page.get_by_text("Labeling Setup", exact=True).click()
-        page.get_by_text("Custom template", exact=True).click()
+        self._click(Label.TASKS)
+        self._click(Label.SETUP)
+        self._click(Label.CUSTOM)
         page.locator(".CodeMirror, .cm-editor").first.click()
         page.keyboard.press("Control+a")
         page.keyboard.insert_text(config)
         page.locator("label.lsf-choice__checkbox").first.wait_for()  # the preview shows the choices
 
     def create_token(self) -> str:
-        """Initials, Account & Settings, Personal Access Token, Create New Token, Copy; what was copied."""
-        page = self.page
-        page.get_by_test_id("userpic").first.click()
-        page.get_by_text("Account & Settings", exact=True).click()
-        page.get_by_role("link", name="Personal Access Token").click()
-        page.get_by_role("button", name="Create New Token").click()
-        return self._copied("Copy")
+        """From the initials to what was copied."""
+        self.page.get_by_test_id("userpic").first.click()
+        self._click(Label.ACCOUNT)
+        self._click(Label.TOKENS)
+        self._click(Label.NEW_TOKEN)
+        return self._copied(Label.COPY)
 
     def invite(self) -> str:
-        """Home, Invite Members, Copy link; what was copied."""
-        self.page.goto(self.url)
-        self.page.get_by_role("button", name="Invite Members").click()
-        return self._copied("Copy link")
+        """From the first page to what was copied."""
+        self._open_home()
+        self._click(Label.INVITE)
+        return self._copied(Label.COPY_LINK)
 
-    def _copied(self, button: str) -> str:
+    def _copied(self, button: Label) -> str:
         """Click until something is in the clipboard: the button is there before its text is."""
         found = ""
 
         def has_text() -> bool:
             nonlocal found
-            self.page.get_by_role("button").get_by_text(button, exact=True).click()
+            self._click(button)
             found = str(self.page.evaluate("navigator.clipboard.readText()"))
             return found != ""
 
         self.page.evaluate("navigator.clipboard.writeText('')")
-        wait_until(has_text, f"{button!r} copies a text")
+        wait_until(has_text, f"*{button}* copies a text")
         return found
 
     # -- work -----------------------------------------------------------------------------------------------------
 
     def open_project(self, name: str) -> None:
         """From the first page, by its name."""
-        self.page.goto(self.url)
+        self._open_home()
         self.page.get_by_text(name, exact=True).first.click()
         self.page.wait_for_url("**/projects/*/data*", wait_until="commit")
 
     def start_labelling(self) -> None:
-        self.page.get_by_role("button", name="Label All Tasks").click()
+        self._click(Label.LABEL_ALL)
         self.page.locator("label.lsf-choice__checkbox").first.wait_for()
 
     def answer(self, label: str) -> None:
@@ -132,20 +149,19 @@ class Person:
         page = self.page
         page.locator("label.lsf-choice__checkbox", has_text=label).click()
         with page.expect_response(lambda each: each.request.method == "POST" and "/annotations" in each.url) as sent:
-            page.locator("button[name=submit]").click()
+            self._click(Label.SUBMIT)
         assert sent.value.ok, sent.value.status
         page.locator("label.lsf-choice__checkbox.ant-checkbox-wrapper-checked").wait_for(state="detached")
 
-    def sees_column(self, column: str, text: str) -> bool:
-        """Whether the Data Manager, opened again, shows a column of this name and a cell with this text."""
-        page = self.page
-        page.reload()
-        page.get_by_role("button", name="Label All Tasks").wait_for()
-        return page.get_by_text(column, exact=True).count() > 0 and page.get_by_text(text, exact=True).count() > 0
+    def sees(self, columns: Iterable[str], text: str) -> bool:
+        """Whether the Data Manager, opened again, has all these columns and a cell with this text."""
+        self.page.reload()
+        self._labelled(Label.LABEL_ALL).wait_for()
+        return all(self.page.get_by_text(each, exact=True).count() > 0 for each in (*columns, text))
 
-    def open_dashboard(self, link: str) -> None:
+    def open_dashboard(self, link: str, name: str) -> None:
         """quorate's link to sign in, its button, then the project."""
         self.page.goto(link)
-        self.page.click("main button")
-        self.page.click("main a[href^='/p/']")
+        self._click(Label.SIGN_IN)
+        self.page.get_by_role("main").get_by_text(name, exact=True).first.click()
         self.page.wait_for_selector("[data-front-end]")

@@ -6,6 +6,7 @@
 
 import os
 import resource
+import shlex
 import shutil
 import signal
 import subprocess
@@ -24,8 +25,9 @@ from tests.processes import free_port, wait_until
 ROOT = Path(__file__).parents[3]
 PACKAGE = ("src", "pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE", "CHANGELOG.md")
 TEN_MINUTES = 600.0
-NAME, SECOND = "Which pet?", "dora@example.org"
-ANSWER = "cat"
+SECOND = "dora@example.org"
+CTRL_C_WITHIN = 60.0
+NOT_CLICKED = {"Revoke", "annotations per task", "Data Manager", "Filters"}  # named for other reasons than the steps
 
 
 class Clock:
@@ -60,7 +62,11 @@ class Terminal:
         self.log = folder / "terminal.log"
 
     def run(self, *lines: str) -> None:
-        assert self.leave_running(*lines).wait() == 0, self.log.read_text()[-4000:]
+        process = self.leave_running(*lines)
+        try:
+            assert process.wait() == 0, self.log.read_text()[-4000:]
+        finally:
+            kill(process)
 
     def leave_running(self, *lines: str) -> subprocess.Popen:
         script = "\n".join(["set -e", *lines])
@@ -72,6 +78,23 @@ class Terminal:
 
     def line_with(self, text: str) -> str | None:
         return next((line.strip() for line in self.log.read_text().splitlines() if text in line), None)
+
+
+def press_ctrl_c(process: subprocess.Popen, within: float = CTRL_C_WITHIN) -> None:
+    """End a command as its user does. One that does not end is killed, and fails the test."""
+    try:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGINT)
+        process.wait(within)
+    finally:
+        kill(process)
+
+
+def kill(process: subprocess.Popen) -> None:
+    """Also what it started; nothing if it has ended."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def checkout(folder: Path) -> Path:
@@ -102,9 +125,34 @@ def test_what_the_guide_says_to_type_fits_together():
     told = guide.read()
     asked = single_choice(told.config)
     assert told.tasks.splitlines()[0] == asked.source and len(told.tasks.splitlines()) > 2
-    assert ANSWER in asked.classes
+    assert f"'{told.name}': {', '.join(asked.classes)};" in told.printed
     assert told.activate in told.install
     assert "--project 7" in told.typed(token="t", url="http://x", project=7, port=1)
+
+
+def test_the_guide_names_what_the_browser_clicks_in_this_order():
+    told = guide.read()
+    first_named = [each for each in dict.fromkeys(told.emphasised) if each not in NOT_CLICKED | {told.name}]
+    assert first_named == list(guide.Label)
+    assert {told.name} | NOT_CLICKED <= set(told.emphasised)
+
+
+def test_labels_are_read_as_markdown_has_them():
+    text = "**Save.** Click *Save\n as* in `*code*`, *Home*:\n\n    ```console\n    $ ls *.a *.b\n    ```\n\n*End*"
+    assert guide.emphasised(text) == ("Save as", "Home", "End")
+
+
+def test_a_command_that_ignores_ctrl_c_is_killed(tmp_path):
+    terminal = Terminal(tmp_path)
+    code = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"
+    process = terminal.leave_running(f"exec python3 -c {shlex.quote(code)}")
+    try:
+        wait_until(lambda: terminal.line_with("up"), "it ignores Ctrl-C")
+        with pytest.raises(subprocess.TimeoutExpired):
+            press_ctrl_c(process, within=0.2)
+        assert process.poll() == -signal.SIGKILL
+    finally:
+        kill(process)
 
 
 @pytest.mark.slow
@@ -114,7 +162,8 @@ def test_a_new_user_closes_a_first_task_within_ten_minutes(studio, tmp_path, cap
     if people.browser_here() is None:
         missing("Chromium", "apt-get install chromium")
     told, terminal = guide.read(), Terminal(checkout(tmp_path / "checkout"))
-    tasks = tmp_path / "pets.csv"
+    answer, *_ = single_choice(told.config).classes
+    tasks = tmp_path / told.file
     tasks.write_text(told.tasks + "\n")
     before, clock, process = processor_seconds(), Clock(), None
     terminal.run(*told.install)
@@ -123,7 +172,7 @@ def test_a_new_user_closes_a_first_task_within_ten_minutes(studio, tmp_path, cap
         with people.browser() as chromium:
             owner, second = (people.Person(chromium, studio.url) for _ in range(2))
             owner.sign_in(OWNER, PASSWORD)
-            project = owner.create_project(NAME, str(tasks), told.config)
+            project = owner.create_project(told.name, str(tasks), told.config)
             clock.step("sign in, create the project")
             token = owner.create_token()
             clock.step("create the token")
@@ -134,26 +183,26 @@ def test_a_new_user_closes_a_first_task_within_ten_minutes(studio, tmp_path, cap
             )
             assert process.poll() is None, terminal.log.read_text()
             clock.step("connect")
-            owner.open_dashboard(terminal.line_with("/link/"))
+            owner.open_dashboard(terminal.line_with("/link/"), told.name)
             owner.page.wait_for_selector("[data-front-end=read]")
             clock.step("all tasks are read, as the dashboard shows")
             second.sign_up(owner.invite(), SECOND, PASSWORD)
             clock.step("invite a second annotator")
             for person in (owner, second):
-                person.open_project(NAME)
+                person.open_project(told.name)
                 person.start_labelling()
-                person.answer(ANSWER)
+                person.answer(answer)
             wait_until(lambda: closed_tasks(studio, project), "the first task is closed", TEN_MINUTES)
             clock.step("label, until the first task is closed")
-            owner.open_project(NAME)
-            wait_until(lambda: owner.sees_column("quorate_consensus", ANSWER), "the consensus is shown", TEN_MINUTES)
+            owner.open_project(told.name)
+            wait_until(lambda: owner.sees(told.columns, answer), "the consensus is shown", TEN_MINUTES)
             clock.step("see its consensus in the Data Manager")
     finally:
         if process is not None:
-            os.killpg(process.pid, signal.SIGINT)  # Ctrl-C
-            process.wait(60)
+            press_ctrl_c(process)
+    assert owner.found | second.found == set(guide.Label)
     [closed] = closed_tasks(studio, project)
-    assert closed["data"]["quorate_consensus"] == ANSWER
+    assert closed["data"]["quorate_consensus"] == answer
     assert closed["data"]["quorate_votes"] == len(closed["annotations"]) == 2
     with capsys.disabled():
         print("\n" + clock.report(processor_seconds() - before))

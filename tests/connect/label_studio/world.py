@@ -20,6 +20,7 @@ from tests.connect.label_studio.studio import PEOPLE, Studio, owner_token, token
 from tests.forked import Forked
 from tests.processes import free_port, wait_until
 
+NAME = "Which pet?"
 CLASSES = ("cat", "dog", "bird")
 CONFIG = (
     '<View><Text name="text" value="$text"/><Choices name="pet" toName="text" choice="single">'
@@ -233,7 +234,7 @@ def furnish(studio: Studio, database: str, num_tasks: int, *, seed: int = 1, max
     with studio.client(owner_token()) as client:
         PEOPLE_BY_ID.update({user["id"]: user["email"] for user in client.get("/api/users/").json()})
         made = client.post("/api/projects", json={
-            "title": "Which pet?", "label_config": CONFIG, "maximum_annotations": maximum,
+            "title": NAME, "label_config": CONFIG, "maximum_annotations": maximum,
         })  # fmt: skip
         made.raise_for_status()
         project = made.json()["id"]

@@ -97,22 +97,22 @@ def test_incomplete_audits_widen_the_interval_and_do_not_count_as_right(desk):
     assert told.measured_high == pytest.approx(truth)
 
 
-def _closed(desk, project, *, drawn, wrong=0, items_each=10):
+def closed_items(desk, project, *, drawn, wrong=0, items_each=10):
     """Closed items, of each `items_each` one drawn and complete; the first `wrong` of those are wrong."""
     made = {"pool_size": 5, "slots": 0, "to_close": 0, "label": "cat", "reason": "rule", "seq": 4, "created": 1.0}
     made |= {"project_id": project.id, "show": "{}", "is_open": False, "is_wanted": False, "votes": "[3, 0, 0]"}
     made |= {"confidence": 0.98, "audit_rate": 1 / items_each, "audit": None, "audit_loss": None, "is_settled": False}
-    rows = [made | {"name": f"i{n}", "number": n, "closed_event": n} for n in range(drawn * items_each)]
+    rows = [made | {"name": f"i{n}", "number": 1000 + n, "closed_event": n} for n in range(drawn * items_each)]
     for place, row in enumerate(rows[:: items_each or 1]):
         row |= {"audit": "done", "audit_loss": float(place < wrong)}
     with desk.store.write() as connection:
         connection.execute(insert(items), rows)
 
 
-@pytest.mark.parametrize(("drawn", "wrong", "is_enough"), [(8, 0, False), (8, 2, False), (60, 1, True), (60, 30, True)])
+@pytest.mark.parametrize(("drawn", "wrong", "is_enough"), [(8, 0, False), (20, 3, False), (25, 0, True), (25, 4, True)])
 def test_a_wide_bound_from_a_few_audits_is_not_shown_as_a_result(desk, drawn, wrong, is_enough):
     project = desk.project(audit_rate=0.1)
-    _closed(desk, project, drawn=drawn, wrong=wrong)
+    closed_items(desk, project, drawn=drawn, wrong=wrong)
     told = report(desk, project)
     assert told.most_wrong is not None and told.num_complete == drawn
     assert told.is_enough is is_enough
@@ -122,6 +122,28 @@ def test_a_wide_bound_from_a_few_audits_is_not_shown_as_a_result(desk, drawn, wr
         assert "%" not in told.sentence, "no share of wrong answers that only the few audits explain"
         assert told.num_complete < told.num_needed and str(told.num_needed) in told.sentence
         assert told.most_wrong > 0.2
+
+
+@pytest.mark.parametrize(("drawn", "wrong", "is_enough"), [(4, 2, False), (5, 2, True), (8, 2, True), (20, 8, True)])
+def test_many_wrong_answers_are_shown_however_few_the_audits(desk, drawn, wrong, is_enough):
+    project = desk.project(audit_rate=0.1)
+    closed_items(desk, project, drawn=drawn, wrong=wrong)
+    told = report(desk, project)
+    assert told.num_complete == drawn < told.num_needed
+    assert told.is_enough is is_enough
+    assert (f"{100 * wrong / drawn:.1f} %" in told.sentence) is is_enough
+
+
+def test_a_project_that_cannot_reach_enough_audits_is_told_to_raise_the_rate(desk):
+    sentences = []
+    for num_open in (0, 5, 500):
+        project = desk.project([f"open{n}" for n in range(num_open)], audit_rate=0.1)
+        closed_items(desk, project, drawn=8)
+        told = report(desk, project)
+        assert not told.is_enough
+        sentences.append(told.sentence)
+    assert ["raise" in each for each in sentences] == [True, True, False]
+    assert sentences[0] != sentences[1]
 
 
 def test_withdrawing_drawn_items_does_not_improve_the_bound(desk):

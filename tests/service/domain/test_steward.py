@@ -136,7 +136,7 @@ def test_an_estimated_error_is_shown_only_if_the_audit_supports_it(desk):
         with desk.store.read() as connection:
             latest = desk.projects.get_in(connection, project.id)
             control, told = stored_control(connection, latest), stats(connection, latest, now=1003.0)
-        assert told.audit.is_informative == told.goal["estimate_supported"] == is_supported
+        assert told.audit.is_enough == told.goal["estimate_supported"] == is_supported
         assert not math.isnan(control.reached) and not math.isnan(control.upper)
         shown = (control.reached, control.upper) if is_supported else (None, None)
         assert (told.goal["reached"], told.goal["upper"]) == shown

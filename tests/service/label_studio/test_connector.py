@@ -1,22 +1,13 @@
 """The connector leaves a project that fails alone for a while, and goes on with the others."""
 
-import asyncio
 import itertools
-from types import SimpleNamespace
 
 import pytest
-from fastapi import BackgroundTasks, Request
 
 from quorate.errors import InvalidInput
-from quorate.service.api.webhooks import label_studio_hook
 from quorate.service.domain.projects import Projects
 from quorate.service.label_studio import connector as connector_module
-from quorate.service.label_studio.connections import (
-    connection_of,
-    list_connections,
-    mark_changed,
-    set_webhook,
-)
+from quorate.service.label_studio.connections import connection_of, list_connections, mark_changed
 from quorate.service.label_studio.connector import LONGEST_PAUSE, TASK, Connector, undo
 from quorate.service.steward import Steward
 from quorate.service.store.schema import connections
@@ -163,24 +154,3 @@ def test_a_project_that_never_opened_is_free_once_it_is_disconnected(store, cloc
         connection.execute(connections.update().values(ended=3.0))
     connector.round()
     assert Steward(Projects(store)).hold(project_id, TASK)
-
-
-def test_a_report_whose_sender_waits_no_longer_has_all_tasks_read_again(store):
-    project_id = connected(store, Double(1))
-    set_webhook(store, project_id, 7, "secret")
-    state = SimpleNamespace(store=store, connector=working(store, None), clock=lambda: 2.0)
-    headers = [(b"x-quorate-secret", b"secret"), (b"content-length", b"900")]
-    scope = {"type": "http", "method": "POST", "headers": headers, "app": SimpleNamespace(state=state)}
-
-    async def sent():
-        async def gone():
-            return {"type": "http.disconnect"}
-
-        later = BackgroundTasks()
-        answer = await label_studio_hook(project_id, Request(scope, gone), later)
-        await later()
-        return answer.status_code
-
-    assert asyncio.run(sent()) == 204
-    with store.read() as connection:
-        assert connection_of(connection, project_id).reread

@@ -10,6 +10,7 @@ from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.domain.votes import Request
 from quorate.service.pages.dashboard import forecast
+from tests.service.domain.test_audits import closed_items
 from tests.service.pages.conftest import window
 from tests.service.pages.people import come_in
 from tests.service.pages.seeded import seed
@@ -85,3 +86,25 @@ def test_a_clock_that_is_set_back_does_not_freeze_the_dashboard(live, chromium):
         )
         page.wait_for_function("(last) => window.seen.includes(last)", arg=str(10**6 + 1))
         assert page.evaluate("() => window.seen.slice(0, 2)") == [str(10**6), str(10**6 + 1)]
+
+
+def test_what_the_audits_found_is_shown_from_the_first_complete_one(world):
+    projects, now = world.app.state.projects, time.time()
+    for drawn, wrong, found in ((4, 1, "25 %"), (8, 4, "50 %")):
+        settings = ProjectSettings(classes=("cat", "dog", "bird"), pool_size=5, audit_rate=0.1)
+        project = projects.create("Pets", settings, now=now)
+        add_member(world.store, project.id, world.people["reader"], role="reader", now=now)
+        closed_items(world, project, drawn=drawn, wrong=wrong)
+        told = world.browser("reader").get(f"/p/{project.id}/live").text.replace("\N{NO-BREAK SPACE}", " ")
+        assert f"{found} found" in told
+
+
+@pytest.mark.parametrize(("drawn", "is_held"), [(20, False), (30, True)])
+def test_a_target_is_called_held_only_with_enough_audits(world, drawn, is_held):
+    projects, now = world.app.state.projects, time.time()
+    settings = ProjectSettings(classes=("cat", "dog", "bird"), pool_size=5, audit_rate=0.1, target_error=0.3)
+    project = projects.create("Pets", settings, now=now)
+    add_member(world.store, project.id, world.people["reader"], role="reader", now=now)
+    closed_items(world, project, drawn=drawn)
+    told = world.browser("reader").get(f"/p/{project.id}/live").text
+    assert "Goal:" in told and ("Held so far" in told) is is_held

@@ -166,7 +166,8 @@ class AuditTold(ProjectAudit):
     estimate from the audit sample, with unfinished items counted as right and as wrong; null while none is finished.
     `most_wrong`: with probability 1 - alpha no larger share is wrong, however often it is computed.
     `is_informative`: false while there are not enough audits for any bound. `is_enough`: false while there are too few
-    for a statement; about `num_needed` complete ones are needed. `audited_...`: expected and observed on the sample.
+    for a statement; about `num_needed` complete ones are needed if none is wrong. It is true also if more than 20 % of
+    at least 5 complete ones are wrong. `audited_...`: expected and observed on the sample.
     """
 
     time: float

@@ -17,12 +17,14 @@ from quorate.audit import RunningAudit, audit_of
 from quorate.audit.statement import rounded_up
 from quorate.reports.format import counted
 from quorate.service.domain.projects import Project
+from quorate.service.store.schema import counted as counted_items
 from quorate.service.store.schema import counts_in_audit, items
 from quorate.types import FloatArray
 
 PART = 5000  # rows read at once
-CLEAR = 0.2  # a bound up to this is shown, however few the audits
-ENOUGH = 50  # complete audits; with about so many the bound on items of which few are wrong is below `CLEAR`
+CLEAR = 0.2  # shown however few the audits: a bound up to this, or (from `FEWEST` on) a larger share found wrong
+FEWEST = 5  # complete audits
+ENOUGH = 25  # complete audits; if none is wrong, so many give a bound of about `CLEAR` (with 4 of 45 wrong it is 27 %)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +35,9 @@ class ProjectAudit:
 
     `most_wrong`: with probability 1 - alpha, at all times simultaneously, no larger share is wrong. `is_informative`:
     False while that bound is trivial. `is_enough`: False while there are too few audits for a statement: with fewer
-    than about `num_needed` the bound says more about their number than about the answers. `audited_believed`,
-    `audited_low`, `audited_high`: the same on the drawn items.
+    than about `num_needed` the bound says more about their number than about the answers, unless it is at most `CLEAR`.
+    True also if more than `CLEAR` of at least `FEWEST` complete audits are wrong: bad news is never held back.
+    `audited_believed`, `audited_low`, `audited_high`: the same on the drawn items.
     """
 
     alpha: float
@@ -93,10 +96,16 @@ def audit_report(connection: Connection, project: Project, *, alpha: float = 0.0
     low, high = (_share((audit.estimate - less) / audit.num_items) for less in (seen.pending_weight, 0.0))
     is_informative = bound.is_informative and complete > 0
     needed = _needed(audit)
-    is_enough = is_informative and (bound.mean <= CLEAR or complete >= needed)
-    sentence = _too_few(complete, num_drawn, needed)
+    is_bad = complete >= FEWEST and seen.drawn_loss > CLEAR * complete
+    is_enough = is_bad or (is_informative and (bound.mean <= CLEAR or complete >= needed))
     if is_enough:
-        sentence = _sentence(bound.mean, alpha, audit.num_items, complete, num_drawn)
+        sentence = _found(seen.drawn_loss / complete, complete) if is_bad else ""
+        if is_informative:
+            sentence += _sentence(bound.mean, alpha, audit.num_items, complete, num_drawn)
+        else:
+            sentence += f"{complete} audits are too few for a bound on all {audit.num_items:,} closed items."
+    else:
+        sentence = _too_few(complete, num_drawn, needed) + _advice(connection, project, audit, needed)
     return ProjectAudit(
         measured_low=low if complete else None,
         measured_high=high if complete else None,
@@ -110,9 +119,26 @@ def audit_report(connection: Connection, project: Project, *, alpha: float = 0.0
 
 
 def _needed(audit: RunningAudit) -> int:
-    """About how many complete audits make a statement: fewer where votes settled many items, in steps of 10."""
-    unsettled = 1.0 - audit.num_settled / audit.num_items if audit.num_items else 1.0
-    return max(10, 10 * math.ceil(ENOUGH * unsettled / 10 - 1e-9))
+    """About how many complete audits make a statement: fewer where votes settled many items, in steps of 5."""
+    return max(10, 5 * math.ceil(ENOUGH * _unsettled(audit) / 5 - 1e-9))
+
+
+def _unsettled(audit: RunningAudit) -> float:
+    """The share of closed items that votes did not settle."""
+    return 1.0 - audit.num_settled / audit.num_items if audit.num_items else 1.0
+
+
+def _advice(connection: Connection, project: Project, audit: RunningAudit, needed: int) -> str:
+    """What to do if the items that are still open will not bring as many audits as are needed; else empty."""
+    rate = project.settings.audit_rate
+    still_open = select(func.count()).where(items.c.project_id == project.id, items.c.is_open, counted_items)
+    num_open = connection.execute(still_open).scalar_one()
+    expected = audit.num_audited + rate * num_open * _unsettled(audit)
+    if rate >= 1.0 or expected >= needed:
+        return ""
+    if num_open == 0:
+        return " No item is open any more: raise the audit rate before you add others."
+    return f" At the present audit rate about {expected:.0f} will be drawn from this project: raise the rate."
 
 
 def _closed_items(connection: Connection, project: Project) -> _Seen:
@@ -187,7 +213,11 @@ def _nothing_yet(known: dict[str, Any]) -> ProjectAudit:
 def _too_few(complete: int, drawn: int, needed: int) -> str:
     voted = f"{complete:,} of {counted(drawn, 'drawn items')} {'is' if complete == 1 else 'are'} complete"
     few = "Too few audit results for a statement yet" if complete else "No audit results yet"
-    return f"{few}: {voted}. About {needed} complete audits are needed."
+    return f"{few}: {voted}. If none is wrong, about {needed} complete audits are needed."
+
+
+def _found(share: float, complete: int) -> str:
+    return f"{100 * share:.1f} % of the {counted(complete, 'audited answers')} are wrong, a tie counting in part. "
 
 
 def _sentence(share: float, alpha: float, num_items: int, complete: int, drawn: int) -> str:

@@ -296,7 +296,7 @@ def _names(connection: Connection, written: list[dict[str, Any]], ways: Iterable
 
 
 @router.get("/p/{project_id}/adjudicate")
-def adjudicate_adjudicate(on: SeniorVisit, after: int = 0) -> Response:
+def show_adjudicate(on: SeniorVisit, after: int = 0) -> Response:
     """The item that has waited longest, or the first one after an event."""
     return _adjudicate(on, after)
 
