@@ -135,6 +135,7 @@ def test_every_key_of_a_plan_is_documented():
 def test_every_key_of_what_people_are_worth_is_documented_in_its_row(monkeypatch):
     monkeypatch.setattr(plan_people, "FEWEST_ITEMS", 20)
     monkeypatch.setattr(plan_people, "DRAWS", 20)
+    monkeypatch.setattr(plan_people, "SCALES", (1.0,))
     rows, readers = np.indices(SMALL.votes.shape).reshape(2, -1)
     table = pa.table({"item": rows, "worker": readers, "label": [CLASSES[label] for label in SMALL.votes.ravel()]})
     found = plan(table, methods=("quorum",), orderings=2, draws=100).summary()["people"]

@@ -56,7 +56,8 @@ def test_a_small_panel_is_tried_with_both_methods_that_know_people(monkeypatch):
 def test_the_method_that_was_planned_for_stands_first(own, monkeypatch):
     monkeypatch.setattr(people, "SCALES", (1.0,))
     monkeypatch.setattr(people, "DRAWS", 40)
-    data = pilot((0.95, 0.95, 0.3), num_items=100)
+    monkeypatch.setattr(people, "FEWEST_ITEMS", 20)
+    data = pilot((0.95, 0.95, 0.3), num_items=30)
     found = people_worth(data, method(own), pool_size=None, level=0.9, seed=1)
     assert found.method == own and len(found.tried) == 2
 
