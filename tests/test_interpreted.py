@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from quorate import compiled
-from quorate.catalogue import parse_method
 from quorate.datasets import synthetic
 from quorate.decision.look_ahead import gain_or_enough
 from quorate.densities import log_gamma
@@ -55,7 +54,7 @@ def outcome(name, data, **more):
 @pytest.mark.parametrize("name", [*ANONYMOUS, "quorate:rule=optimistic"])
 def test_every_method_decides_a_stream_alike(name):
     data = synthetic(num_items=40, num_classes=4, pool_size=6, num_models=2, seed=2)
-    chosen = parse_method(name, threshold=0.9 if name in ("finexp", "infexp") else None)
+    chosen = method(name, threshold=0.9 if name in ("finexp", "infexp") else None)
     interpreted, made = both_ways(lambda: outcome(chosen, data, model="all"))
     assert interpreted == made
 

@@ -1,4 +1,4 @@
-"""Methods as text: reads `quorum:votes=4` into a `Method`, formats its parameters, describes every method.
+"""Methods in words: formats their parameters, describes every method.
 
 Called by the command line, the workflows and the service.
 """
@@ -10,17 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from quorate.methods import DEFAULT_RULE, METHODS, Method, method
-
-
-def parse_method(spec: str, **extra: object) -> Method:
-    """The method of `name` or `name:parameter=value,parameter=value`; `extra` parameters are added unless None.
-
-    >>> parse_method("unanimous-then-cap:first=3,cap=5").policy
-    UnanimousThenCap(first=3, cap=5)
-    >>> parse_method("finexp", threshold=0.9).policy
-    Threshold(threshold=0.9)
-    """
-    return method(spec, **{key: value for key, value in extra.items() if value is not None})
 
 
 def knob_text(knobs: Mapping[str, Any]) -> str:

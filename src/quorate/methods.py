@@ -258,7 +258,7 @@ def method(
     """The method of that name with its parameters, or of a text as on the command line; or one around your own policy.
 
     Your own policy asks and predicts with exact FinExp and a learned prior (`posterior="infinite"`, `learn=False` and
-    `bias=False` change that).
+    `bias=False` change that). A parameter that is None is left out.
 
     >>> method("finexp", threshold=0.9).policy
     Threshold(threshold=0.9)
@@ -270,6 +270,7 @@ def method(
     if not isinstance(name, str):
         return _own(name, **knobs)
     spec = name
+    knobs = {key: value for key, value in knobs.items() if value is not None}
     name, in_text = parsed(spec)
     if name not in METHODS:
         raise broken("method", name, f"one of: {', '.join(METHODS)}", "choose one.", error=UnknownMethod)
@@ -324,12 +325,12 @@ def _each_once(spec: str, pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _example(name: str, known: Mapping[str, Any], *, is_text: bool) -> str:
-    """How to write a parameter where the wrong one stands: after a colon in text, or as an argument."""
+    """A parameter with its default, as it is written where the wrong one stands: in text, or as an argument."""
     if not known:
         return "leave it out."
-    first = next(iter(known))
-    value = known[first].default
-    value = 0.01 if first == "min_gain" else 0.9 if not isinstance(value, (int, float, str)) else value
+    usual = method(name).knobs
+    first = next(key for key in known if key in usual)
+    value = usual[first]
     return f"write e.g. '{name}:{first}={value}'." if is_text else f"pass e.g. {first}={value!r}."
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import quorate
-from quorate.catalogue import parse_method
+from quorate.methods import method
 from quorate.prior import hyperprior
 from quorate.session.batch import decide_items, decider
 from quorate.session.decide import decide, prior_of
@@ -38,15 +38,15 @@ def learned(num_models, num_classes=4):
 @pytest.mark.parametrize("num_models", [1, 3])
 @pytest.mark.parametrize("name", STATELESS)
 def test_every_row_is_what_the_session_would_decide(name, num_models):
-    method, params = parse_method(name), learned(num_models)
+    chosen, params = method(name), learned(num_models)
     predictions, votes = items(num_models)
-    how = decider(method, params, POOL)
+    how = decider(chosen, params, POOL)
     found = how.decide(predictions, votes)
     reasons = how.reasons(found.codes)
     assert "ask" in reasons and len(set(reasons)) > 1
     for row in range(len(votes)):
         item = replace(opened(EVENT | {"prediction": predictions[row]}, 0), votes=votes[row])
-        verdict = decide(method, prior_of(params, 0), None, item)
+        verdict = decide(chosen, prior_of(params, 0), None, item)
         assert (verdict.reason, verdict.label) == (reasons[row], found.labels[row])
         np.testing.assert_allclose(found.probs[row], verdict.probs, rtol=1e-12, atol=1e-15)
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from quorate import errors
-from quorate.catalogue import parse_method
 from quorate.datasets import vote_dataset
 from quorate.experts.panel_stream import run_panel
+from quorate.methods import method
 from quorate.streams import prepare, simulate
 from quorate.streams.runs import StreamOptions
 from quorate.streams.session_run import SessionRun
@@ -29,7 +29,7 @@ def recorded(*, named=True, missing=0.0, predicted=False, seed=0):
 
 def run_of(spec, data, **options):
     stream = prepare(data, None, 0, 3)
-    run = SessionRun(stream, parse_method(spec), StreamOptions(**options), seed=3, error_costs=None, keep_probs=True)
+    run = SessionRun(stream, method(spec), StreamOptions(**options), seed=3, error_costs=None, keep_probs=True)
     run.advance(0, len(stream.items))
     return stream, run
 
@@ -76,7 +76,7 @@ def test_the_most_reliable_person_is_asked_most():
 @pytest.mark.parametrize("spec", METHODS)
 def test_a_method_that_needs_people_refuses_anonymous_votes(spec):
     with pytest.raises(errors.InvalidInput) as caught:
-        simulate(recorded(named=False), parse_method(spec), seed=1)
+        simulate(recorded(named=False), method(spec), seed=1)
     assert caught.value.field == "votes"
 
 

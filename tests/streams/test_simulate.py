@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from quorate import errors
-from quorate.catalogue import parse_method
 from quorate.datasets import load_npz, synthetic, vote_dataset
 from quorate.decision.quota import RandomQuota
 from quorate.decision.threshold import Threshold
@@ -58,16 +57,14 @@ def agree(dataset, chosen, *, pool_size, model, seed, window=500, refit_every=20
 @pytest.mark.parametrize("name", SPECS)
 def test_the_compiled_stream_agrees_with_the_session_on_the_whole_shift_stream(data_dir, name, seed):
     dataset = load_npz(data_dir / "imagenet16h_shift.npz")
-    result = agree(dataset, parse_method(name, **KNOBS.get(name, {})), pool_size=6, model=seed % 5, seed=seed)
+    result = agree(dataset, method(name, **KNOBS.get(name, {})), pool_size=6, model=seed % 5, seed=seed)
     assert len(result.costs) == 2400
 
 
 @pytest.mark.parametrize("name", SPECS)
 def test_the_compiled_stream_agrees_with_the_session_on_a_synthetic_stream(name):
     dataset = synthetic(num_items=150, num_classes=4, pool_size=7, accuracy=0.6, num_models=2, seed=2)
-    agree(
-        dataset, parse_method(name, **KNOBS.get(name, {})), pool_size=7, model="all", seed=5, window=40, refit_every=7
-    )
+    agree(dataset, method(name, **KNOBS.get(name, {})), pool_size=7, model="all", seed=5, window=40, refit_every=7)
 
 
 @pytest.mark.parametrize("name", ["quorate", "quorate:rule=optimistic", "infexp", "fixed-ask-finexp", "mp", "beta"])
@@ -76,7 +73,7 @@ def test_they_agree_with_limits_pools_of_several_sizes_and_a_query_free_phase(na
     votes = np.array(full.votes)
     votes[::3, 2:] = -1
     dataset = vote_dataset(votes, full.predictions, classes=full.classes)
-    chosen = parse_method(name, **KNOBS.get(name, {}))
+    chosen = method(name, **KNOBS.get(name, {}))
     agree(dataset, chosen, pool_size=7, model=0, seed=5, window=40, refit_every=7, limits=(1, 4), free_after=80)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from quorate.catalogue import parse_method
 from quorate.cli.options import (
     CostsTable,
     Json,
@@ -20,6 +19,7 @@ from quorate.cli.options import (
 from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
 from quorate.files import check_free
 from quorate.methods import default_for
+from quorate.methods import method as build_method
 from quorate.tables.options import TableKeywords, TableOptions
 from quorate.version import __version__
 from quorate.workflows.calibrate import Calibration
@@ -70,7 +70,7 @@ def calibrate(
     Example: quorate calibrate --votes votes.csv --predictions probs.parquet --out calibration
     """
     choices: dict[str, Any] = {"target": target}
-    chosen = parse_method(default_for(method, choices["target"]))
+    chosen = build_method(default_for(method, choices["target"]))
     if out is not None:
         check_free(out, overwrite=overwrite)
     with progress_bar(quiet=json) as report:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 from quorate import compiled
-from quorate.catalogue import parse_method
 from quorate.cli.options import Json, MethodSpec, class_list, option
 from quorate.cli.output import print_json, print_lines, print_table
+from quorate.methods import method as build_method
 from quorate.validate import broken
 from quorate.version import __version__
 from quorate.workflows.decide import decide_once, explain
@@ -41,7 +41,7 @@ def decide(
     Example: quorate decide --prediction 0.7,0.2,0.1 --votes 1,0,0 --pool-size 6 --classes cat,dog,bird
     """
     compiled.interpret()
-    chosen = parse_method(method, threshold=threshold, min_gain=min_gain)
+    chosen = build_method(method, threshold=threshold, min_gain=min_gain)
     probs = _numbers(prediction, "prediction")
     cast = _numbers(votes, "votes")
     names = _names(classes, probs, cast)

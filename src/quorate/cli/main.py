@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from click import Command, Context
 
 
-SENTENCES = {  # command -> what it does; its module in this folder has its name, unless `OTHER_FILES` says otherwise
+SENTENCES = {  # command -> what it does; its module in this folder has its name
     "demo": "Every method on four built-in streams at equal budgets: tables, a plot and a report you can open offline.",
     "run": "Decisions from your own tables: how many votes would have been enough, and how often would that be wrong?",
     "plan": "What should the next batch be asked? A setting for a target error or a budget, and how sure it is.",
@@ -45,7 +45,6 @@ SENTENCES = {  # command -> what it does; its module in this folder has its name
     "data": "Published data sets: list them, fetch them, check what you have.",
     "audit": "How many closed items can be wrong? Random audits by the full panel, and a statement to sign.",
 }
-OTHER_FILES = {"disconnect": "connect"}
 TYPED = "quorate.typed"  # key of the command line's words in a context's `meta`
 NEED_SERVICE = ("serve", "service", "connect", "disconnect")
 INSTALL_SERVICE = "the service is not installed: pip install 'quorate[service]' (with PostgreSQL: 'quorate[postgres]')"
@@ -55,13 +54,13 @@ INSTALL_SERVICE = "the service is not installed: pip install 'quorate[service]' 
 def load(name: str) -> Any:  # noqa: ANN401 - click's Command, which typer has a copy of
     """Import the command or the group of this name."""
     try:
-        module = import_module(f"quorate.cli.{OTHER_FILES.get(name, name)}")
+        module = import_module(f"quorate.cli.{name}")
     except ModuleNotFoundError as cause:
         if name in NEED_SERVICE and not (cause.name or "quorate").startswith("quorate"):
             raise MissingExtra(INSTALL_SERVICE) from cause
         raise
     app = getattr(module, "app", None)
-    if app is None or name in OTHER_FILES:
+    if app is None:
         app = typer.Typer(add_completion=False, rich_markup_mode="rich")
         app.command(name)(getattr(module, name))
     return typer.main.get_command(app)

@@ -6,8 +6,10 @@ a few confusable classes; an uneven classifier over-predicts some classes, as if
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -176,3 +178,19 @@ def evidence_strength(half: Half, lean: FloatArray) -> float:
         return right - half.accuracy
 
     return 0.0 if excess(0.0) >= 0 else find_root(excess, 0.0, 200.0, within=1e-6) if excess(200.0) > 0 else 200.0
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A synthetic stream: a short key for files, a title and a description for readers, and its parameters."""
+
+    key: str
+    title: str
+    about: str
+    num_items: int
+    pool_size: int
+    dials: Mapping[str, Any] = field(default_factory=dict)
+
+    def dataset(self, seed: int, *, num_items: int | None = None) -> VoteDataset:
+        """The stream of that seed."""
+        return synthetic(num_items=num_items or self.num_items, pool_size=self.pool_size, seed=seed, **self.dials)

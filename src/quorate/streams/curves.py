@@ -5,36 +5,18 @@ Called by `demo` and `simulate`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from quorate.catalogue import is_simple
-from quorate.datasets import synthetic
+from quorate.datasets.synthetic import Scenario
 from quorate.methods import DEFAULT_MIN_GAIN
 from quorate.streams.sweep import Curve, CurveReading, Point, paired
-from quorate.types import VoteDataset
 
 OURS = "quorate"
 SHARES = (0.25, 0.5, 0.7)  # budgets, as shares of the cost of asking until settled
 REFERENCES = ("ask-all", "until-settled")
 CLEAR = 2.0  # standard errors for a clear difference
-
-
-@dataclass(frozen=True, slots=True)
-class Scenario:
-    """A synthetic stream: a short key for files, a title and a description for readers, and its parameters."""
-
-    key: str
-    title: str
-    about: str
-    num_items: int
-    pool_size: int
-    dials: Mapping[str, Any] = field(default_factory=dict)
-
-    def dataset(self, seed: int, *, num_items: int | None = None) -> VoteDataset:
-        """The stream of that seed."""
-        return synthetic(num_items=num_items or self.num_items, pool_size=self.pool_size, seed=seed, **self.dials)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

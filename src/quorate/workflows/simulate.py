@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from quorate.catalogue import parse_method
 from quorate.datasets import load_npz, synthetic
 from quorate.methods import Method, Target, method
 from quorate.reports.figures import MISSING, can_plot, write_curves
@@ -133,7 +132,7 @@ def compare_methods(
     progress: Progress | None = None,
 ) -> MethodTable:
     """Run each method (`name` or `name:parameter=value`) over the source; with `whole_range`, over its whole grid."""
-    named = [parse_method(spec) for spec in specs]
+    named = [method(spec) for spec in specs]
     if out is not None:
         Path(out).mkdir(parents=True, exist_ok=True)  # fail early
     replicates = source.replicates()

@@ -43,11 +43,23 @@ def test_a_small_panel_is_tried_with_both_methods_that_know_people(monkeypatch):
     found = worth(pilot((0.95, 0.95, 0.95, 0.3, 0.3, 0.3)))
     assert {one.method for one in found.tried} == {"panel", "quorate:order=agreement"}
     best = max(found.tried, key=lambda one: one.saves)
-    assert found.tried[0] == best and (found.method, found.saves) == (best.method, best.saves)
+    assert found.tried[0] == best
+    told = found.describe()
+    assert all(told[name] == getattr(best, name) for name in ("method", "with_names", "saves", "low", "high"))
     for one in found.tried:
         assert one.method in found.sentence() and f"{one.with_names:.2f}" in found.sentence()
         assert one.with_names == pytest.approx(found.without - one.saves)
-    assert [one["method"] for one in found.describe()["tried"]] == [one.method for one in found.tried]
+    assert [one["method"] for one in told["tried"]] == [one.method for one in found.tried]
+
+
+@pytest.mark.parametrize("own", ["panel", "quorate:order=agreement"])
+def test_the_method_that_was_planned_for_stands_first(own, monkeypatch):
+    monkeypatch.setattr(people, "SCALES", (1.0,))
+    monkeypatch.setattr(people, "DRAWS", 40)
+    monkeypatch.setattr(people, "FEWEST_ITEMS", 20)
+    data = pilot((0.95, 0.95, 0.3), num_items=30)
+    found = people_worth(data, method(own), pool_size=None, level=0.9, seed=1)
+    assert found.method == own and len(found.tried) == 2
 
 
 def test_a_large_or_sparse_panel_is_tried_with_the_order_alone():
@@ -185,6 +197,7 @@ def test_the_setting_can_be_advised_for_a_method_that_knows_people(quick, monkey
     made = plan(votes, methods=["quorate:order=agreement", "quorum"], budget=3.0, orderings=2, draws=100)
     assert made.curves[0].name == "quorate:order=agreement" and len(made.curves[0].settings) >= 2
     assert "order=agreement" in made.command()
+    assert made.people is not None and made.people.method == "quorate:order=agreement"
 
 
 def test_a_plan_for_a_panel_says_what_knowing_it_is_worth_without_being_asked(quick):

@@ -13,11 +13,10 @@ import pytest
 import typer
 
 import quorate
-from quorate.catalogue import parse_method
 from quorate.cli.main import app
 from quorate.datasets import synthetic
 from quorate.errors import InvalidInput, UnknownMethod
-from quorate.methods import ANONYMOUS
+from quorate.methods import ANONYMOUS, method
 from quorate.rng import stream
 from quorate.streams import simulate
 from quorate.workflows.plan import plan
@@ -183,7 +182,7 @@ def test_the_command_runs_the_setting_advised():
     words = shlex.split(made.command())
     assert words[:2] == ["quorate", "run"]
     options = dict(zip(words[2::2], words[3::2], strict=True))
-    assert parse_method(options["--method"]) == made.advice.setting.method
+    assert method(options["--method"]) == made.advice.setting.method
     assert (options["--pool-size"], options["--price"], options["--task-column"]) == ("5", "0.5", "task")
     assert options["--classes"].split(",") == list(PILOT.classes)
     assert {"--votes", "--error-costs", "--out"} <= set(options)

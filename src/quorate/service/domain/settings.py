@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Self
 
-from quorate.catalogue import parse_method
 from quorate.decision.policy import Stateless
 from quorate.decision.quota import QuotaPolicy
 from quorate.errors import shown
 from quorate.methods import Method, require_anonymous
+from quorate.methods import method as build_method
 from quorate.service.domain.cost import check_pool
 from quorate.service.domain.routing import RULES, Rule
 from quorate.session.state import Settings
@@ -163,7 +163,7 @@ class ProjectSettings:
 
     def chosen_method(self) -> Method:
         """The method with its parameters, including the threshold."""
-        return require_anonymous(parse_method(self.method, threshold=self.threshold))
+        return require_anonymous(build_method(self.method, threshold=self.threshold))
 
     def shown(self, name: str) -> str:
         """The name that pages show for a class."""

@@ -13,10 +13,11 @@ from pathlib import Path
 
 from quorate import compiled
 from quorate.catalogue import is_simple
+from quorate.datasets.synthetic import Scenario
 from quorate.methods import ANONYMOUS
 from quorate.reports.figures import write_plots
 from quorate.reports.format import percent
-from quorate.streams.curves import Comparison, Scenario, budgets_of, compare, equal_error
+from quorate.streams.curves import Comparison, budgets_of, compare, equal_error
 from quorate.streams.sweep import Progress, Replicate, grid_methods, refine, sweep
 from quorate.version import __version__
 from quorate.workflows.demo.records import write_results, write_summary

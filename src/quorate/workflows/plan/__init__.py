@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from quorate.catalogue import parse_method
 from quorate.files import check_free
 from quorate.methods import ANONYMOUS, Method, Target, checked_target, known_target
+from quorate.methods import method as build_method
 from quorate.posterior.settled import plurality_shares
 from quorate.reports.figures import canvas
 from quorate.streams.classifier_saving import ClassifierReport, classifier_report
@@ -173,7 +173,7 @@ def plan(
     bounded(sureness, where="sureness", least=0.5, most=0.999)
     goal = _goal(target_error, budget, sureness, most=1.0 if error_costs is None else math.inf)
     names = _names(_default(target) if methods is None else methods)
-    chosen = [parse_method(name) for name in names]
+    chosen = [build_method(name) for name in names]
     seeks = checked_target(target, chosen[0])
     if truth is not None and seeks == "plurality":
         raise broken("truth", truth, "`target='truth'` beside it", "pass that too, or leave it out.")
@@ -297,5 +297,5 @@ def _names(methods: Sequence[str]) -> tuple[str, ...]:
     if not names:
         raise broken("methods", list(given), "at least one name", "name the method to plan for first.")
     for name in names:
-        parse_method(name)
+        build_method(name)
     return names

@@ -19,7 +19,6 @@ from typing import Literal
 
 import numpy as np
 
-from quorate.catalogue import parse_method
 from quorate.methods import Method, method
 from quorate.numerics import normal_quantile
 from quorate.types import FloatArray, IntArray
@@ -339,7 +338,7 @@ def study(
 def _family(name: str, pilot: Pilot) -> list[Method]:
     """A method at every value of its parameter; at one only if the name has it: "quorum:votes=4"."""
     if ":" in name:
-        chosen = parse_method(name)
+        chosen = method(name)
         if name != f"{chosen.name}:order={chosen.order}":
             return [chosen]
         return [method(chosen.name, order=chosen.order, min_gain=gain) for gain in PEOPLE_GAINS]

@@ -26,7 +26,7 @@ MOST_ITEMS = 400  # of the pilot: people are asked through a session, which take
 MOST_OF_PANELS = 1000  # the same for small panels, whose sessions are faster
 FEWEST_ITEMS = 100
 SCALES = (0.25, 1.0, 4.0)  # of the parameter, with people
-DRAWS = 400  # of the bootstrap
+DRAWS = 2000  # of the bootstrap
 SMALL_PANEL = 6  # people at most, who together cast at least `MOST_OF_IT` of the votes they could
 MOST_OF_IT = 0.5
 BY_AGREEMENT = "quorate:order=agreement"
@@ -48,28 +48,48 @@ class Tried:
 class PeopleWorth:
     """Cost per item at the error of the run without names: votes, or what these cost where people differ in cost.
 
-    `without` names   `with_names` by `method`, which knows people   `saves` their difference, from `low` to `high` at
-    `level`   `is_priced`: in costs of people, not in votes   `num_scored` items, by which the errors are counted
-    `tried` every method that was tried, the best first: the fields above are its; their intervals hold together
+    `without` names   `tried` the methods that know people: the one planned for first if it is one, then the best;
+    their intervals at `level` hold together   `is_priced`: in costs of people, not in votes   `num_scored` items, by
+    which the errors are counted
     """
 
     num_items: int
     num_people: int
     error: float
     without: float
-    with_names: float
-    saves: float
-    low: float
-    high: float
     level: float
     is_priced: bool
-    method: str
     num_scored: int
     tried: tuple[Tried, ...]
 
+    @property
+    def method(self) -> str:
+        """Of the method reported first, as are the next four."""
+        return self.tried[0].method
+
+    @property
+    def with_names(self) -> float:
+        """Cost per item."""
+        return self.tried[0].with_names
+
+    @property
+    def saves(self) -> float:
+        """The difference."""
+        return self.tried[0].saves
+
+    @property
+    def low(self) -> float:
+        """Its lower end."""
+        return self.tried[0].low
+
+    @property
+    def high(self) -> float:
+        """Its upper end."""
+        return self.tried[0].high
+
     def describe(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self) | {"sentence": self.sentence()}
+        """For JSON: the fields, those of the method reported first, and the sentence."""
+        return asdict(self) | asdict(self.tried[0]) | {"sentence": self.sentence()}
 
     def sentence(self) -> str:
         """In words."""
@@ -78,16 +98,17 @@ class PeopleWorth:
         scored = "" if self.num_scored == self.num_items else f", {self.num_scored} of them of known class"
         best, *others = self.tried
         said = (
-            f"Knowing the {self.num_people} experts by name: {_by(best)} {what} {self.with_names:.2f} {unit} instead "
+            f"Knowing the {self.num_people} experts by name: {_by(best)} {what} {best.with_names:.2f} {unit} instead "
             f"of {self.without:.2f} at the same error ({100 * self.error:.1f} %), on {self.num_items} items of the "
-            f"pilot{scored}; the difference is {_difference(best, self.level)}"
+            f"pilot{scored}; the difference is {-best.saves:+.2f} ({_interval(best, self.level)})"
         )
-        if self.low > 0:
-            said = f"{said}. To use it: --method {self.method}."
+        if best.low > 0:
+            said = f"{said}. To use it: --method {best.method}."
         else:
-            said += ", which may be chance." if self.high > 0 else ": do not use it here."
+            said += ", which may be chance." if best.high > 0 else ": do not use it here."
         for other in others:
-            said += f" Also tried: {_by(other)} {what} {other.with_names:.2f}, {_difference(other, self.level)}."
+            difference = f"difference {-other.saves:+.2f}, {_interval(other, self.level)}"
+            said += f" Also tried: {_by(other)} {what} {other.with_names:.2f} ({difference})."
         return said
 
 
@@ -96,8 +117,8 @@ def _by(tried: Tried) -> str:
     return f"the method {tried.method}" if words is None else f"{words} ({tried.method})"
 
 
-def _difference(tried: Tried, level: float) -> str:
-    return f"{-tried.saves:+.2f} ({level:.0%} interval {-tried.high:+.2f} to {-tried.low:+.2f})"
+def _interval(tried: Tried, level: float) -> str:
+    return f"{level:.0%} interval {-tried.high:+.2f} to {-tried.low:+.2f}"
 
 
 def people_worth(
@@ -134,21 +155,17 @@ def people_worth(
         rows = [0, *range(first, first + len(family))]
         tried.append(_tried(_name(family[0]), costs[rows], errors[rows], draws, 1 - (1 - level) / len(families)))
         first += len(family)
-    best, *others = sorted(tried, key=lambda one: -one.saves)
+    own = _name(advised) if advised.needs_people else None
+    tried.sort(key=lambda one: (one.method != own, -one.saves))
     return PeopleWorth(
         num_items=costs.shape[1],
         num_people=len(np.unique(voters[voters >= 0])),
         error=float(np.nanmean(errors[0])),
         without=float(costs[0].mean()),
-        with_names=best.with_names,
-        saves=best.saves,
-        low=best.low,
-        high=best.high,
         level=level,
         is_priced=voter_costs is not None,
-        method=best.method,
         num_scored=int((~np.isnan(errors[0])).sum()),
-        tried=(best, *others),
+        tried=tuple(tried),
     )
 
 

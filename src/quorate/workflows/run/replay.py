@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from quorate.audit import audit_of
 from quorate.audit.statement import rounded_up, standing
-from quorate.catalogue import parse_method
 from quorate.decision.model_picker import ModelPicker
 from quorate.decision.policy import QueryPolicy
 from quorate.decision.quota import QuotaPolicy
@@ -130,7 +129,7 @@ def _check_aim(aim: Aim) -> None:
 
 def _method(given: str | Method | QueryPolicy, threshold: float | None) -> Method:
     if isinstance(given, str):
-        return parse_method(given, threshold=threshold)
+        return build_method(given, threshold=threshold)
     if threshold is not None:
         rule = "a `method` given by name: a Method object has its own parameters"
         raise broken("threshold", threshold, rule, "set the threshold of the method.")
