@@ -86,6 +86,14 @@ def test_what_was_reached_is_not_called_unreachable(long_stream, options):
     assert run(long_stream, order="given", **options).summary()["control"]["unreachable"] is None
 
 
+def test_the_headline_counts_the_votes_for_audits(long_stream):
+    steered = run(long_stream, order="given", target_error=0.08)
+    votes = steered.summary()["votes"]
+    assert votes["audit_votes"] > 0
+    assert f"{votes['audit_votes']:,} of {votes['total']:,}" in steered.headline()
+    assert "audit" not in run(long_stream, order="given", budget=2.5).headline()
+
+
 def test_the_headline_says_how_much_of_the_error_is_ties(long_stream):
     result = run(long_stream, order="given", method="ask-all")
     error = result.summary()["error"]

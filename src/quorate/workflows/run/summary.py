@@ -258,8 +258,9 @@ def learned_summary(result: RunResult) -> dict[str, Any] | None:
 def headline(summary: Mapping[str, Any]) -> str:
     """The result of a run in one sentence."""
     votes, error = summary["votes"], summary["error"]
+    audits = f" ({votes['audit_votes']:,} of {votes['total']:,} for audits)" if votes["audit_votes"] else ""
     text = (
-        f"{summary['num_items']:,} items took {votes['per_item']:.2f} votes each, "
+        f"{summary['num_items']:,} items took {votes['per_item']:.2f} votes each{audits}, "
         f"{percent(votes['saved_against_ask_all'], 0)} fewer than asking everyone ({votes['ask_all_per_item']:.2f})"
     )
     by_truth = summary["settings"]["target"] == "truth"
