@@ -12,7 +12,7 @@ from quorate.streams.control import at_deepest, at_shallowest
 from quorate.streams.pools import uneven_pools
 
 DEFAULT = method("quorate").describe()
-LITTLE_SAVED = 0.1
+LITTLE_SAVED = 0.05
 MOST_FOUND = 2  # rules named, of those that applied to the tables
 MOST_MISSED = 3  # classes named, of those that are mostly missed
 FEWEST_ERRORS = 30  # a target that allows fewer errors is missed by a fifth or more by chance alone
@@ -167,7 +167,7 @@ def _few_errors(summary: Mapping[str, Any]) -> list[str]:
 
 
 def _cautious(summary: Mapping[str, Any]) -> list[str]:
-    """A note if the default settings saved little compared with asking until settled."""
+    """A note if the default settings saved next to nothing compared with asking until settled."""
     used, saved = summary["method"], summary["votes"]["saved_against_until_settled"]
     is_default = summary["control"] is None and {key: used[key] for key in DEFAULT} == DEFAULT
     if not is_default or saved >= LITTLE_SAVED or summary["votes"]["audit_votes"]:
