@@ -33,9 +33,10 @@ def test_people_of_different_skill_are_worth_knowing(monkeypatch):
     monkeypatch.setattr(people, "SCALES", (0.1, 1.0))
     found = worth(pilot((0.95, 0.95, 0.95, 0.3, 0.3, 0.3)))
     assert found is not None
-    assert found.saves > 0
-    assert found.low <= found.saves <= found.high
-    assert found.with_names == pytest.approx(found.without - found.saves)
+    first = found.first
+    assert first.saves > 0
+    assert first.low <= first.saves <= first.high
+    assert first.with_names == pytest.approx(found.without - first.saves)
 
 
 def test_a_small_panel_is_tried_with_both_methods_that_know_people(monkeypatch):
@@ -59,7 +60,7 @@ def test_the_method_that_was_planned_for_stands_first(own, monkeypatch):
     monkeypatch.setattr(people, "FEWEST_ITEMS", 20)
     data = pilot((0.95, 0.95, 0.3), num_items=30)
     found = people_worth(data, method(own), pool_size=None, level=0.9, seed=1)
-    assert found.method == own and len(found.tried) == 2
+    assert found.first.method == own and len(found.tried) == 2
 
 
 def test_a_large_or_sparse_panel_is_tried_with_the_order_alone():
@@ -135,7 +136,7 @@ def test_a_plan_for_the_truth_counts_errors_against_the_true_classes(quick):
     assert made.floor == pytest.approx(majority, abs=1e-6), "what the plurality of all votes gets wrong"
     assert min(made.curves[0].errors) < majority, "who is good is known in the end"
     assert "--target truth" in made.command() and made.classifier is None
-    assert made.people is not None and made.people.method == "crowd" and made.people.num_scored == 60
+    assert made.people is not None and made.people.first.method == "crowd" and made.people.num_scored == 60
     assert made.summary()["settings"]["target"] == "truth" and made.summary()["project"] is None
 
 
@@ -197,7 +198,7 @@ def test_the_setting_can_be_advised_for_a_method_that_knows_people(quick, monkey
     made = plan(votes, methods=["quorate:order=agreement", "quorum"], budget=3.0, orderings=2, draws=100)
     assert made.curves[0].name == "quorate:order=agreement" and len(made.curves[0].settings) >= 2
     assert "order=agreement" in made.command()
-    assert made.people is not None and made.people.method == "quorate:order=agreement"
+    assert made.people is not None and made.people.first.method == "quorate:order=agreement"
 
 
 def test_a_plan_for_a_panel_says_what_knowing_it_is_worth_without_being_asked(quick):

@@ -63,33 +63,13 @@ class PeopleWorth:
     tried: tuple[Tried, ...]
 
     @property
-    def method(self) -> str:
-        """Of the method reported first, as are the next four."""
-        return self.tried[0].method
-
-    @property
-    def with_names(self) -> float:
-        """Cost per item."""
-        return self.tried[0].with_names
-
-    @property
-    def saves(self) -> float:
-        """The difference."""
-        return self.tried[0].saves
-
-    @property
-    def low(self) -> float:
-        """Its lower end."""
-        return self.tried[0].low
-
-    @property
-    def high(self) -> float:
-        """Its upper end."""
-        return self.tried[0].high
+    def first(self) -> Tried:
+        """The method that is reported first."""
+        return self.tried[0]
 
     def describe(self) -> dict[str, Any]:
         """For JSON: the fields, those of the method reported first, and the sentence."""
-        return asdict(self) | asdict(self.tried[0]) | {"sentence": self.sentence()}
+        return asdict(self) | asdict(self.first) | {"sentence": self.sentence()}
 
     def sentence(self) -> str:
         """In words."""
