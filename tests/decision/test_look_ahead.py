@@ -56,15 +56,17 @@ def test_it_does_not_depend_on_the_order_of_the_classes(item, random):
 def test_what_is_surely_gained_bounds_it_from_below(item):
     alpha, votes, remaining = item
     probs = plurality_finite(alpha, votes, pool_size=int(votes.sum()) + remaining)
-    sure = look_ahead._surely_gained(alpha, votes, remaining, probs)
+    second, first = np.argsort(probs, kind="stable")[-2:]
+    sure = look_ahead._surely_gained(alpha, votes, remaining, first, second)
     _, horizon = look_ahead_size(len(alpha), remaining)
     assert 0.0 <= sure <= gain(*item) * (1 + 1e-9) or horizon < remaining
 
 
 def test_what_is_surely_gained_by_hand_and_with_two_classes():
-    votes, probs = np.array([1, 0]), np.array([5 / 6, 1 / 6])
-    assert look_ahead._surely_gained(np.ones(2), votes, 2, probs) == pytest.approx(1 / 12)  # both for the second
-    assert look_ahead._surely_gained(np.ones(1), np.array([1]), 2, np.ones(1)) == 0.0
+    both_for_the_second = look_ahead._surely_gained(np.ones(2), np.array([1, 0]), 2, 0, 1)
+    assert both_for_the_second == pytest.approx(1 / 12)
+    one = np.ones(1)
+    assert look_ahead.gain_or_enough(one, np.array([1]), 2, one, NO_COSTS, 1e-9) == 0.0
     alpha, votes, remaining = np.array([2.0, 0.7]), np.array([2, 1]), 4  # an odd pool of two classes: no ties
     probs = plurality_finite(alpha, votes, pool_size=7)
     assert look_ahead._wins_alone(1, alpha, votes, remaining, 5.7) == pytest.approx(probs[1])

@@ -84,13 +84,13 @@ def gain_or_enough(
     """
     num_classes = votes.size
     groups, horizon = look_ahead_size(num_classes, num_remaining)
-    if enough < math.inf and horizon == num_remaining and error_costs.size == 0:
-        sure = _surely_gained(alpha, votes, num_remaining, probs)
-        if sure > enough * _SURELY:
-            return sure
     explicit = groups if groups == num_classes else groups - 1
     chosen = np.empty(explicit, np.int64)
     _choose_into(probs, error_costs, chosen)
+    if enough < math.inf and horizon == num_remaining and explicit > 1 and error_costs.size == 0:
+        sure = _surely_gained(alpha, votes, num_remaining, chosen[0], chosen[1])
+        if sure > enough * _SURELY:
+            return sure
     counts, beta = np.zeros(groups, np.int64), np.zeros(groups)
     _group_into(alpha, votes, chosen, counts, beta)
     costs = _group_costs(probs, error_costs, chosen)
@@ -123,20 +123,12 @@ def gain_or_enough(
 
 
 @kernel
-def _surely_gained(alpha: FloatArray, votes: IntArray, num_remaining: int, probs: FloatArray) -> float:
-    """A lower bound of G over all remaining votes, from the two most probable classes; one class: 0.
+def _surely_gained(alpha: FloatArray, votes: IntArray, num_remaining: int, first: int, second: int) -> float:
+    """A lower bound of G over all remaining votes, from two classes, the most probable ones.
 
     Whatever the answer is now, another one of the two is right after the last vote at least if it wins alone. So the
     gain is at least the smaller of both probabilities of having more votes than any other class could then have.
     """
-    first, second = -1, -1
-    for k in range(probs.size):
-        if first < 0 or probs[k] > probs[first]:
-            first, second = k, first
-        elif second < 0 or probs[k] > probs[second]:
-            second = k
-    if second < 0:
-        return 0.0
     total = 0.0
     for k in range(votes.size):
         total += alpha[k] + votes[k]
