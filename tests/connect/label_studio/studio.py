@@ -26,6 +26,8 @@ UP_WITHIN = 240.0
 QUIET = {  # nothing is sent to anybody, and webhooks may go to this machine
     "COLLECT_ANALYTICS": "False", "SENTRY_DSN": "", "FRONTEND_SENTRY_DSN": "", "SSRF_PROTECTION_ENABLED": "False",
     "LATEST_VERSION_CHECK": "False", "DEBUG": "False",
+    # a killed server can leave a task locked for somebody who has answered it: by default for a day
+    "TASK_LOCK_TTL": "20",
 }  # fmt: skip
 
 
