@@ -26,6 +26,7 @@ INFO_SIZE = 4  # of what `fit_kernel` reports: iterations, evaluations, gradient
 
 TIGHT = 1e-10  # gradient norm that `fit` aims at; Newton's last step usually ends far below it
 WARM = 1e-8  # gradient norm that refits in a stream aim at: a hundred times below CONVERGED, one step fewer than TIGHT
+OLDER_WEIGHT = 0.1  # of an item that has left the window (docs/default-min-gain.md)
 _MAX_ITERATIONS = 400
 _NEW_HESSIAN = 1e-100  # a norm so small that the next step recomputes the Hessian; its square does not underflow
 _MAX_STEP = 3.0  # longest move of a logarithm: a factor of e^3 = 20 for theta, phi, tau; a bias b moves 3 + 2 |b|
@@ -113,6 +114,36 @@ def fit_kernel(
     iff P = 2 + M K + K. `info` (INFO_SIZE,) is read by `report_of`.
     """
     evidence = compress(log_predictions[:num_items], votes[:num_items])
+    numbers = HyperpriorNumbers(shape, rate, bias_sd, bias_df)
+    minimise(start, evidence, numbers, start.size <= DENSE_LIMIT, tolerance, out, info)
+
+
+@kernel
+def fit_with_older(
+    start: FloatArray,
+    older_predictions: FloatArray,
+    older_votes: IntArray,
+    older_weight: float,
+    log_predictions: FloatArray,
+    votes: IntArray,
+    shape: float,
+    rate: float,
+    bias_sd: float,
+    bias_df: float,
+    tolerance: float,
+    out: FloatArray,
+    info: FloatArray,
+) -> None:
+    """`fit_kernel` on all rows, and on older items (O, M, K), (O, K) that weigh `older_weight` each."""
+    num_older = older_votes.shape[0]
+    num_items = num_older + votes.shape[0]
+    all_predictions = np.empty((num_items, log_predictions.shape[1], log_predictions.shape[2]))
+    all_votes = np.empty((num_items, votes.shape[1]), np.int64)
+    all_predictions[:num_older] = older_predictions
+    all_predictions[num_older:] = log_predictions
+    all_votes[:num_older] = older_votes
+    all_votes[num_older:] = votes
+    evidence = compress(all_predictions, all_votes, num_older, older_weight)
     numbers = HyperpriorNumbers(shape, rate, bias_sd, bias_df)
     minimise(start, evidence, numbers, start.size <= DENSE_LIMIT, tolerance, out, info)
 

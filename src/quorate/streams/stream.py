@@ -27,7 +27,7 @@ from quorate.decision.error_costs import cheapest_answer
 from quorate.decision.model_picker import picker_rate, picker_update
 from quorate.decision.quota import binomial_quantile
 from quorate.decision.rules import ALWAYS, BLENDED, THRESHOLD, rule_asks
-from quorate.learning.fit import INFO_SIZE, WARM, fit_kernel
+from quorate.learning.fit import INFO_SIZE, OLDER_WEIGHT, WARM, fit_kernel, fit_with_older
 from quorate.learning.problem import unpacked
 from quorate.posterior.duel import duel, finite_duel
 from quorate.posterior.settled import is_settled
@@ -83,6 +83,8 @@ class StreamState(NamedTuple):
     packed: FloatArray  # (P,) theta, phi, tau, bias: written by learning
     window_predictions: FloatArray  # (W, M, K)
     window_votes: IntArray  # (W, K)
+    older_predictions: FloatArray  # (O, M, K) items that left the window; O may be 0
+    older_votes: IntArray  # (O, K)
     losses: FloatArray  # (K,) of the model picker
     counts: IntArray  # (4,)
     rule: FloatArray  # (2,) the parameters of the stopping rule: a controller changes them between calls
@@ -238,32 +240,46 @@ def _learn(
     """Add the votes of closed item t to the window; fit if a fit is due."""
     counts = state.counts
     if num_votes > 0:
-        slot = counts[ENTERED] % method.window
-        state.window_predictions[slot] = inputs.log_predictions[t]
-        state.window_votes[slot] = votes
-        counts[ENTERED] += 1
+        enter(state, inputs.log_predictions[t], votes)
         counts[VOTES] += num_votes
     counts[CLOSED] += 1
     if counts[CLOSED] < method.refit_every or counts[VOTES] == 0:
         return
-    fit_kernel(
-        state.packed,
-        state.window_predictions,
-        state.window_votes,
-        min(counts[ENTERED], method.window),
-        method.shape,
-        method.rate,
-        method.bias_sd,
-        method.bias_df,
-        WARM,
-        state.packed,
-        np.empty(INFO_SIZE),
-    )
+    num_items = min(counts[ENTERED], method.window)
+    num_older = min(counts[ENTERED] - num_items, state.older_votes.shape[0])
+    info = np.empty(INFO_SIZE)
+    if num_older == 0:
+        fit_kernel(
+            state.packed, state.window_predictions, state.window_votes, num_items,
+            method.shape, method.rate, method.bias_sd, method.bias_df, WARM, state.packed, info,
+        )  # fmt: skip
+    else:
+        fit_with_older(
+            state.packed, state.older_predictions[:num_older], state.older_votes[:num_older], OLDER_WEIGHT,
+            state.window_predictions[:num_items], state.window_votes[:num_items],
+            method.shape, method.rate, method.bias_sd, method.bias_df, WARM, state.packed, info,
+        )  # fmt: skip
     outputs.trace[counts[FITS]] = state.packed
     outputs.trace_at[counts[FITS]] = t
     counts[FITS] += 1
     counts[CLOSED] = 0
     counts[VOTES] = 0
+
+
+@kernel
+def enter(state: StreamState, log_predictions: FloatArray, votes: IntArray) -> None:
+    """Put an item (M, K), (K,) into the window; the one that leaves it goes to the older items."""
+    size = state.window_votes.shape[0]
+    num_older = state.older_votes.shape[0]
+    entered = state.counts[ENTERED]
+    slot = entered % size
+    if entered >= size and num_older > 0:
+        place = (entered - size) % num_older
+        state.older_predictions[place] = state.window_predictions[slot]
+        state.older_votes[place] = state.window_votes[slot]
+    state.window_predictions[slot] = log_predictions
+    state.window_votes[slot] = votes
+    state.counts[ENTERED] += 1
 
 
 @kernel
