@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from quorate.datasets import synthetic
+from tests.cli.conftest import COSTS
 
 FEW = ("--method", "quorate", "--method", "quorum", "--orderings", "2", "--draws", "200")
 
@@ -63,3 +64,12 @@ def test_mistakes_are_one_line(run, tables, options, says):
     assert says in result.stderr
     assert len(result.stderr.strip().splitlines()[-1:]) == 1
     assert "Traceback" not in result.output
+
+
+def test_the_target_costs_and_names_of_people_reach_the_plan(run, named):
+    args = ("plan", "--votes", named / "votes.csv", *FEW[:2], *FEW[4:], "--budget", "2", "--json")
+    told = json.loads(run(*args, "--costs", named / "costs.csv", "--price", "2").stdout)
+    assert told["advice"]["money"]["ask_all"] == pytest.approx(2 * 120 * sum(COSTS.values()))
+    assert (told["people"]["num_people"], told["people"]["is_priced"]) == (3, True)
+    sought = json.loads(run(*args[:3], *args[5:], "--target", "truth", "--truth", named / "truth.csv").stdout)
+    assert (sought["settings"]["target"], sought["advice"]["method"]["name"]) == ("truth", "crowd")

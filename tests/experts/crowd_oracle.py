@@ -13,7 +13,7 @@ class Oracle:
         self.s = np.zeros(num_people)
         self.L = np.zeros((num_people, 2, 4))
         self.P = np.zeros((K, K))
-        self.tau, self.b = np.ones(K), np.zeros(K)
+        self.tau, self.b = 1.0, np.zeros(K)
         self.closed = {}  # item -> votes, belief, what each vote added
 
     def pooled(self):
@@ -111,12 +111,12 @@ class Oracle:
             r = np.array([self.closed[i]["r"] for i in shown]).reshape(-1, self.K)
             pi = np.array([self.prior(i) for i in shown]).reshape(-1, self.K)
             log_f = self.log_f[shown]
-            tau = self.tau[0]
+            tau = self.tau
             slope = ((r - pi) * log_f).sum() + 2 / tau - 2
             bend = ((pi * log_f**2).sum(axis=1) - (pi * log_f).sum(axis=1) ** 2).sum() + 2 / tau**2
             slope_b = (r - pi).sum(axis=0) - self.b / 0.25
             bend_b = (pi * (1 - pi)).sum(axis=0) + 1 / 0.25
-            self.tau = np.full(self.K, min(tau + np.clip(0.5 * slope / bend, -tau / 2, tau / 2), 1.0))
+            self.tau = min(tau + np.clip(0.5 * slope / bend, -tau / 2, tau / 2), 1.0)
             self.b = self.b + 0.5 * slope_b / bend_b
 
 

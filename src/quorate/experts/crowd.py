@@ -54,7 +54,7 @@ class CrowdState(NamedTuple):
     `confusion` (E, K, K) C   `labels` (E, K) m   `skill` (E,) s   `evidence` (E, 2, 4) log evidence of each
     type, for weighting votes and for judging people
     `pooled` (K, K) P   `prevalence` (K,) sum of r over closed items
-    `tau` (K,), equal for all classes, and `bias` (K,) of the prediction
+    `tau` (1,), the same for all classes, and `bias` (K,) of the prediction
     """
 
     confusion: FloatArray
@@ -90,7 +90,7 @@ def new_state(num_people: int, num_classes: int) -> CrowdState:
     E, K = num_people, num_classes
     return CrowdState(
         np.zeros((E, K, K)), np.zeros((E, K)), np.zeros(E), np.zeros((E, 2, len(TYPES))), np.zeros((K, K)), np.zeros(K),
-        np.ones(K), np.zeros(K),
+        np.ones(1), np.zeros(K),
     )  # fmt: skip
 
 
@@ -202,7 +202,7 @@ def prior_into(state: CrowdState, log_f: FloatArray, out: FloatArray) -> None:
         return
     most = -math.inf
     for k in range(K):
-        out[k] = state.tau[k] * log_f[k] + state.bias[k]
+        out[k] = state.tau[0] * log_f[k] + state.bias[k]
         most = max(most, out[k])
     total = 0.0
     for k in range(K):
@@ -294,6 +294,7 @@ def add_item(state: CrowdState, items: CrowdItems, i: int, end: int) -> None:
     K = items.belief.shape[1]
     top = top_of(items.log_f[i])
     work, likelihood, rows, prior = np.empty((2, 4)), np.empty(K), np.empty((2, K)), np.empty(K)
+    without, seen = np.empty(K), np.empty(2)
     belief = items.belief[i]
     prior_into(state, items.log_f[i], prior)
     for v in range(items.start[i], end):
@@ -304,25 +305,22 @@ def add_item(state: CrowdState, items: CrowdItems, i: int, end: int) -> None:
         if top >= 0:
             for z in range(K):
                 rows[1, z] = (1.0 - ALIKE) * rows[1, z] + ALIKE * prior[y]
+        others, total = 0.0, 0.0
+        for z in range(K):
+            without[z] = belief[z] / max(likelihood[z], CLOSE_TO_ZERO)  # the belief of the others: r without e
+            others += without[z]
+            total += without[z] * likelihood[z]
         for way in range(2):
-            seen, others = 0.0, 0.0  # the label's probability under the belief of the others: r without e
+            seen[way] = 0.0
             for z in range(K):
-                without = belief[z] / max(likelihood[z], CLOSE_TO_ZERO)
-                seen += without * rows[way, z]
-                others += without
+                seen[way] += without[z] * rows[way, z]
             for t in range(4):
-                probability = seen / others if math.isnan(work[0, t]) else work[0, t]
+                probability = seen[way] / others if math.isnan(work[0, t]) else work[0, t]
                 items.gained[v, way, t] = math.log(max(probability, CLOSE_TO_ZERO))
+        for z in range(K):
+            items.if_careful[v, z] = without[z] * rows[0, z] / seen[0]
         careful, _ = careful_and_careless(work)
-        seen, total = 0.0, 0.0
-        for z in range(K):
-            without = belief[z] / max(likelihood[z], CLOSE_TO_ZERO)
-            items.if_careful[v, z] = without * rows[0, z]
-            seen += items.if_careful[v, z]
-            total += without * likelihood[z]
-        for z in range(K):
-            items.if_careful[v, z] /= seen
-        items.careful[v] = careful * seen / total
+        items.careful[v] = careful * seen[0] / total
     for v in range(items.start[i], end):
         change_by_vote(state, items, v, 1.0)
         improve_skill(state, items.person[v])
