@@ -85,12 +85,15 @@ class Oracle:
             added.append((joint / joint.sum(), joint.sum(), np.array(gained)))
         self.closed[i] = {"votes": votes, "r": r, "added": added}
         for (e, y), learned in zip(votes, added, strict=True):
-            self.change(e, y, *learned, 1)
+            self.change(e, y, *learned, 1, is_alone=len(votes) == 1 and self.has_prediction(i))
             self.improve(e)
 
-    def change(self, e, y, if_careful, careful, gained, sign):
+    def change(self, e, y, if_careful, careful, gained, sign, *, is_alone):
         self.C[e, :, y] += sign * if_careful
-        self.P[:, y] += sign * careful * if_careful
+        labels = np.tile(np.eye(self.K)[y], (self.K, 1))
+        if is_alone:  # which wrong label it is says nothing: even over the wrong ones
+            labels = np.where(np.arange(self.K)[:, None] == y, labels, (1 - np.eye(self.K)) / (self.K - 1))
+        self.P += sign * careful * if_careful[:, None] * labels
         self.m[e, y] += sign
         self.L[e] += sign * gained
 
@@ -102,7 +105,7 @@ class Oracle:
     def revise(self, i):
         done = self.closed.pop(i)
         for (e, y), learned in zip(done["votes"], done["added"], strict=True):
-            self.change(e, y, *learned, -1)
+            self.change(e, y, *learned, -1, is_alone=len(done["votes"]) == 1 and self.has_prediction(i))
         self.close(i, done["votes"], self.belief(i, done["votes"]))
 
     def refit(self):

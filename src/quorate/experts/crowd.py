@@ -15,11 +15,14 @@ per vote; an item is never judged by what was learned from its own votes (that i
     evidence     of a closed item's vote: log p_t(y); for careful log sum_z r'(z) q_e[z,y], r' = r without this vote
     learning     from a closed item's vote: C_e[z,y] += c(z), P[z,y] += g c(z), where c(z) ~ r'(z) q_e[z,y] is the
                  class if this person is careful, and g = w_e,careful sum_z r'(z) q_e[z,y] / sum_z r'(z) l(z) how
-                 probable that is after this vote
+                 probable that is after this vote; the only vote of an item with a prediction adds g c(z), z != y,
+                 evenly to all P[z,j], j != z
 
 C_e[k,j] expected votes j of person e on items of class k, n_e[k] their row sums, m_e[j] all votes j, P their sum over
 careful people. Learning from r instead of c lets the careless types blur the rows of everybody: where items have a
-single vote, nothing in the votes speaks against that. Votes are weighted by this evidence. People are judged by a
+single vote, nothing in the votes speaks against that. For the same reason an only vote beside a prediction says how
+often people miss a class, but not which one they take it for: the mistakes of a classifier that prefers some classes
+would be taken for confusions of the people. Votes are weighted by this evidence. People are judged by a
 second one, in which a careful person's rows are cen with s_e at least -1: a random voter's own rows become uniform, and
 explain the votes as well as chance does. With a prediction these rows are .9 cen[z,y] + .1 prior(y): people and
 classifiers mistake the same items, so one vote for the classifier's mistake must not name a copier.
@@ -321,8 +324,9 @@ def add_item(state: CrowdState, items: CrowdItems, i: int, end: int) -> None:
             items.if_careful[v, z] = without[z] * rows[0, z] / seen[0]
         careful, _ = careful_and_careless(work)
         items.careful[v] = careful * seen[0] / total
+    is_alone = top >= 0 and end - items.start[i] == 1
     for v in range(items.start[i], end):
-        change_by_vote(state, items, v, 1.0)
+        change_by_vote(state, items, v, 1.0, is_alone)
         improve_skill(state, items.person[v])
     for k in range(K):
         state.prevalence[k] += belief[k]
@@ -331,20 +335,31 @@ def add_item(state: CrowdState, items: CrowdItems, i: int, end: int) -> None:
 @kernel
 def take_item_back(state: CrowdState, items: CrowdItems, i: int) -> None:
     """Undo `add_item`."""
+    is_alone = top_of(items.log_f[i]) >= 0 and items.start[i + 1] - items.start[i] == 1
     for v in range(items.start[i], items.start[i + 1]):
-        change_by_vote(state, items, v, -1.0)
+        change_by_vote(state, items, v, -1.0, is_alone)
     for k in range(items.belief.shape[1]):
         state.prevalence[k] -= items.belief[i, k]
 
 
 @kernel
-def change_by_vote(state: CrowdState, items: CrowdItems, v: int, sign: float) -> None:
-    """Add (sign 1) or remove (sign -1) what vote v says about its person and the crowd."""
+def change_by_vote(state: CrowdState, items: CrowdItems, v: int, sign: float, is_alone: bool) -> None:
+    """Add (sign 1) or remove (sign -1) what vote v says about its person and the crowd.
+
+    `is_alone`: the item has a prediction and no other vote.
+    """
     e, y = items.person[v], items.label[v]
-    for z in range(items.if_careful.shape[1]):
+    K = items.if_careful.shape[1]
+    for z in range(K):
         share = sign * items.if_careful[v, z]
         state.confusion[e, z, y] = max(state.confusion[e, z, y] + share, 0.0)
-        state.pooled[z, y] = max(state.pooled[z, y] + items.careful[v] * share, 0.0)
+        share *= items.careful[v]
+        if not is_alone or z == y:
+            state.pooled[z, y] = max(state.pooled[z, y] + share, 0.0)
+        else:
+            for j in range(K):
+                if j != z:
+                    state.pooled[z, j] = max(state.pooled[z, j] + share / (K - 1), 0.0)
     state.labels[e, y] += sign
     for way in range(2):
         for t in range(4):
