@@ -8,8 +8,8 @@ STUDIO := .label-studio
 STUDIO_VERSION := label-studio==1.23.2
 CORE := prior posterior learning decision session streams methods audit densities validate rng
 CHECKED := $(addprefix tests/,posterior decision learning session streams audit conformance properties) $(wildcard tests/test_*.py)
-# tests that compile the kernels of sessions, and tests that call kernels which others only inline
-BEGIN := session_calls or single_calls or calls_of_experts or conjugate_gradients or report_says_what_is_true or products_and_diagonal or softmax_of_the_window or our_exponential or \
+# tests that call kernels which others only inline
+BEGIN := conjugate_gradients or report_says_what_is_true or products_and_diagonal or softmax_of_the_window or our_exponential or \
   small_pools_agree or small_pools_by_the_large_method or takes_strided_rows or equal_costs_leave or votes_against_a_class
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 unexport PYTHONDONTWRITEBYTECODE  # with it, every process that a test starts would compile all its imports
@@ -84,7 +84,7 @@ lint: $(VENV)/.ready-dev ## Style, types and import layers
 	@echo "import-linter: layers" && $(VENV)/bin/lint-imports
 
 # the sources that a kernel's cache depends on (src/quorate/compiled.py); test workers start with a copy of the cache (tests/conftest.py)
-KERNEL_SOURCES := $(shell cd src/quorate && find compiled.py densities.py prior.py posterior decision learning experts streams -name '*.py')
+KERNEL_SOURCES := $(shell cd src/quorate && find compiled.py machine_code.py densities.py prior.py posterior decision learning experts streams -name '*.py')
 
 kernels: .kernels/ready
 
@@ -92,9 +92,8 @@ kernels: .kernels/ready
 	@echo "compiling the kernels for the tests (.kernels/made)"
 	@mkdir -p .kernels
 	@export NUMBA_CACHE_DIR=$(CURDIR)/.kernels/made QUORATE_KERNELS=compiled $(ONE_THREAD); \
-	{ $(PYTHON) -m quorate.compile_kernels streams & \
-	  $(PYTHON) -m pytest -q -p no:cacheprovider $(addprefix tests/,test_compile_kernels.py learning posterior decision) -k "$(BEGIN)" && \
-	  wait $$!; } >.kernels/log 2>&1 \
+	{ $(PYTHON) -m quorate.compile_kernels && \
+	  $(PYTHON) -m pytest -q -p no:cacheprovider $(addprefix tests/,learning posterior decision) -k "$(BEGIN)"; } >.kernels/log 2>&1 \
 	  || { cat .kernels/log; exit 1; }
 	@touch $@
 

@@ -40,7 +40,7 @@ def test_streams_are_shuffled_but_for_the_set_that_is_cut(folder):
 
 
 def test_the_section_compares_the_ways_to_ask(folder, monkeypatch):
-    monkeypatch.setattr("quorate.compiled.wait_until_compiled", lambda: None)
+    monkeypatch.setattr("quorate.compiled.wait_until_compiled", lambda **_: None)
     monkeypatch.setattr("quorate.paper.experts.QUICK_GAINS", (0.0, 0.02, 1.0))
     monkeypatch.setattr("quorate.paper.experts.QUICK_STREAMS", 2)
     found = section(Context(Sources(folder), (3,), True, lambda jobs: {}))

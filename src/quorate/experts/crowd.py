@@ -36,7 +36,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quorate.compiled import kernel
+from quorate.compiled import kernel, shared_kernel
 from quorate.types import FloatArray, IntArray
 
 TYPES = ("careful", "uniform", "habit", "copier")
@@ -191,7 +191,7 @@ def type_weights(evidence: FloatArray, out: FloatArray) -> None:
         out[t] /= total
 
 
-@kernel
+@shared_kernel
 def prior_into(state: CrowdState, log_f: FloatArray, out: FloatArray) -> None:
     """Write the class probabilities of an item before its votes to out (K,)."""
     K = out.size
@@ -238,7 +238,7 @@ def vote_likelihood(state: CrowdState, e: int, y: int, top: int, work: FloatArra
         out[z] = careful * out[z] + careless
 
 
-@kernel
+@shared_kernel
 def count_vote(state: CrowdState, e: int, y: int, top: int, belief: FloatArray) -> None:
     """Update the belief (K,) of an open item by one vote: r(z) ~ r(z) l(z)."""
     likelihood = np.empty(belief.size)
@@ -291,7 +291,7 @@ def gains_into(state: CrowdState, people: IntArray, top: int, belief: FloatArray
         out[n, 1] = max(information, 0.0)
 
 
-@kernel
+@shared_kernel
 def add_item(state: CrowdState, items: CrowdItems, i: int, end: int) -> None:
     """Learn from item i, which closes: its votes are start[i] .. end - 1, and its belief is up to date."""
     K = items.belief.shape[1]
@@ -383,7 +383,7 @@ def improve_skill(state: CrowdState, e: int) -> None:
     state.skill[e] += min(1.0, max(-1.0, gradient / curvature))
 
 
-@kernel
+@shared_kernel
 def revise_item(state: CrowdState, items: CrowdItems, i: int) -> None:
     """Recompute the belief of a closed item from what has been learned from other items since."""
     take_item_back(state, items, i)

@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quorate.compiled import kernel
+from quorate.compiled import kernel, shared_kernel
 from quorate.learning.newton import conjugate_step, dense_step, factorise, hessian
 from quorate.learning.objective import evaluate
 from quorate.learning.problem import Evidence, HyperpriorNumbers, checked_window, compress, empty_traces, pack, unpack
@@ -93,7 +93,7 @@ def _packed_start(
     return packed if start.bias is not None or not bias else np.concatenate([packed, np.zeros(num_classes)])
 
 
-@kernel
+@shared_kernel
 def fit_kernel(
     start: FloatArray,
     log_predictions: FloatArray,
@@ -203,7 +203,8 @@ def _shorten(step: FloatArray, point: FloatArray, num_logs: int, gradient: Float
         longest = max(longest, abs(step[p]) / reach)
         slope += step[p] * gradient[p]
     if longest > 1.0:
-        step /= longest
+        for p in range(step.size):
+            step[p] /= longest
         slope /= longest
     return slope
 

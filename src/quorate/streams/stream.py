@@ -124,6 +124,13 @@ def _concentrate(packed: FloatArray, num_classifiers: int, logs: FloatArray, out
 
 
 @kernel
+def _copy(source: FloatArray, target: FloatArray) -> None:
+    """target[:] = source, for vectors: this compiles in a tenth of the time."""
+    for k in range(source.size):
+        target[k] = source[k]
+
+
+@kernel
 def _has_duel(posterior: int, threshold: float) -> bool:
     """Is there a bound of the largest probability that tells when it is below the threshold?"""
     return posterior == INFINITE or (posterior == FINITE and threshold >= 0.5)
@@ -212,7 +219,7 @@ def run_stream(
         if unequal:
             label = cheapest_answer(inputs.error_costs, probs, tie_draw, work)
         if outputs.probs.shape[0] > 0:
-            outputs.probs[t] = probs
+            _copy(probs, outputs.probs[t])
         outputs.costs[t] = asked
         outputs.labels[t] = label
         outputs.confidence[t] = probs[label]
@@ -239,8 +246,10 @@ def _learn(
     counts = state.counts
     if num_votes > 0:
         slot = counts[ENTERED] % method.window
-        state.window_predictions[slot] = inputs.log_predictions[t]
-        state.window_votes[slot] = votes
+        for m in range(inputs.log_predictions.shape[1]):
+            _copy(inputs.log_predictions[t, m], state.window_predictions[slot, m])
+        for k in range(votes.size):
+            state.window_votes[slot, k] = votes[k]
         counts[ENTERED] += 1
         counts[VOTES] += num_votes
     counts[CLOSED] += 1
@@ -259,7 +268,7 @@ def _learn(
         state.packed,
         np.empty(INFO_SIZE),
     )
-    outputs.trace[counts[FITS]] = state.packed
+    _copy(state.packed, outputs.trace[counts[FITS]])
     outputs.trace_at[counts[FITS]] = t
     counts[FITS] += 1
     counts[CLOSED] = 0
