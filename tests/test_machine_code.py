@@ -69,7 +69,7 @@ def test_shared_kernels_are_called_by_address_also_from_the_cache(tmp_path, how)
     for _ in range(2):
         command = [sys.executable, "-c", "import shared; shared.sums()", how]
         told.append(subprocess.run(command, capture_output=True, text=True, env=env, check=True).stdout)
-        (stored,) = (tmp_path / "cache").glob("*/shared.total-*.nbi")
+        (stored,) = (tmp_path / "cache").rglob("shared.total-*.nbi")
         changed = stored.stat().st_mtime_ns
     assert told == ["27.0 27.0\ntoo few\n"] * 2
     assert stored.stat().st_mtime_ns == changed

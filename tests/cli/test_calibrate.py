@@ -83,6 +83,8 @@ def test_the_target_and_the_costs_of_people_decide_who_is_asked_and_what_is_righ
     assert plain["cost_per_item"] == plain["votes_per_item"]
     by_chance = plain["votes_per_item"] * sum(COSTS.values()) / 3
     assert priced["cost_per_item"] < by_chance, "ann, who costs 5, is asked last"
+    everyone = json.loads(run(*args, "--method", "ask-all", "--costs", named / "costs.csv").stdout)
+    assert (everyone["votes_per_item"], everyone["cost_per_item"]) == (3, pytest.approx(sum(COSTS.values())))
     told = json.loads(run(*args, "--target", "truth", "--truth", named / "truth.csv").stdout)
     assert (told["method"]["name"], told["early"]["num"]) == ("crowd", 120)
     assert run(*args, "--costs", named / "truth.csv").exit_code == 1

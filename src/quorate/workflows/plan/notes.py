@@ -61,7 +61,7 @@ def _goal_words(plan: Plan) -> str:
 def notes(plan: Plan) -> list[str]:
     """What a reader must know, the most important first."""
     found = [
-        _order_note(plan), _goal_note(plan), _gain_note(plan), plan.classifier.sentence() if plan.classifier else "",
+        order_note(plan), _goal_note(plan), _gain_note(plan), plan.classifier.sentence() if plan.classifier else "",
         _people_note(plan), _budget_note(plan),
         _width_note(plan), _errors_note(plan),
         _size_note(plan), _subsample_note(plan), _drawn_note(plan), _rival_note(plan), _data_note(plan),
@@ -70,7 +70,7 @@ def notes(plan: Plan) -> list[str]:
     return [note for note in [*found, *_pool_notes(plan), _run_note(plan)] if note]
 
 
-def _order_note(plan: Plan) -> str:
+def order_note(plan: Plan) -> str:
     """It stands before what is saved: a run in the recorded order would save something else."""
     if not plan.one_order or plan.advice.setting.method.needs_people:
         return ""
