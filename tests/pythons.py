@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -38,34 +39,38 @@ def interpreter(version: str) -> Path | None:
     return None
 
 
-def run(*call: object, **environment: str) -> None:
-    """A command that must succeed; what it prints is shown if it does not."""
+def run(*call: object, **environment: str) -> str:
+    """The last line that a command printed; all of it, and the end, if it fails."""
     done = subprocess.run(
         [str(part) for part in call], cwd=ROOT, env=os.environ | environment, text=True, check=False,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
     if done.returncode:
         sys.exit(f"{done.stdout}\n{call[0]} failed with status {done.returncode}")
-    print("   ", done.stdout.strip().splitlines()[-1] if done.stdout.strip() else "done", flush=True)
+    return (done.stdout.strip().splitlines() or ["done"])[-1]
+
+
+def tested(version: str, found: Path | None, uv: Path, wheel: Path, home: Path) -> str:
+    """What came of one version."""
+    if found is None:
+        return f"Python {version}: not on this machine, left out"
+    python = home / version / "bin" / "python"
+    run(uv, "venv", "--quiet", "--clear", "--python", found, home / version)
+    run(uv, "pip", "install", "--quiet", "--python", python, f"{wheel}[{EXTRAS}]", *TEST_TOOLS)
+    said = run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *FAST, QUORATE_KERNELS="interpreted")
+    return f"Python {version}: {said}"
 
 
 def main(uv: Path, wheel: Path, home: Path) -> None:
-    """Every version in turn."""
+    """Every version, as many at once as there are processors."""
     os.environ.pop("PYTHONPATH", None)
-    tried = 0
-    for version in VERSIONS:
-        found = interpreter(version)
-        if found is None:
-            print(f"Python {version}: not on this machine, left out")
-            continue
-        print(f"Python {version}: {wheel.name}, with nothing but its extras {EXTRAS} and pytest", flush=True)
-        python = home / version / "bin" / "python"
-        run(uv, "venv", "--quiet", "--clear", "--python", found, home / version)
-        run(uv, "pip", "install", "--quiet", "--python", python, f"{wheel}[{EXTRAS}]", *TEST_TOOLS)
-        run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *FAST, QUORATE_KERNELS="interpreted")
-        tried += 1
-    if not tried:
+    found = {version: interpreter(version) for version in VERSIONS}
+    if not any(found.values()):
         sys.exit(f"none of the Pythons {', '.join(VERSIONS)} is on this machine")
+    print(f"{wheel.name}, with nothing but its extras {EXTRAS} and pytest", flush=True)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for said in pool.map(lambda each: tested(*each, uv, wheel, home), found.items()):
+            print(said, flush=True)
 
 
 if __name__ == "__main__":

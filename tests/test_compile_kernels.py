@@ -11,9 +11,11 @@ from quorate import compile_kernels, compiled
 @pytest.mark.parametrize(
     "calls",
     [
-        compile_kernels.session_calls,
-        compile_kernels.single_calls,
+        compile_kernels.belief_calls,
+        compile_kernels.learning_calls,
+        compile_kernels.small_calls,
         compile_kernels.stream_calls,
+        compile_kernels.session_calls,
         compile_kernels.calls_of_experts,
     ],
 )
@@ -31,27 +33,40 @@ def made(monkeypatch, tmp_path):
     """The calls made in this process (recorded, not run), and the marker."""
     calls = []
     monkeypatch.setattr(compile_kernels, "_run", lambda each: calls.extend(_name(call) for call in each))
-    monkeypatch.setattr(compiled, "compile_here", lambda: None)
+    monkeypatch.setattr(compile_kernels, "_prepare", lambda: None)
     monkeypatch.setattr(compile_kernels.os, "nice", lambda _: None)
     monkeypatch.setattr(compiled, "marker_file", lambda: tmp_path / "marker")
     return calls, tmp_path / "marker"
 
 
-@pytest.mark.parametrize("code", [0, 1, None])
-def test_streams_are_compiled_here_unless_a_second_process_did(made, monkeypatch, code):
+@pytest.mark.parametrize(("code", "learns", "small"), [
+    ("print(1)", False, False), ("print(1); 1 / 0", False, True), ("1 / 0", True, True), (None, True, True),
+])  # fmt: skip
+def test_what_the_second_process_did_not_compile_is_compiled_here(made, monkeypatch, code, learns, small):
     calls, marker = made
-    child = None if code is None else subprocess.Popen([sys.executable, "-c", f"raise SystemExit({code})"])
-    monkeypatch.setattr(compile_kernels, "_second_process", lambda: child)
+    child = code and subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    monkeypatch.setattr(compile_kernels, "_helper", lambda: child)
     compile_kernels.main()
-    assert ("simulate" in calls) == (code != 0)
-    assert "live" in calls and marker.exists()
+    assert ("fit" in calls, "pick_label" in calls) == (learns, small)
+    assert calls.index("belief_into") < calls.index("simulate") < calls.index("live") < calls.index("run_crowd")
+    assert marker.exists() and marker.with_suffix(compiled.EXPERTS).exists()
 
 
 def test_what_another_process_compiled_is_left_alone(made):
     calls, marker = made
     marker.touch()
     compile_kernels.main()
+    assert "simulate" not in calls and "run_crowd" in calls
+    calls.clear()
+    compile_kernels.main()
     assert calls == []
+
+
+def test_the_second_process_says_when_learning_is_compiled(made, capsys, monkeypatch):
+    monkeypatch.setattr(compile_kernels, "_run", lambda each: print(len(each)))
+    compile_kernels.help_main()
+    learning, line, small = capsys.readouterr().out.splitlines()
+    assert (int(learning), int(small)) == (2, len(compile_kernels.small_calls())) and line
 
 
 def test_without_a_folder_it_says_what_to_set(made, monkeypatch):
@@ -62,4 +77,4 @@ def test_without_a_folder_it_says_what_to_set(made, monkeypatch):
 
 def test_one_processor_gets_no_second_process(monkeypatch):
     monkeypatch.setattr(compile_kernels.os, "cpu_count", lambda: 1)
-    assert compile_kernels._second_process() is None
+    assert compile_kernels._helper() is None

@@ -41,6 +41,7 @@ def both_ways(call):
     for way in (False, True):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(compiled._state, "compiled", way)
+            patch.setattr(compiled._state, "experts", way)
             patch.setattr(compiled._state, "fixed", not way)
             results.append(call())
     return results
@@ -167,6 +168,29 @@ def test_the_process_switches_when_the_child_has_compiled(fresh):
     assert compiled.status() == "interpreted" and not state.look()
     compiled.wait_until_compiled()
     assert compiled.status() == "compiled" and len(children) == 1
+
+
+TOUCH = "import pathlib, time; pathlib.Path({marker!r}).touch(); "
+
+
+@pytest.mark.parametrize("code", [TOUCH + "time.sleep(30)", TOUCH])
+def test_crowds_run_interpreted_until_their_own_kernels_are_compiled(fresh, code):
+    """They are compiled last; nobody else waits for them, and a child that ends without them leaves answers."""
+    state, children = fresh(code)
+    compiled.wait_until_compiled()
+    assert compiled.status() == "compiled" and not state.experts
+    crowd = Session("crowd", classes=["a", "b"], pool_size=2, experts=["ann", "bob"])
+    crowd.open("x", 0.6)
+    assert crowd.vote("x", "a", "ann").label == "a" and not state.experts
+    children[0].kill()
+    compiled.wait_until_compiled(of_experts=True)
+    assert not state.experts and len(children) == 1
+
+
+def test_crowds_switch_when_their_kernels_are_compiled(fresh):
+    state, children = fresh(TOUCH + "time.sleep(0.5); pathlib.Path({marker!r} + '.experts').touch()")
+    compiled.wait_until_compiled(of_experts=True)
+    assert state.compiled and state.experts and len(children) == 1
 
 
 @pytest.mark.parametrize("code", ["import sys; sys.exit(1)", "pass"])

@@ -1,12 +1,13 @@
 """Compile every kernel into the cache on disk: `python -m quorate.compile_kernels`. Started by `quorate.compiled`.
 
 Calls each kernel once on a tiny stream and then creates the marker file; kernels of crowds and panels are compiled
-after it. With two processors, a second process compiles the streams (`python -m quorate.compile_kernels streams`).
-A process waits for another one that is already compiling.
+after it. With two processors, a second process compiles half of it (`python -m quorate.compile_kernels helper`).
+A process waits for another one that is already compiling. `streams` or `experts` compiles these alone, in one process.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -15,11 +16,13 @@ from functools import partial
 
 import numpy as np
 
-from quorate import compiled, files
+from quorate import compiled, files, machine_code
 from quorate.datasets import synthetic
-from quorate.decision.belief import FINITE
+from quorate.decision.belief import FINITE, belief_into, pick_label, stop_before_rule
 from quorate.decision.error_costs import cheapest_answer
 from quorate.decision.look_ahead import look_ahead_size, num_states
+from quorate.decision.quota import binomial_quantile
+from quorate.decision.rules import BLENDED, rule_asks
 from quorate.densities import log_dirichlet_multinomial
 from quorate.experts.ballots import from_matrix
 from quorate.experts.crowd_stream import run_crowd
@@ -27,11 +30,12 @@ from quorate.experts.panel import new_panel
 from quorate.experts.panel_learning import learn_item, revise_item
 from quorate.experts.panel_plan import advise
 from quorate.experts.panel_stream import run_panel
+from quorate.learning.fit import fit
 from quorate.methods import method
 from quorate.posterior.finite import plurality_finite
 from quorate.posterior.infinite import plurality_infinite
 from quorate.posterior.settled import plurality_share_into
-from quorate.prior import concentration
+from quorate.prior import concentration, concentration_into
 from quorate.session import Session
 from quorate.session.batch import decide_items
 from quorate.streams import prepare, simulate
@@ -70,30 +74,52 @@ def session_calls() -> list[Callable[[], object]]:
     return [partial(live, _data(), "quorate"), partial(live, _data(), "mp")]
 
 
-def stream_calls() -> list[Callable[[], object]]:
-    """Calls that compile the kernels of recorded streams."""
-    data = _data()
+def belief_calls() -> list[Callable[[], object]]:
+    """Calls that compile beliefs: half of the work before streams can be compiled."""
+    believe = partial(belief_into, FINITE, 1.0, 1.0, np.ones((1, 3)), np.zeros(3), np.zeros((1, 3)), np.ones(3) / 3)
+    return [partial(believe, np.zeros(3, dtype=np.int64), 3, np.empty(3))]
+
+
+def learning_calls() -> list[Callable[[], object]]:
+    """Calls that compile learning and the stopping rules: the other half."""
+    votes, probs = np.zeros(3, dtype=np.int64), np.ones(3) / 3
     return [
-        partial(simulate, data, "quorate", seed=0, window=4, refit_every=2),
-        partial(fixed_paths, prepare(data, 3, 0, 3), FINITE),
+        partial(fit, np.ones((2, 3)) / 3, np.ones((2, 3))),
+        partial(rule_asks, BLENDED, 0.1, 0.0, probs, votes, 3, np.ones(3), np.zeros((0, 0)), 0.0),
     ]
 
 
-def single_calls() -> list[Callable[[], object]]:
-    """Calls that compile the kernels called from Python directly."""
+def small_calls() -> list[Callable[[], object]]:
+    """Calls that compile the kernels called from Python directly which need no belief."""
     alpha, votes = np.ones((2, 3)), np.ones((2, 3), dtype=np.int64)
     params = PriorParams(theta=1.0, phi=1.0, tau=np.ones(3))
+    row, probs = votes[0], alpha[0] / 3
     return [
-        partial(decide_items, method("quorate"), params, np.ones((2, 1, 3)) / 3, votes, pool_size=5),
-        partial(plurality_finite, alpha, votes, pool_size=5),
-        partial(plurality_infinite, alpha, votes),
+        partial(stop_before_rule, row, 5, 0, 5, True),
+        partial(concentration_into, 1.0, 1.0, np.ones((1, 3)), np.zeros(3), np.zeros((1, 3)), np.empty(3)),
+        partial(pick_label, probs, 0.5),
+        partial(binomial_quantile, 0.5, 3, 0.5),
         partial(log_dirichlet_multinomial, votes, alpha),
         partial(concentration, params, alpha / 3),
         partial(complete_panel, np.zeros(3, dtype=np.int16), 1, 3, 3, np.zeros(3, dtype=np.int64)),
-        partial(cheapest_answer, np.ones((3, 3)), np.ones(3) / 3, 0.5, np.empty(3)),
-        partial(plurality_share_into, votes[0], np.empty(3)),
+        partial(cheapest_answer, np.ones((3, 3)), probs, 0.5, np.empty(3)),
+        partial(plurality_share_into, row, np.empty(3)),
         partial(look_ahead_size, 3, 5),
         partial(num_states, 3, 5),
+    ]
+
+
+def stream_calls() -> list[Callable[[], object]]:
+    """Calls that compile the kernels of recorded streams and of batches."""
+    data = _data()
+    alpha, votes = np.ones((2, 3)), np.ones((2, 3), dtype=np.int64)
+    params = PriorParams(theta=1.0, phi=1.0, tau=np.ones(3))
+    return [
+        partial(simulate, data, "quorate", seed=0, window=4, refit_every=2),
+        partial(fixed_paths, prepare(data, 3, 0, 3), FINITE),
+        partial(decide_items, method("quorate"), params, np.ones((2, 1, 3)) / 3, votes, pool_size=5),
+        partial(plurality_finite, alpha, votes, pool_size=5),
+        partial(plurality_infinite, alpha, votes),
     ]
 
 
@@ -112,28 +138,61 @@ def calls_of_experts() -> list[Callable[[], object]]:
 
 def main() -> None:
     """Compile, unless another process has just done so."""
-    compiled.compile_here()
+    _prepare()
     marker = compiled.marker_file()
     if marker is None:
         sys.exit("quorate: no writable folder for compiled kernels; set NUMBA_CACHE_DIR to one")
-    if hasattr(os, "nice"):
-        os.nice(5)
+    _step_back(5)
     with files.alone(marker.with_suffix(".lock")):
-        if marker.exists():
-            return
-        second = _second_process()
-        _run([*session_calls(), *single_calls()])
-        if second is None or second.wait() != 0:
-            _run(stream_calls())
-        marker.touch()
-        _run(calls_of_experts())
+        if not marker.exists():
+            _compile_most()
+            marker.touch()
+        experts = marker.with_suffix(compiled.EXPERTS)
+        if not experts.exists():
+            _step_back(5)  # whoever waited needs the processors now
+            _run(calls_of_experts())
+            experts.touch()
 
 
-def _second_process() -> subprocess.Popen[bytes] | None:
-    """Start a process that compiles the streams in parallel; None with a single processor."""
+def _compile_most() -> None:
+    helper = _helper()
+    _run(belief_calls())
+    if helper is None or not helper.stdout or not helper.stdout.readline():  # it writes a line after learning
+        _run(learning_calls())
+    _run(stream_calls())
+    if helper is not None:
+        helper.communicate()  # wait until it ends
+    if helper is None or helper.returncode != 0:
+        _run(small_calls())
+    _run(session_calls())
+
+
+def help_main() -> None:
+    """The second process: everything that needs no belief."""
+    _prepare()
+    _step_back(5)
+    _run(learning_calls())
+    print("learning", flush=True)
+    _run(small_calls())
+
+
+def _helper() -> subprocess.Popen[bytes] | None:
+    """Start the second process; None with a single processor."""
     if (os.cpu_count() or 1) < 2 or not sys.executable:
         return None
-    return subprocess.Popen([sys.executable, "-P", "-m", "quorate.compile_kernels", "streams"])
+    command = [sys.executable, "-P", "-m", "quorate.compile_kernels", "helper"]
+    return subprocess.Popen(command, stdout=subprocess.PIPE)
+
+
+def _prepare() -> None:
+    gc.set_threshold(100_000)  # a tenth of the time otherwise
+    compiled.compile_here()
+    machine_code.compile_quickly()
+
+
+def _step_back(by: int) -> None:
+    if hasattr(os, "nice"):
+        os.nice(by)
 
 
 def _run(calls: list[Callable[[], object]]) -> None:
@@ -142,8 +201,13 @@ def _run(calls: list[Callable[[], object]]) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["streams"]:
-        compiled.compile_here()
+    if sys.argv[1:] == ["helper"]:
+        help_main()
+    elif sys.argv[1:] == ["streams"]:
+        _prepare()
         _run(stream_calls())
+    elif sys.argv[1:] == ["experts"]:
+        _prepare()
+        _run(calls_of_experts())
     else:
         main()

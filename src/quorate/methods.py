@@ -255,11 +255,7 @@ def require_anonymous(chosen: Method) -> Method:
     return chosen
 
 
-def method(
-    name: str | QueryPolicy,
-    /,
-    **knobs: object,
-) -> Method:
+def method(name: str | QueryPolicy, /, **knobs: object) -> Method:
     """The method of that name with its parameters, or of a text as on the command line; or one around your own policy.
 
     Your own policy asks and predicts with exact FinExp and a learned prior (`posterior="infinite"`, `learn=False` and
@@ -345,14 +341,12 @@ def stored_knobs(name: str, knobs: Mapping[str, Any]) -> dict[str, Any]:
     rule="optimistic" before rules had names; older=0 before learning used items older than its window.
 
     >>> stored_knobs("quorate", {"min_gain": 0.002}), stored_knobs("finexp", {"threshold": 0.9})
-    ({'min_gain': 0.002, 'rule': 'optimistic', 'older': 0}, {'threshold': 0.9})
+    ({'older': 0, 'min_gain': 0.002, 'rule': 'optimistic'}, {'threshold': 0.9})
     """
-    found = {**knobs}
-    if name == "quorate":
-        if "rule" not in knobs and "threshold" not in knobs:
-            found["rule"] = "optimistic"
-        found.setdefault("older", 0)
-    return found
+    if name != "quorate":
+        return {**knobs}
+    unnamed = "rule" not in knobs and "threshold" not in knobs
+    return {"older": 0, **knobs} | ({"rule": "optimistic"} if unnamed else {})
 
 
 def stored_method(name: str, knobs: Mapping[str, Any]) -> Method:
@@ -385,12 +379,7 @@ def _plain(value: object) -> object:
 
 
 def _own(
-    policy: QueryPolicy,
-    *,
-    posterior: object = "finite",
-    learn: object = True,
-    bias: object = True,
-    **unknown: object,
+    policy: QueryPolicy, *, posterior: object = "finite", learn: object = True, bias: object = True, **unknown: object
 ) -> Method:
     if isinstance(policy, type) or not isinstance(policy, QueryPolicy):
         rule = "an instance of a policy, with name, init, quota, asks and update"

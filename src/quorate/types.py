@@ -195,6 +195,11 @@ class VoteDataset:
         )
 
     @property
+    def people(self) -> tuple[str, ...]:
+        """The names of the voters: their numbers; () if all votes are anonymous."""
+        return () if self.voters is None else tuple(str(number) for number in range(int(self.voters.max()) + 1))
+
+    @property
     def num_items(self) -> int:
         """T."""
         return int(self.votes.shape[0])

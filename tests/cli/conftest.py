@@ -1,8 +1,9 @@
-"""The command line as the tests run it, and one quick demo shared by those that look at its output."""
+"""The command line as the tests run it, one quick demo, and votes of people known by name."""
 
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -23,3 +24,21 @@ def quick_demo(run: Run, tmp_path_factory: pytest.TempPathFactory) -> tuple[Resu
     """`quorate demo --quick`, once."""
     out = tmp_path_factory.mktemp("demo") / "out"
     return run("demo", "--quick", "--out", out), out
+
+
+SKILLS = {"ann": 0.95, "bob": 0.9, "eve": 0.5}
+COSTS = {"ann": 5.0, "bob": 1.0, "eve": 0.5}
+
+
+@pytest.fixture(scope="session")
+def named(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with votes.csv of three people on 120 items, truth.csv and costs.csv (bob is not in it: he costs 1)."""
+    folder, rng = tmp_path_factory.mktemp("named"), np.random.default_rng(1)
+    truth = rng.integers(0, 2, 120)
+    right = rng.random((120, 3)) < list(SKILLS.values())
+    said = np.where(right, truth[:, None], 1 - truth[:, None])
+    votes = [f"i{t},{name},{'ny'[said[t, e]]}" for t in range(120) for e, name in enumerate(SKILLS)]
+    (folder / "votes.csv").write_text("\n".join(["task,worker,label", *votes]))
+    (folder / "truth.csv").write_text("\n".join(["task,truth", *(f"i{t},{'ny'[k]}" for t, k in enumerate(truth))]))
+    (folder / "costs.csv").write_text("worker,cost\nann,5\neve,0.5\n")
+    return folder

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from quorate.datasets import synthetic
+from tests.cli.conftest import COSTS
 
 
 @pytest.fixture(scope="module")
@@ -73,3 +74,17 @@ def test_the_time_column_can_be_named(run, files, tmp_path):
     votes.write_text("\n".join([f"{lines[0]},clock", *(f"{line},{t}" for t, line in enumerate(lines[1:]))]))
     result = run(*files, "--votes", votes, "--time-column", "clock")
     assert result.exit_code == 0 and "time 'clock'" in " ".join(result.stdout.split())
+
+
+def test_the_target_and_the_costs_of_people_decide_who_is_asked_and_what_is_right(run, named):
+    args = ("calibrate", "--votes", named / "votes.csv", "--json")
+    by_name = (*args, "--method", "quorate:order=agreement")
+    plain, priced = (json.loads(run(*by_name, *more).stdout) for more in ((), ("--costs", named / "costs.csv")))
+    assert plain["cost_per_item"] == plain["votes_per_item"]
+    by_chance = plain["votes_per_item"] * sum(COSTS.values()) / 3
+    assert priced["cost_per_item"] < by_chance, "ann, who costs 5, is asked last"
+    everyone = json.loads(run(*args, "--method", "ask-all", "--costs", named / "costs.csv").stdout)
+    assert (everyone["votes_per_item"], everyone["cost_per_item"]) == (3, pytest.approx(sum(COSTS.values())))
+    told = json.loads(run(*args, "--target", "truth", "--truth", named / "truth.csv").stdout)
+    assert (told["method"]["name"], told["early"]["num"]) == ("crowd", 120)
+    assert run(*args, "--costs", named / "truth.csv").exit_code == 1

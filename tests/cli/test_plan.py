@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from quorate.datasets import synthetic
+from tests.cli.conftest import COSTS
 
 FEW = ("--method", "quorate", "--method", "quorum", "--orderings", "2", "--draws", "200")
 
@@ -15,7 +16,7 @@ def tables(tmp_path_factory):
     """The tables of a pilot of 120 items: votes long, probabilities wide."""
     folder = tmp_path_factory.mktemp("pilot")
     data = synthetic(num_items=120, pool_size=5, num_classes=3, accuracy=0.85, seed=3)
-    lines = [f"i{t},w{w},{data.classes[k]}" for t, row in enumerate(data.votes) for w, k in enumerate(row)]
+    lines = [f"i{t},w{(w + t) % 5},{data.classes[k]}" for t, row in enumerate(data.votes) for w, k in enumerate(row)]
     (folder / "votes.csv").write_text("\n".join(["task,worker,label", *lines]) + "\n")
     probs = np.asarray(data.predictions[0])
     rows = [f"i{t}," + ",".join(f"{p:.6f}" for p in row) for t, row in enumerate(probs)]
@@ -63,3 +64,14 @@ def test_mistakes_are_one_line(run, tables, options, says):
     assert says in result.stderr
     assert len(result.stderr.strip().splitlines()[-1:]) == 1
     assert "Traceback" not in result.output
+
+
+def test_the_target_costs_and_names_of_people_reach_the_plan(run, named):
+    args = ("plan", "--votes", named / "votes.csv", *FEW[:2], *FEW[4:], "--budget", "2", "--json")
+    told = json.loads(run(*args, "--costs", named / "costs.csv", "--price", "2").stdout)
+    assert told["advice"]["money"]["ask_all"] == pytest.approx(2 * 120 * sum(COSTS.values()))
+    assert (told["people"]["num_people"], told["people"]["is_priced"]) == (3, True)
+    warned = run(*args[:-1]).stdout
+    assert warned.index("Warning") < warned.index("fewer than asking everyone"), "people come in one order here"
+    sought = json.loads(run(*args[:3], *args[5:], "--target", "truth", "--truth", named / "truth.csv").stdout)
+    assert (sought["settings"]["target"], sought["advice"]["method"]["name"]) == ("truth", "crowd")

@@ -1,5 +1,6 @@
 """`quorate run` as people type it."""
 
+import csv
 import json
 import signal
 import subprocess
@@ -8,6 +9,7 @@ import sys
 import pytest
 
 from quorate.workflows.run.result import FILES
+from tests.cli.conftest import COSTS
 from tests.workflows.run import run_data
 
 
@@ -204,3 +206,16 @@ def test_several_findings_of_one_table_have_one_report(run, tables, tmp_path):
     refused = run(*command, "--overwrite", "-p", tables[1])
     assert refused.exit_code == 1
     assert "--predictions" in refused.stderr
+
+
+def test_the_target_costs_and_names_of_people_reach_the_run(run, named, tmp_path):
+    args = ("run", "-v", named / "votes.csv", "--order", "given", "--json", "--price", 2)
+    priced = json.loads(run(*args, "--costs", named / "costs.csv", "-m", "ask-all", "-o", tmp_path / "a").stdout)
+    assert priced["votes"]["money"]["spent"] == pytest.approx(2 * 120 * sum(COSTS.values()))
+    with (tmp_path / "a" / "decisions.csv").open(newline="") as text:
+        assert {row["voters"] for row in csv.DictReader(text)} == {";".join(COSTS)}
+    sought = ("--target", "truth", "--truth", named / "truth.csv")
+    for_truth = json.loads(run(*args, *sought, "-o", tmp_path / "b").stdout)
+    assert (for_truth["method"]["name"], for_truth["error"]["scored_items"]) == ("crowd", 120)
+    asked = {each["person"]: each["asked"] for each in priced["people"]["rows"]}
+    assert asked == dict.fromkeys(COSTS, 120)

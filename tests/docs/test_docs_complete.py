@@ -79,3 +79,16 @@ def test_no_machine_path_or_workplace_stands_in_the_project():
         if path.is_file() and path.suffix in {".md", ".py", ".toml", ".cff", ".json", ".csv", ".txt", ".yml", ".sh"}:
             text = path.read_text()
             assert not [name for name in workplace if name in text], path
+
+
+def test_people_have_a_concept_page_a_guide_for_each_kind_of_user_and_a_word_on_fairness():
+    nav = (ROOT / "mkdocs.yml").read_text()
+    for page in ("concepts/which-truth.md", "howto/panel.md", "howto/people.md", "howto/llm-jury.md"):
+        assert (ROOT / "docs" / page).exists() and page in nav
+    concept = (ROOT / "docs" / "concepts" / "which-truth.md").read_text()
+    pictures = re.findall(r"!\[[^]]+\]\((\S+)\)", concept)
+    assert pictures and all((ROOT / "docs" / "concepts" / each).exists() for each in pictures)
+    assert 'target="plurality"' in concept and 'target="truth"' in concept
+    guide = (ROOT / "docs" / "howto" / "people.md").read_text()
+    (fair,) = [part for part in guide.split("\n## ") if "fair" in part.splitlines()[0].lower()]
+    assert fair.count("\n- ") >= 3

@@ -13,7 +13,7 @@ class Oracle:
         self.s = np.zeros(num_people)
         self.L = np.zeros((num_people, 2, 4))
         self.P = np.zeros((K, K))
-        self.tau, self.b = np.ones(K), np.zeros(K)
+        self.tau, self.b = 1.0, np.zeros(K)
         self.closed = {}  # item -> votes, belief, what each vote added
 
     def pooled(self):
@@ -85,12 +85,15 @@ class Oracle:
             added.append((joint / joint.sum(), joint.sum(), np.array(gained)))
         self.closed[i] = {"votes": votes, "r": r, "added": added}
         for (e, y), learned in zip(votes, added, strict=True):
-            self.change(e, y, *learned, 1)
+            self.change(e, y, *learned, 1, is_alone=len(votes) == 1 and self.has_prediction(i))
             self.improve(e)
 
-    def change(self, e, y, if_careful, careful, gained, sign):
+    def change(self, e, y, if_careful, careful, gained, sign, *, is_alone):
         self.C[e, :, y] += sign * if_careful
-        self.P[:, y] += sign * careful * if_careful
+        labels = np.tile(np.eye(self.K)[y], (self.K, 1))
+        if is_alone:  # which wrong label it is says nothing: even over the wrong ones
+            labels = np.where(np.arange(self.K)[:, None] == y, labels, (1 - np.eye(self.K)) / (self.K - 1))
+        self.P += sign * careful * if_careful[:, None] * labels
         self.m[e, y] += sign
         self.L[e] += sign * gained
 
@@ -102,7 +105,7 @@ class Oracle:
     def revise(self, i):
         done = self.closed.pop(i)
         for (e, y), learned in zip(done["votes"], done["added"], strict=True):
-            self.change(e, y, *learned, -1)
+            self.change(e, y, *learned, -1, is_alone=len(done["votes"]) == 1 and self.has_prediction(i))
         self.close(i, done["votes"], self.belief(i, done["votes"]))
 
     def refit(self):
@@ -111,12 +114,12 @@ class Oracle:
             r = np.array([self.closed[i]["r"] for i in shown]).reshape(-1, self.K)
             pi = np.array([self.prior(i) for i in shown]).reshape(-1, self.K)
             log_f = self.log_f[shown]
-            tau = self.tau[0]
+            tau = self.tau
             slope = ((r - pi) * log_f).sum() + 2 / tau - 2
             bend = ((pi * log_f**2).sum(axis=1) - (pi * log_f).sum(axis=1) ** 2).sum() + 2 / tau**2
             slope_b = (r - pi).sum(axis=0) - self.b / 0.25
             bend_b = (pi * (1 - pi)).sum(axis=0) + 1 / 0.25
-            self.tau = np.full(self.K, min(tau + np.clip(0.5 * slope / bend, -tau / 2, tau / 2), 1.0))
+            self.tau = min(tau + np.clip(0.5 * slope / bend, -tau / 2, tau / 2), 1.0)
             self.b = self.b + 0.5 * slope_b / bend_b
 
 

@@ -110,6 +110,22 @@ def test_with_others_and_confusion_are_counted():
     assert np.all(high >= first.confusion / first.confusion.sum(axis=1, keepdims=True))
 
 
+@pytest.mark.parametrize(("number", "told"), [(300, True), (12, False)])
+def test_who_says_a_class_more_often_than_the_others_is_told_so(number, told):
+    rng = np.random.default_rng(2)
+    truth = rng.random((number, 1)) < 0.4
+    votes = np.where(rng.random((number, 3)) < 0.95, truth, ~truth).astype(int)
+    votes[:, 2] |= rng.random(number) < 0.3  # the last sees more
+    found = agreement_of(from_matrix(votes), bootstraps=FEW)
+    said = [each.difference(["normal", "abnormal"]) for each in found.people]
+    if not told:
+        assert said == ["", "", ""]
+        return
+    own, theirs = votes[:, 2].mean(), votes[:, :2].mean()
+    assert "abnormal" in said[2] and f"{100 * own:.0f} %" in said[2] and f"{100 * theirs:.0f} %" in said[2]
+    assert "more" in said[2]
+
+
 def test_limits():
     rng = np.random.default_rng(1)
     alike = np.repeat(rng.integers(3, size=(400, 1)), 4, axis=1)
@@ -135,6 +151,26 @@ def test_intervals_cover():
     found = [agreement_of(from_matrix(panel(150)), bootstraps=200).krippendorff_alpha for _ in range(100)]
     covered = np.mean([each.low <= alpha <= each.high for each in found])
     assert 0.86 <= covered <= 1.0
+
+
+def test_every_figure_has_an_interval_that_narrows_with_more_items():
+    rng = np.random.default_rng(3)
+    truth = rng.integers(2, size=(3200, 1))
+    votes = np.where(rng.random((3200, 3)) < 0.8, truth, 1 - truth)
+    few, many = (agreement_of(from_matrix(votes[:number]), bootstraps=200) for number in (200, 3200))
+
+    def intervals(found):
+        panel = ("pairwise", "fleiss_kappa", "krippendorff_alpha", "cohen_kappa", "effective_size")
+        estimates = [getattr(found, name) for name in panel]
+        estimates += [each.with_others for each in found.people]
+        estimates += [figure for pair in found.pairs for figure in (pair.agreement, pair.kappa)]
+        assert all(each.low <= each.value <= each.high for each in estimates)
+        low, high = found.people[0].confusion_intervals(bootstraps=200)
+        shares = found.people[0].confusion / found.people[0].confusion.sum(axis=1, keepdims=True)
+        assert np.all((low <= shares) & (shares <= high))
+        return np.array([each.high - each.low for each in estimates] + (high - low).ravel().tolist())
+
+    assert np.all(intervals(many) < 0.6 * intervals(few))
 
 
 def test_same_seed_same_answer():
@@ -169,6 +205,12 @@ class TestEffectiveSize:
         copies = np.repeat(votes[:, :1], 4, axis=1)
         found = agreement_of(from_matrix(copies), truth=truth, bootstraps=100).effective_size
         assert found.value == pytest.approx(1.0, abs=0.05)
+
+    def test_errors_that_never_overlap_count_no_more_than_the_people_there_are(self):
+        votes = np.zeros((90, 3), dtype=int)
+        votes[np.arange(90), np.arange(90) % 3] = 1  # each is wrong on a third, never two together
+        found = agreement_of(from_matrix(votes), truth=np.zeros(90, dtype=int), bootstraps=100).effective_size
+        assert found.low <= found.value == found.high == 3.0
 
     def test_nobody_wrong(self):
         assert np.isnan(agreement_of(from_matrix([[0, 0], [1, 1]]), bootstraps=FEW).effective_size.value)

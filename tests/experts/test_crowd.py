@@ -152,3 +152,32 @@ def test_the_better_person_wins_a_disagreement():
     found = run_crowd(from_matrix(votes))
     assert (found.revised.argmax(axis=1) == truth).mean() > 0.92
     assert (votes.mean(axis=1).round() == truth).mean() < 0.85
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_vote_per_item_does_not_pull_the_answers_away_from_the_majority(seed):
+    """With one vote per item nothing in the votes tells people apart: the answers must not get worse than the votes."""
+    rng = np.random.default_rng(seed)
+    n, E, K = 2000, 100, 4
+    truth, person = rng.integers(K, size=n), rng.integers(E, size=n)
+    right = rng.random(n) < rng.beta(6, 2, size=E)[person]
+    label = np.where(right, truth, (truth + rng.integers(1, K, size=n)) % K)
+    names = (tuple(map(str, range(size))) for size in (n, E, K))
+    run = run_crowd(Ballots(np.arange(n), person, label, *names), seed=seed)
+    for belief in (run.online, run.revised):
+        assert (belief.argmax(axis=1) == truth).mean() >= (label == truth).mean() - 0.003
+
+
+@pytest.mark.parametrize("seed", [1, 3, 4])
+def test_one_vote_per_item_beside_a_classifier_that_prefers_some_classes(seed):
+    """Its mistakes are not taken for confusions of the people."""
+    rng = np.random.default_rng(seed)
+    n, E, K = 3000, 100, 8
+    truth, person = rng.integers(K, size=n), rng.integers(E, size=n)
+    label = np.where(rng.random(n) < 0.78, truth, (truth + rng.integers(1, K, size=n)) % K)
+    logits = 1.5 * np.eye(K)[truth] + rng.normal(size=(n, K)) + 1.5 * rng.normal(size=K)
+    f = np.exp(1.5 * logits)
+    names = (tuple(map(str, range(size))) for size in (n, E, K))
+    run = run_crowd(Ballots(np.arange(n), person, label, *names), f / f.sum(axis=1, keepdims=True), seed=seed)
+    for belief in (run.online, run.revised):
+        assert (belief.argmax(axis=1) == truth).mean() >= (label == truth).mean() - 0.003

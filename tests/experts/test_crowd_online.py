@@ -1,12 +1,14 @@
 """The crowd model while people join and leave: it grows, forgets, undoes; the gain of a vote equals enumeration."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quorate.experts.crowd import CrowdState, top_of, vote_likelihood
-from quorate.experts.crowd_online import FIRST_ROWS, OnlineCrowd
+from quorate.experts.crowd_online import FIRST_ROWS, PEOPLE_FIELDS, OnlineCrowd
 
 
 def filled(seed, *, num_people=40, num_items=30, K=3, window=None):
@@ -124,3 +126,14 @@ FILLED = filled(7)
 
 def test_a_sure_belief_has_nothing_to_gain():
     assert FILLED.gains(["p1"], np.zeros(3), np.array([1.0, 0.0, 0.0])).max() < 1e-12
+
+
+@pytest.mark.parametrize("K", [2, 10])
+def test_a_person_takes_as_much_memory_as_is_stated(K):
+    crowd = OnlineCrowd(K, window=None)
+    for number in range(1000):
+        crowd.enter(str(number))
+    held = sum(getattr(crowd.state, name).nbytes for name in PEOPLE_FIELDS)
+    assert held == 8 * (K**2 + K + 9) * len(crowd.state.skill) and len(crowd.state.skill) <= 2 * 1001
+    stated = (Path(__file__).parents[2] / "docs" / "performance.md").read_text()
+    assert "952 in arrays" in stated and 8 * (10**2 + 10 + 9) == 952

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from quorate.paper.experts import PANEL, RANDOM, StreamCurves, part_of, rows_of, section
+from quorate.datasets import vote_dataset
+from quorate.paper import experts
+from quorate.paper.experts import PANEL, RANDOM, REPORTED, StreamCurves, part_of, rows_of, section
 from quorate.paper.report import Context
 from quorate.paper.sources import PANELS, Sources
 from tests.experts.test_panel_learning import world
@@ -40,7 +42,7 @@ def test_streams_are_shuffled_but_for_the_set_that_is_cut(folder):
 
 
 def test_the_section_compares_the_ways_to_ask(folder, monkeypatch):
-    monkeypatch.setattr("quorate.compiled.wait_until_compiled", lambda: None)
+    monkeypatch.setattr("quorate.compiled.wait_until_compiled", lambda **_: None)
     monkeypatch.setattr("quorate.paper.experts.QUICK_GAINS", (0.0, 0.02, 1.0))
     monkeypatch.setattr("quorate.paper.experts.QUICK_STREAMS", 2)
     found = section(Context(Sources(folder), (3,), True, lambda jobs: {}))
@@ -48,4 +50,20 @@ def test_the_section_compares_the_ways_to_ask(folder, monkeypatch):
     assert {row[0] for row in votes.rows} == {PANELS[name] for name in ("kelly_nih", "kelly_cifar")}
     assert {row[1] for row in votes.rows} >= {RANDOM, PANEL}
     assert len(errors.rows) == 4 and len(found.claims) == 4
+    (told,) = [row[-1] for row in votes.rows if row[:2] == (PANELS["kelly_nih"], PANEL)]
+    assert told == REPORTED["kelly_nih"], "the figure of the paper beside ours"
     assert all(not claim.of_paper for claim in found.claims)
+
+
+def test_with_real_ids_the_most_reliable_first_is_compared_with_random_order(monkeypatch):
+    monkeypatch.setattr("quorate.compiled.wait_until_compiled", lambda **_: None)
+    rng = np.random.default_rng(1)
+    truth, voters = rng.integers(3, size=200), rng.permuted(np.tile(np.arange(6), (200, 1)), axis=1)
+    right = rng.random((200, 6)) < np.array([0.95, 0.95, 0.9, 0.5, 0.4, 0.4])[voters]
+    votes = np.where(right, truth[:, None], (truth[:, None] + rng.integers(1, 3, size=(200, 6))) % 3)
+    data = vote_dataset(votes, np.full((1, 200, 3), 1 / 3), classes=["a", "b", "c"], voters=voters)
+    monkeypatch.setitem(experts.IDS, "cifar10h", ("CIFAR-10H, 6 votes", 6))
+    found = section(Context({"cifar10h": data}, (3,), True, lambda jobs: {}))
+    ((name, asked, _, audited, _),) = found.tables[0].rows
+    assert name.startswith("CIFAR-10H") and 0 < audited < 1 and 0 < asked < 1
+

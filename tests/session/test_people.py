@@ -79,6 +79,8 @@ def test_a_cheaper_person_is_asked_before_an_equal_one():
     session = make(experts=[Expert("ann", 2), Expert("bob", 1)])
     session.open("x")
     assert session.next_expert("x").expert.name == "bob"
+    dear = session.next_expert("x", ["ann"])
+    assert dear.gain_per_cost == dear.gain / 2 > 0 and dear.reason.count(". ") == 0 and dear.reason.endswith(".")
     assert make(experts=["ann", "bob"], rules=["bob costs 2"])._state.people.members["bob"].expert.cost == 2
 
 

@@ -77,6 +77,7 @@ def _print(found: ExpertsResult) -> None:
     title = "People by estimated accuracy" + ("" if len(shown) == len(found.people) else f", {FEW} highest and lowest")
     print_table(title, PEOPLE_HEADS, [tuple(map(str, person_row(each))) for each in shown])
     print_table("Agreement", ("measure", "value", "95 % interval"), [tuple(map(str, r)) for r in agreement_rows(found)])
+    print_lines(*(f"{each.quality.person} {each.difference}" for each in shown if each.difference))
     for each in found.careless[:FEW]:
         print_lines(f"{each.quality.person}: {each.quality.evidence}")
     if len(found.careless) > FEW:

@@ -25,6 +25,7 @@ from quorate.tables.options import TableKeywords, TableOptions
 from quorate.version import __version__
 from quorate.workflows.plan import Plan
 from quorate.workflows.plan import plan as make_plan
+from quorate.workflows.plan.notes import order_note
 from quorate.workflows.plan.pools import PartlyVoted
 from quorate.workflows.plan.report import FILES, expected_rows, table_rows
 
@@ -117,14 +118,15 @@ def plan(
 
 
 def _print(result: Plan, out: str | None) -> None:
-    print_lines(result.headline(), "")
+    first = order_note(result)
+    print_lines(*filter(None, [first]), result.headline(), "")
     heads, rows = expected_rows(result)
     print_table(f"What to expect of the next batch (quorate {__version__})", heads, rows)
     print_lines(*(f"{where}: {what}" for where, what in result.uses().items()), "")
     heads, rows = table_rows(result)
     title = f"On the pilot of {result.pilot.num_items:,} items: each method at its setting nearest to the votes advised"
     print_table(title, heads, rows, text_columns=2, strong=result.curves[0].name)
-    print_lines(*result.notes(), "")
+    print_lines(*(each for each in result.notes() if each != first), "")
     print_understood(result.report, None if out is None else f"{out}/rejects.csv")
     if out is not None:
         print_lines(*(f"Written: {out}/{name}" for name in FILES if can_plot() or not name.endswith(".png")))

@@ -221,10 +221,12 @@ def _class_targets(given: list[str] | None) -> dict[str, float] | None:
 
 
 def _print(result: RunResult, out: str) -> None:
+    from quorate.workflows.run.notes import doubts
     from quorate.workflows.run.result import files_of
     from quorate.workflows.run.summary import class_table_rows, table_rows
 
-    print_lines(result.headline(), "")
+    first = doubts(result.summary())
+    print_lines(*first, result.headline(), "")
     name = result.method.name
     title = f"{len(result.items)} items, {len(result.classes)} classes (quorate {__version__}, {name})"
     heads, rows = table_rows(result.summary())
@@ -233,6 +235,6 @@ def _print(result: RunResult, out: str) -> None:
     if rows:
         ties = " (a tie is shared equally between its classes)" if result.summary()["error"]["tied_items"] else ""
         print_table(f"Errors by class{ties}", heads, rows)
-    print_lines(*result.notes(), "")
+    print_lines(*(each for each in result.notes() if each not in first), "")
     print_understood(result.report, f"{out}/rejects.csv")
     print_lines(*(f"Written: {out}/{each}" for each in files_of(result)))

@@ -51,8 +51,9 @@ def simulate(
 ) -> None:
     """What methods cost and how often they are wrong: on a stream like yours, or on your own recorded votes.
 
-    All methods see the same items, experts and ties. Votes per item are the cost; wrong means different from the
-    plurality of the whole pool, or from the true class with --target truth (the `labels` of --data).
+    All methods see the same items, experts and ties. Votes per item are the cost; with --costs a
+    vote counts as what its person costs. Wrong means different from the plurality of the whole pool, or from the true
+    class with --target truth (the `labels` of --data).
 
     Example: quorate simulate --method quorate --method beta --accuracy 0.9 --pool-size 6 --out results
     """
@@ -83,13 +84,12 @@ def simulate(
     heads = (
         "method",
         "parameter",
-        "votes per item",
+        result.unit,
         "wrong %",
         "saved against everyone",
         "saved against until settled",
     )
-    title = (
-        f"{result.name}: {result.num_items} items, {result.ask_all:g} experts each (quorate {__version__}, seed {seed})"
-    )
+    each = f"asking everyone costs {result.ask_all:g} each" if result.is_priced else f"{result.ask_all:g} experts each"
+    title = f"{result.name}: {result.num_items} items, {each} (quorate {__version__}, seed {seed})"
     print_table(title, heads, [row.cells() for row in result.rows], text_columns=2, strong="quorate")
     print_lines(*result.notes, *(f"Written: {file}" for file in result.files))

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.compiled import kernel
+from quorate.compiled import kernel, shared_kernel
 from quorate.posterior.finite import finite_into
 from quorate.posterior.infinite import infinite_into
 from quorate.posterior.settled import is_settled, plurality_share_into
@@ -66,7 +66,7 @@ class Belief:
     learned: bool
 
 
-@kernel
+@shared_kernel
 def belief_into(
     posterior: int,
     theta: float,
@@ -94,7 +94,9 @@ def belief_into(
     alpha = np.empty(votes.shape[0])
     concentration_into(theta, phi, tau, bias, log_predictions, alpha)
     if pool_size == 0:
-        out[:] = alpha / alpha.sum()
+        total = alpha.sum()
+        for k in range(alpha.size):
+            out[k] = alpha[k] / total
     elif posterior == FINITE:
         finite_into(alpha, votes, pool_size, out)
     else:

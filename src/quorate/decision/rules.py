@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from quorate.compiled import kernel
+from quorate.compiled import kernel, shared_kernel
 from quorate.decision.belief import ASK, RULE, belief_into, pick_label, stop_before_rule
 from quorate.decision.beta import BetaStop, beta_leads
 from quorate.decision.blended import BlendedValue, blended_asks
@@ -37,7 +37,7 @@ class Rule(NamedTuple):
     second: float = 0.0
 
 
-@kernel
+@shared_kernel
 def rule_asks(
     kind: int,
     first: float,

@@ -14,11 +14,13 @@ How many independent people the votes of one item are worth, because people who 
 
 The right class is the true class where known, otherwise the plurality of the item's votes. The independent panel is
 simulated, with the same items, people, error rates and frequencies of wrong labels, so that the effect of using the
-plurality cancels.
+plurality cancels. Errors that overlap less than by chance would give more people than voted; that is nearly always
+noise, so estimate and interval end at the number of votes per item.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -32,6 +34,7 @@ from quorate.types import FloatArray, IntArray
 from quorate.validate import broken, whole
 
 SIMULATIONS = 50  # of the independent panel
+CLEARLY = 3.0  # standard deviations: a person differs from the others
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +51,23 @@ class PersonAgreement:
     num_compared: int
     with_others: Estimate
     confusion: FloatArray
+
+    def difference(self, classes: Sequence[str]) -> str:
+        """The class that the person gives clearly more or less often than the others do, in words; "" if none.
+
+        Of the votes where only one of both gives the class, b are the person's and c the others':
+        |b - c| >= 3 sqrt(b + c).
+        """
+        if not self.num_compared:
+            return ""
+        own, theirs, both = self.confusion.sum(axis=0), self.confusion.sum(axis=1), np.diag(self.confusion)
+        clear = np.abs(own - theirs) / np.sqrt(np.maximum(own + theirs - 2 * both, 1.0))
+        k = max(range(len(classes)), key=lambda k: (clear[k], own[k] > theirs[k]))  # of two classes: the one given more
+        if clear[k] < CLEARLY:
+            return ""
+        more = "more" if own[k] > theirs[k] else "less"
+        shares = f"{100 * own[k] / self.num_compared:.0f} % against {100 * theirs[k] / self.num_compared:.0f} %"
+        return f"says {classes[k]!r} {more} often than the others about the same items: {shares}"
 
     def confusion_intervals(self, *, bootstraps: int = BOOTSTRAPS, seed: int = 0) -> tuple[FloatArray, FloatArray]:
         """Lowest and highest share (K, K) of each label among the votes of a row, by bootstrap; nan in empty rows."""
@@ -226,7 +246,9 @@ def effective_size(ballots: Ballots, truth: IntArray | None, bootstraps: int, rn
         drawn = rng.choice(used, size=len(used))
         again[b] = _ratio(independent[drawn], observed[drawn])
     votes_per_item = ballots.num_votes / len(used)
-    return estimate(votes_per_item * _ratio(independent, observed), votes_per_item * again)
+    return estimate(
+        votes_per_item * np.minimum(_ratio(independent, observed), 1.0), votes_per_item * np.minimum(again, 1.0)
+    )
 
 
 def _ratio(independent: FloatArray, observed: FloatArray) -> float:

@@ -15,11 +15,14 @@ per vote; an item is never judged by what was learned from its own votes (that i
     evidence     of a closed item's vote: log p_t(y); for careful log sum_z r'(z) q_e[z,y], r' = r without this vote
     learning     from a closed item's vote: C_e[z,y] += c(z), P[z,y] += g c(z), where c(z) ~ r'(z) q_e[z,y] is the
                  class if this person is careful, and g = w_e,careful sum_z r'(z) q_e[z,y] / sum_z r'(z) l(z) how
-                 probable that is after this vote
+                 probable that is after this vote; the only vote of an item with a prediction adds g c(z), z != y,
+                 evenly to all P[z,j], j != z
 
 C_e[k,j] expected votes j of person e on items of class k, n_e[k] their row sums, m_e[j] all votes j, P their sum over
 careful people. Learning from r instead of c lets the careless types blur the rows of everybody: where items have a
-single vote, nothing in the votes speaks against that. Votes are weighted by this evidence. People are judged by a
+single vote, nothing in the votes speaks against that. For the same reason an only vote beside a prediction says how
+often people miss a class, but not which one they take it for: the mistakes of a classifier that prefers some classes
+would be taken for confusions of the people. Votes are weighted by this evidence. People are judged by a
 second one, in which a careful person's rows are cen with s_e at least -1: a random voter's own rows become uniform, and
 explain the votes as well as chance does. With a prediction these rows are .9 cen[z,y] + .1 prior(y): people and
 classifiers mistake the same items, so one vote for the classifier's mistake must not name a copier.
@@ -33,7 +36,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quorate.compiled import kernel
+from quorate.compiled import kernel, shared_kernel
 from quorate.types import FloatArray, IntArray
 
 TYPES = ("careful", "uniform", "habit", "copier")
@@ -54,7 +57,7 @@ class CrowdState(NamedTuple):
     `confusion` (E, K, K) C   `labels` (E, K) m   `skill` (E,) s   `evidence` (E, 2, 4) log evidence of each
     type, for weighting votes and for judging people
     `pooled` (K, K) P   `prevalence` (K,) sum of r over closed items
-    `tau` (K,), equal for all classes, and `bias` (K,) of the prediction
+    `tau` (1,), the same for all classes, and `bias` (K,) of the prediction
     """
 
     confusion: FloatArray
@@ -90,7 +93,7 @@ def new_state(num_people: int, num_classes: int) -> CrowdState:
     E, K = num_people, num_classes
     return CrowdState(
         np.zeros((E, K, K)), np.zeros((E, K)), np.zeros(E), np.zeros((E, 2, len(TYPES))), np.zeros((K, K)), np.zeros(K),
-        np.ones(K), np.zeros(K),
+        np.ones(1), np.zeros(K),
     )  # fmt: skip
 
 
@@ -188,7 +191,7 @@ def type_weights(evidence: FloatArray, out: FloatArray) -> None:
         out[t] /= total
 
 
-@kernel
+@shared_kernel
 def prior_into(state: CrowdState, log_f: FloatArray, out: FloatArray) -> None:
     """Write the class probabilities of an item before its votes to out (K,)."""
     K = out.size
@@ -202,7 +205,7 @@ def prior_into(state: CrowdState, log_f: FloatArray, out: FloatArray) -> None:
         return
     most = -math.inf
     for k in range(K):
-        out[k] = state.tau[k] * log_f[k] + state.bias[k]
+        out[k] = state.tau[0] * log_f[k] + state.bias[k]
         most = max(most, out[k])
     total = 0.0
     for k in range(K):
@@ -235,7 +238,7 @@ def vote_likelihood(state: CrowdState, e: int, y: int, top: int, work: FloatArra
         out[z] = careful * out[z] + careless
 
 
-@kernel
+@shared_kernel
 def count_vote(state: CrowdState, e: int, y: int, top: int, belief: FloatArray) -> None:
     """Update the belief (K,) of an open item by one vote: r(z) ~ r(z) l(z)."""
     likelihood = np.empty(belief.size)
@@ -288,12 +291,13 @@ def gains_into(state: CrowdState, people: IntArray, top: int, belief: FloatArray
         out[n, 1] = max(information, 0.0)
 
 
-@kernel
+@shared_kernel
 def add_item(state: CrowdState, items: CrowdItems, i: int, end: int) -> None:
     """Learn from item i, which closes: its votes are start[i] .. end - 1, and its belief is up to date."""
     K = items.belief.shape[1]
     top = top_of(items.log_f[i])
     work, likelihood, rows, prior = np.empty((2, 4)), np.empty(K), np.empty((2, K)), np.empty(K)
+    without, seen = np.empty(K), np.empty(2)
     belief = items.belief[i]
     prior_into(state, items.log_f[i], prior)
     for v in range(items.start[i], end):
@@ -304,27 +308,25 @@ def add_item(state: CrowdState, items: CrowdItems, i: int, end: int) -> None:
         if top >= 0:
             for z in range(K):
                 rows[1, z] = (1.0 - ALIKE) * rows[1, z] + ALIKE * prior[y]
+        others, total = 0.0, 0.0
+        for z in range(K):
+            without[z] = belief[z] / max(likelihood[z], CLOSE_TO_ZERO)  # the belief of the others: r without e
+            others += without[z]
+            total += without[z] * likelihood[z]
         for way in range(2):
-            seen, others = 0.0, 0.0  # the label's probability under the belief of the others: r without e
+            seen[way] = 0.0
             for z in range(K):
-                without = belief[z] / max(likelihood[z], CLOSE_TO_ZERO)
-                seen += without * rows[way, z]
-                others += without
+                seen[way] += without[z] * rows[way, z]
             for t in range(4):
-                probability = seen / others if math.isnan(work[0, t]) else work[0, t]
+                probability = seen[way] / others if math.isnan(work[0, t]) else work[0, t]
                 items.gained[v, way, t] = math.log(max(probability, CLOSE_TO_ZERO))
+        for z in range(K):
+            items.if_careful[v, z] = without[z] * rows[0, z] / seen[0]
         careful, _ = careful_and_careless(work)
-        seen, total = 0.0, 0.0
-        for z in range(K):
-            without = belief[z] / max(likelihood[z], CLOSE_TO_ZERO)
-            items.if_careful[v, z] = without * rows[0, z]
-            seen += items.if_careful[v, z]
-            total += without * likelihood[z]
-        for z in range(K):
-            items.if_careful[v, z] /= seen
-        items.careful[v] = careful * seen / total
+        items.careful[v] = careful * seen[0] / total
+    is_alone = top >= 0 and end - items.start[i] == 1
     for v in range(items.start[i], end):
-        change_by_vote(state, items, v, 1.0)
+        change_by_vote(state, items, v, 1.0, is_alone)
         improve_skill(state, items.person[v])
     for k in range(K):
         state.prevalence[k] += belief[k]
@@ -333,20 +335,31 @@ def add_item(state: CrowdState, items: CrowdItems, i: int, end: int) -> None:
 @kernel
 def take_item_back(state: CrowdState, items: CrowdItems, i: int) -> None:
     """Undo `add_item`."""
+    is_alone = top_of(items.log_f[i]) >= 0 and items.start[i + 1] - items.start[i] == 1
     for v in range(items.start[i], items.start[i + 1]):
-        change_by_vote(state, items, v, -1.0)
+        change_by_vote(state, items, v, -1.0, is_alone)
     for k in range(items.belief.shape[1]):
         state.prevalence[k] -= items.belief[i, k]
 
 
 @kernel
-def change_by_vote(state: CrowdState, items: CrowdItems, v: int, sign: float) -> None:
-    """Add (sign 1) or remove (sign -1) what vote v says about its person and the crowd."""
+def change_by_vote(state: CrowdState, items: CrowdItems, v: int, sign: float, is_alone: bool) -> None:
+    """Add (sign 1) or remove (sign -1) what vote v says about its person and the crowd.
+
+    `is_alone`: the item has a prediction and no other vote.
+    """
     e, y = items.person[v], items.label[v]
-    for z in range(items.if_careful.shape[1]):
+    K = items.if_careful.shape[1]
+    for z in range(K):
         share = sign * items.if_careful[v, z]
         state.confusion[e, z, y] = max(state.confusion[e, z, y] + share, 0.0)
-        state.pooled[z, y] = max(state.pooled[z, y] + items.careful[v] * share, 0.0)
+        share *= items.careful[v]
+        if not is_alone or z == y:
+            state.pooled[z, y] = max(state.pooled[z, y] + share, 0.0)
+        else:
+            for j in range(K):
+                if j != z:
+                    state.pooled[z, j] = max(state.pooled[z, j] + share / (K - 1), 0.0)
     state.labels[e, y] += sign
     for way in range(2):
         for t in range(4):
@@ -370,7 +383,7 @@ def improve_skill(state: CrowdState, e: int) -> None:
     state.skill[e] += min(1.0, max(-1.0, gradient / curvature))
 
 
-@kernel
+@shared_kernel
 def revise_item(state: CrowdState, items: CrowdItems, i: int) -> None:
     """Recompute the belief of a closed item from what has been learned from other items since."""
     take_item_back(state, items, i)

@@ -21,7 +21,7 @@ REFIT_EVERY, WINDOW, STEP = 20, 500, 0.5
 @kernel
 def refit_prior(state: CrowdState, items: CrowdItems, first: int, end: int) -> None:
     """Two damped Newton steps of tau and of each bias on the beliefs of items first .. end - 1."""
-    K = state.tau.size
+    K = state.bias.size
     gradients, curvatures, prior = np.empty(K), np.empty(K), np.empty(K)
     for _ in range(2):
         tau = state.tau[0]
@@ -44,6 +44,6 @@ def refit_prior(state: CrowdState, items: CrowdItems, first: int, end: int) -> N
                 curvatures[k] += prior[k] * (1.0 - prior[k])
             bend += square - mean**2
         tau += min(0.5 * tau, max(-0.5 * tau, STEP * slope / bend))
+        state.tau[0] = min(tau, MOST_TAU)
         for k in range(K):
-            state.tau[k] = min(tau, MOST_TAU)
             state.bias[k] += STEP * gradients[k] / curvatures[k]

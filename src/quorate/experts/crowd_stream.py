@@ -102,7 +102,7 @@ def run_crowd(
     )  # fmt: skip
     state = new_state(len(ballots.people), K)
     online, asked = np.empty((n, K)), np.empty(n, dtype=np.int64)
-    compiled.prepare_for(ballots.num_votes)
+    compiled.prepare_for(ballots.num_votes, of_experts=True)
     stream(state, items, doubt, rng.random((n, REVISED)), online, asked)
     return CrowdRun(online[position], items.belief[position], asked[position], state)
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from quorate.compiled import kernel
+from quorate.compiled import kernel, shared_kernel
 from quorate.experts.panel import (
     BIN_CUTS,
     DIAGONALS,
@@ -45,7 +45,7 @@ FIRST_ITEMS, FIRST_SWEEPS, SWEEPS, FIT_EVERY = 21, 5, 2, 5
 SHAPE, RATE, BIAS_SD, BIAS_DF = 3.0, 2.0, 1.0, 0.0  # of FinExp: the default hyperprior
 
 
-@kernel
+@shared_kernel
 def learn_item(state: PanelState, log_f: FloatArray, votes: IntArray) -> int:
     """Learn from an item that closes: log_f (M, K), votes (N,). Returns its number, for `revise_item`.
 
@@ -74,7 +74,7 @@ def learn_item(state: PanelState, log_f: FloatArray, votes: IntArray) -> int:
     return int(number)
 
 
-@kernel
+@shared_kernel
 def revise_item(state: PanelState, number: int, votes: IntArray) -> None:
     """Replace the votes of a closed item, after late or withdrawn votes, by votes (N,) from the next fit on.
 
@@ -115,7 +115,7 @@ def fit_panel(state: PanelState, sweeps: int) -> None:
         improve_difficulty(state.difficulty, items_of)
         improve_trust(state, belief)
     fit_kernel(
-        state.exchangeable, state.log_f, state.vote_counts, kept, SHAPE, RATE, BIAS_SD, BIAS_DF, WARM,
+        state.exchangeable, state.log_f, state.vote_counts, kept, 0, SHAPE, RATE, BIAS_SD, BIAS_DF, WARM,
         state.exchangeable, np.empty(INFO_SIZE),
     )  # fmt: skip
 

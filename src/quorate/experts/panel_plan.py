@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from quorate.compiled import kernel
+from quorate.compiled import kernel, shared_kernel
 from quorate.experts.panel import (
     UNSEEN,
     VOTES,
@@ -112,7 +112,7 @@ def advise(
     return PanelAdvice(int(expert), float(gain), float(cost), probs, net_gains)
 
 
-@kernel
+@shared_kernel
 def advise_into(
     state: PanelState,
     log_f: FloatArray,

@@ -77,7 +77,7 @@ def run_panel(
         raise broken("available", present.shape, f"an array ({T}, {N})", "pass one value per item and member.")
     state = new_panel(N, K, log_f.shape[1], window=window)
     probs, asked, paid = np.empty((T, K)), np.full((T, N), -1), np.zeros(T)
-    compiled.prepare_for(T)
+    compiled.prepare_for(T, of_experts=True)
     least = bounded(min_gain, where="min_gain", least=0.0)
     most = whole(most_states, where="most_states", least=0, most=MOST_STATES)
     stream(state, log_f, table, present, prices, least, most, probs, asked, paid)

@@ -106,8 +106,9 @@ def hessian(
         for n in range(m + 1):
             for k in range(num_classes):
                 out[2 + m * num_classes + k, 2 + n * num_classes + k] += by_class[m, n, k]
-    out[2:, 0] = cross[0]
-    out[2:, 1] = cross[1]
+    for a in range(cross.shape[1]):
+        out[2 + a, 0] = cross[0, a]
+        out[2 + a, 1] = cross[1, a]
     out[0, 0], out[1, 0], out[1, 1] = _scalars(packed, evidence, traces)
     _to_log_scale(packed, 2 + num_classifiers * num_classes, hyperprior, gradient, out)
 
@@ -325,7 +326,8 @@ def hessian_product(
     with_bias = packed.size > num_logs
     theta = packed[0]
     moved = direction.copy()  # the direction in Theta
-    moved[:num_logs] *= packed[:num_logs]
+    for a in range(num_logs):
+        moved[a] *= packed[a]
     out[:] = 0.0
     push = np.empty(num_classes)
     pull = np.empty(num_classes)
@@ -333,10 +335,8 @@ def hessian_product(
         if first[t] == first[t + 1]:
             continue
         s = share[t]
-        if with_bias:
-            push[:] = moved[num_logs:]
-        else:
-            push[:] = 0.0
+        for k in range(num_classes):
+            push[k] = moved[num_logs + k] if with_bias else 0.0
         for m in range(num_classifiers):
             step = moved[2 + m * num_classes : 2 + (m + 1) * num_classes]
             spoken = log_predictions[t, m]

@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quorate.compiled import kernel
+from quorate.compiled import kernel, shared_kernel
 from quorate.learning.newton import conjugate_step, dense_step, factorise, hessian
 from quorate.learning.objective import evaluate
 from quorate.learning.problem import Evidence, HyperpriorNumbers, checked_window, compress, empty_traces, pack, unpack
@@ -57,7 +57,7 @@ def fit(
     log_predictions, counts, tau_shape = checked_window(predictions, votes)
     packed = _packed_start(start, prior, tau_shape, bias=bias)
     out, info = np.empty(packed.size), np.empty(INFO_SIZE)
-    fit_kernel(packed, log_predictions, counts, counts.shape[0], *prior.numbers, TIGHT, out, info)
+    fit_kernel(packed, log_predictions, counts, counts.shape[0], 0, *prior.numbers, TIGHT, out, info)
     return unpack(out, tau_shape), report_of(info)
 
 
@@ -94,12 +94,13 @@ def _packed_start(
     return packed if start.bias is not None or not bias else np.concatenate([packed, np.zeros(num_classes)])
 
 
-@kernel
+@shared_kernel
 def fit_kernel(
     start: FloatArray,
     log_predictions: FloatArray,
     votes: IntArray,
     num_items: int,
+    num_older: int,
     shape: float,
     rate: float,
     bias_sd: float,
@@ -110,40 +111,12 @@ def fit_kernel(
 ) -> None:
     """`fit` on the first `num_items` rows of log_predictions (W, M, K) and votes (W, K), in slot order.
 
+    The first `num_older` of them have left the window: their log likelihood is multiplied by OLDER_WEIGHT.
+
     `start` and `out` (P,) are parameters in the order of `problem.pack` (they may be the same array); a bias is learned
     iff P = 2 + M K + K. `info` (INFO_SIZE,) is read by `report_of`.
     """
-    evidence = compress(log_predictions[:num_items], votes[:num_items])
-    numbers = HyperpriorNumbers(shape, rate, bias_sd, bias_df)
-    minimise(start, evidence, numbers, start.size <= DENSE_LIMIT, tolerance, out, info)
-
-
-@kernel
-def fit_with_older(
-    start: FloatArray,
-    older_predictions: FloatArray,
-    older_votes: IntArray,
-    older_weight: float,
-    log_predictions: FloatArray,
-    votes: IntArray,
-    shape: float,
-    rate: float,
-    bias_sd: float,
-    bias_df: float,
-    tolerance: float,
-    out: FloatArray,
-    info: FloatArray,
-) -> None:
-    """`fit_kernel` on all rows, and on older items (O, M, K), (O, K) that weigh `older_weight` each."""
-    num_older = older_votes.shape[0]
-    num_items = num_older + votes.shape[0]
-    all_predictions = np.empty((num_items, log_predictions.shape[1], log_predictions.shape[2]))
-    all_votes = np.empty((num_items, votes.shape[1]), np.int64)
-    all_predictions[:num_older] = older_predictions
-    all_predictions[num_older:] = log_predictions
-    all_votes[:num_older] = older_votes
-    all_votes[num_older:] = votes
-    evidence = compress(all_predictions, all_votes, num_older, older_weight)
+    evidence = compress(log_predictions[:num_items], votes[:num_items], num_older, OLDER_WEIGHT)
     numbers = HyperpriorNumbers(shape, rate, bias_sd, bias_df)
     minimise(start, evidence, numbers, start.size <= DENSE_LIMIT, tolerance, out, info)
 
@@ -234,7 +207,8 @@ def _shorten(step: FloatArray, point: FloatArray, num_logs: int, gradient: Float
         longest = max(longest, abs(step[p]) / reach)
         slope += step[p] * gradient[p]
     if longest > 1.0:
-        step /= longest
+        for p in range(step.size):
+            step[p] /= longest
         slope /= longest
     return slope
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from quorate.learning.fit import INFO_SIZE, OLDER_WEIGHT, WARM, fit_kernel, fit_with_older, report_of
+from quorate.learning.fit import INFO_SIZE, WARM, fit_kernel, report_of
 from quorate.learning.problem import pack, unpack
 from quorate.prior import Hyperprior
 from quorate.types import FitReport, FloatArray, IntArray, PriorParams
@@ -83,13 +83,12 @@ class Window:
 def refit(params: PriorParams, window: Window, hyperprior: Hyperprior) -> tuple[PriorParams, FitReport]:
     """The most probable parameters given the window, searched from `params`; a bias is learned iff `params` has one.
 
-    The log likelihood of older items is multiplied by OLDER_WEIGHT.
+    Older items count less: see `fit_kernel`.
     """
     packed, info = pack(params), np.empty(INFO_SIZE)
     older, logs, votes = window.older, window.log_predictions, window.votes
-    if older is None or len(older) == 0:
-        fit_kernel(packed, logs, votes, len(window), *hyperprior.numbers, WARM, packed, info)
-    else:
-        before = older.log_predictions, older.votes
-        fit_with_older(packed, *before, OLDER_WEIGHT, logs, votes, *hyperprior.numbers, WARM, packed, info)
+    num_older = 0 if older is None else len(older)
+    if older is not None and num_older > 0:
+        logs, votes = np.concatenate([older.log_predictions, logs]), np.concatenate([older.votes, votes])
+    fit_kernel(packed, logs, votes, len(votes), num_older, *hyperprior.numbers, WARM, packed, info)
     return unpack(packed, params.tau.shape), report_of(info)

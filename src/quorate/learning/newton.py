@@ -116,7 +116,8 @@ def conjugate_step(
         bend = _dot(direction, image)
         if not bend > 0.0:
             if iteration == 0:
-                step[:] = direction
+                for a in range(size):
+                    step[a] = direction[a]
             return
         ratio = energy / bend
         for a in range(size):

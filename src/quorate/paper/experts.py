@@ -248,7 +248,7 @@ def curves(
     dataset: VoteDataset, *, num_streams: int = STREAMS, gains: Sequence[float] = GAINS
 ) -> dict[str, StreamCurves]:
     """Every way to ask on every stream of a panel's data set."""
-    compiled.wait_until_compiled()
+    compiled.wait_until_compiled(of_experts=True)
     found: dict[str, list[list[tuple[float, float]]]] = {name: [] for name in (RANDOM, ORDERED, PANEL)}
     for number in range(num_streams):
         part = part_of(dataset, rows_of(dataset, number, num_streams=num_streams))
@@ -282,7 +282,7 @@ def area_ratios(
     dataset: VoteDataset, seed: int, *, pool_size: int | None, model: str, gains: Sequence[float] = IDS_GAINS
 ) -> tuple[float, float]:
     """Area of asking the most reliable first over that of random order: by asked votes, and with audited pools."""
-    compiled.wait_until_compiled()
+    compiled.wait_until_compiled(of_experts=True)
     stream = prepare(dataset, pool_size, model, seed)
     methods = [method("quorate", min_gain=gain) for gain in gains]
     plain = [simulate_stream(stream, each, seed=seed) for each in methods]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quorate import compiled, validate
-from quorate.compiled import kernel
+from quorate.compiled import kernel, shared_kernel
 from quorate.posterior.finite_bounds import circle_of, lowest_level
 from quorate.posterior.finite_circle import add_levels_on_circle
 from quorate.posterior.finite_levels import PAD, add_level
@@ -41,7 +41,7 @@ def finite_into(alpha: FloatArray, votes: IntArray, pool_size: int, out: FloatAr
     return winners_into(alpha, votes, pool_size, -1.0, out)
 
 
-@kernel
+@shared_kernel
 def winners_into(alpha: FloatArray, votes: IntArray, pool_size: int, log_loss: float, out: FloatArray) -> float:
     """`finite_into` by the method for small pools, which works for every pool, if `log_loss` is negative.
 

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from quorate.compiled import kernel
+from quorate.compiled import kernel, shared_kernel
 from quorate.posterior.gamma_cdf import (
     NODES,
     NUM_NODES,
@@ -61,7 +61,7 @@ def _running_integrals() -> tuple[FloatArray, FloatArray]:
 EVEN, ODD = _running_integrals()
 
 
-@kernel
+@shared_kernel
 def infinite_into(beta: FloatArray, out: FloatArray) -> None:
     """Fill out (K,) with P(k = argmax pi), pi ~ Dirichlet(beta); beta (K,) positive and finite.
 

@@ -157,9 +157,11 @@ def write_plots(comparisons: Sequence[Comparison], folder: Path) -> tuple[Path, 
     return _write(Figure("error-cost", "", "", "", panels, size=(11.5, 8.6)), folder)
 
 
-def write_curves(curves: Sequence[Curve], folder: Path, *, title: str) -> tuple[Path, ...]:
-    """Write one set of curves as PNG and SVG; nothing if matplotlib is missing."""
-    return _write(_single("error-cost", curves, title, ()), folder)
+def write_curves(
+    curves: Sequence[Curve], folder: Path, *, title: str, unit: str = "votes per item"
+) -> tuple[Path, ...]:
+    """Write one set of curves as PNG and SVG; nothing if matplotlib is missing. `unit`: what an item costs."""
+    return _write(_single("error-cost", curves, title, (), unit=unit), folder)
 
 
 def comparison_figure(comparison: Comparison) -> Figure:
@@ -168,14 +170,17 @@ def comparison_figure(comparison: Comparison) -> Figure:
     return _single(setting.key, comparison.curves, setting.title, budgets)
 
 
-def _single(key: str, curves: Sequence[Curve], title: str, budgets: Sequence[float]) -> Figure:
+def _single(
+    key: str, curves: Sequence[Curve], title: str, budgets: Sequence[float], *, unit: str = "votes per item"
+) -> Figure:
     def one(figure: MplFigure) -> None:
         axes = figure.subplots()
         draw_curves(axes, curves, title=title, budgets=budgets)
+        axes.set_xlabel(unit)
         handles, labels = axes.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside right center", frameon=False, handlelength=2.6, fontsize=8)
 
-    return Figure(key, title, "", f"{title}: wrong answers against votes per item, a line per method", one, (7.4, 4.8))
+    return Figure(key, title, "", f"{title}: wrong answers against {unit}, a line per method", one, (7.4, 4.8))
 
 
 def _write(figure: Figure, folder: Path) -> tuple[Path, ...]:

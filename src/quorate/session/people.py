@@ -39,7 +39,7 @@ FEWEST_GOLD = 20  # closed items of known class before the confidence is called 
 FEW_GOLD = 100  # below this the temperature is fitted whenever one closes; from then on at every `REFIT_EVERY`-th
 SECONDS_A_DAY = 86_400
 # version of what is computed about people from events, by target; a journal with another one is refused
-MODELS: Mapping[str, int] = MappingProxyType({"plurality": 1, "truth": 2})
+MODELS: Mapping[str, int] = MappingProxyType({"plurality": 1, "truth": 3})
 
 
 @dataclass(frozen=True, slots=True)

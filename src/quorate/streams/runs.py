@@ -32,7 +32,6 @@ from quorate.streams.stream import (
     Inputs,
     Outputs,
     StreamState,
-    enter,
     run_stream,
 )
 from quorate.types import FloatArray, IntArray, PriorParams
@@ -248,6 +247,18 @@ class CompiledRun(StreamRun):
             return
         counts = self.state.counts
         if self.outputs.costs[t] == 0:  # the item is not in the window yet
-            enter(self.state, self.stream.log_predictions[t], np.zeros_like(votes))
+            self._enter(t)
         self.state.window_votes[(counts[ENTERED] - 1) % self.compiled.window] += votes
         counts[VOTES] += votes.sum()
+
+    def _enter(self, t: int) -> None:
+        """Give item t a slot without votes, as `stream` does for one with votes."""
+        state, entered, size = self.state, int(self.state.counts[ENTERED]), self.compiled.window
+        slot, num_older = entered % size, len(state.older_votes)
+        if entered >= size and num_older:
+            place = (entered - size) % num_older
+            state.older_predictions[place] = state.window_predictions[slot]
+            state.older_votes[place] = state.window_votes[slot]
+        state.window_predictions[slot] = self.stream.log_predictions[t]
+        state.window_votes[slot] = 0
+        state.counts[ENTERED] += 1

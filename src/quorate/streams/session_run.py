@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from quorate import compiled
 from quorate.decision.belief import ASK, code_of
 from quorate.decision.error_costs import cheapest_answer
 from quorate.decision.rules import rule_of
@@ -70,6 +71,7 @@ class SessionRun(StreamRun):
 
     def advance(self, first: int, last: int) -> None:
         """Run items first .. last - 1."""
+        compiled.prepare_for(last - first, of_experts=self.experts is not None)
         for t in range(first, last):
             self._run_item(t)
 

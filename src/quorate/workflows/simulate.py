@@ -22,6 +22,10 @@ from quorate.version import __version__
 from quorate.workflows.demo.records import point_record, write_csv, write_json
 
 MOST_REPEATS = 10_000
+PRICED = (
+    "Costs are counted in ordinary votes: a vote of somebody who costs 5 counts as 5, also in votes_per_item of the "
+    "files."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +64,7 @@ class StreamSource:
             name, value = next(iter(turned.items()))
             raise broken(name, value, "no `data` with it: it describes synthetic streams", "drop it, or drop `data`.")
         dataset = load_npz(self.data)
-        costs = None
-        if self.costs is not None:
-            people = 0 if dataset.voters is None else int(dataset.voters.max()) + 1
-            costs = read_costs(self.costs, [str(number) for number in range(people)])
+        costs = None if self.costs is None else read_costs(self.costs, dataset.people)
         return tuple(Replicate(dataset, seed, self.pool_size, self.model, self.target, costs) for seed in self.seeds)
 
 
@@ -84,7 +85,7 @@ class MethodRow:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MethodTable:
-    """What `compare_methods` found, and the files it wrote."""
+    """What `compare_methods` found, and the files it wrote. `is_priced`: in costs of people, not in votes."""
 
     name: str
     seeds: tuple[int, ...]
@@ -93,6 +94,12 @@ class MethodTable:
     until_settled: float
     notes: tuple[str, ...]
     files: tuple[Path, ...]
+    is_priced: bool = False
+
+    @property
+    def unit(self) -> str:
+        """What an item is measured in."""
+        return "cost per item" if self.is_priced else "votes per item"
 
     @property
     def num_items(self) -> int:
@@ -114,6 +121,7 @@ class MethodTable:
                 {
                     **row.point.method.describe(),
                     "votes_per_item": row.point.votes_per_item,
+                    "cost_per_item": row.point.votes_per_item,
                     "error_rate": row.point.error_rate,
                     "saved_against_ask_all": row.saved_against_ask_all,
                     "saved_against_until_settled": row.saved_against_until_settled,
@@ -142,13 +150,16 @@ def compare_methods(
     name = replicates[0].dataset.name
     costs = {curve.name: curve.points[0].votes_per_item for curve in curves}
     rows = tuple(_row(point, costs) for curve in curves for point in curve.runs)
-    notes = list(replicates[0].dataset.notes)
+    is_priced = source.costs is not None
+    notes = [*([PRICED] if is_priced else []), *replicates[0].dataset.notes]
     files: tuple[Path, ...] = ()
     if out is not None:
         files = (write_csv((point_record(name, row.point, source.seeds) for row in rows), Path(out) / "results.csv"),)
-        files += write_curves(curves, Path(out), title=name)
+        files += write_curves(curves, Path(out), title=name, unit="cost per item" if is_priced else "votes per item")
         notes += [] if can_plot() else [MISSING]
-    table = MethodTable(name, source.seeds, rows, costs["ask-all"], costs["until-settled"], tuple(notes), files)
+    table = MethodTable(
+        name, source.seeds, rows, costs["ask-all"], costs["until-settled"], tuple(notes), files, is_priced
+    )
     if out is not None:
         write_json(table.summary(), Path(out) / "summary.json")
     return table

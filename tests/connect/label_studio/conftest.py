@@ -6,14 +6,19 @@ from tests.connect.label_studio import studio as studios
 from tests.missing import missing
 
 
-@pytest.fixture
-def studio(tmp_path):
-    """A server of its own, on a copy of the template."""
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """A server for the tests of one file, on a copy of the template."""
     if lacking := studios.missing():
         missing(lacking, "make label-studio")
-    made = studios.copy_of_template(tmp_path / "label-studio")
-    try:
-        made.start()
-        yield made
-    finally:
-        made.kill()
+    made = studios.copy_of_template(tmp_path_factory.mktemp("label-studio") / "data")
+    yield made
+    made.kill()
+
+
+@pytest.fixture
+def studio(server):
+    """The server, running, even if an earlier test has killed it."""
+    if server.process is None:
+        server.start()
+    return server

@@ -155,7 +155,7 @@ class World:
             try:
                 task = self.next_task(client, person)
                 if task is None:
-                    self.done.wait(0.2)
+                    self.done.wait(0.5)
                     continue
                 self.annotate(task, person, self.answers[task][person]).raise_for_status()
                 self.made.append((task, person))

@@ -210,6 +210,29 @@ def test_voters_never_read_predictions_confidence_or_others_votes(tmp_path):
         assert connection is not None and not any(other in everything for other in ids)
 
 
+def test_voters_never_read_the_figures_of_other_people(tmp_path):
+    """Every route as a voter, once the figures of each person, their prices, gold answers and a verdict are there."""
+    world = World(f"sqlite:///{tmp_path / 'service.db'}", method="quorum:votes=2", show_own_gold=True, price=0.5)
+    here, owner = f"/projects/{world.here}", world.client("owner")
+    owner.api("PATCH", here, 200, json={"settings": {"person_prices": {world.ids["other"]: 7.125}}})
+    owner.api("POST", f"{here}/items", 200, json={"items": [{"id": f"g{n}", "gold": "cat"} for n in range(8)]})
+    world.items("x", "y")
+    for number in range(8):
+        for person in ("secret-anna", "secret-bert"):
+            label = "dog" if person == "secret-bert" else "cat"
+            owner.api("POST", f"{here}/votes", 200, json={"item": f"g{number}", "label": label, "voter": person})
+    for person, label in (("secret-anna", "cat"), ("secret-bert", "dog")):
+        owner.api("POST", f"{here}/votes", 200, json={"item": "x", "label": label, "voter": person})
+    world.app.state.steward.hold(world.here, "people")
+    world.app.state.steward.compute_people(world.here)
+    shown = owner.api("GET", f"{here}/people", 200).text + owner.api("GET", here, 200).text
+    world.parts = dict.fromkeys(("upload_id", "invitation_id", "key_id", "webhook_id"), "nothing")
+    world.parts |= {"project_id": world.here, "account_id": world.ids["other"]}
+    seen = "\n".join(send(world, "voter", *route).text for route in sorted(TABLE))
+    for word in ("secret-", "accuracy", "evidence", "reliability", "7.125", "gold_right", "person_prices"):
+        assert word in shown and word not in seen, word
+
+
 def test_answers_carry_the_security_headers(full):
     for role in ("nobody", "owner"):
         answer = send(full, role, "GET", P)

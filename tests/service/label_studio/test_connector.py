@@ -85,7 +85,7 @@ def test_a_pause_ends_with_success_and_the_next_failure_pauses_briefly(store, cl
     clock.now += LONGEST_PAUSE
     double.annotate(1, 1, "cat")
     connector.round()
-    assert held(store) == {(1, "ext:user-1"): "cat"}
+    assert held(store) == {(1, "ext:person1@example.org"): "cat"}
 
 
 @pytest.mark.parametrize("wrong", [ValueError("odd"), TypeError("odd"), KeyError("odd")])
@@ -123,7 +123,7 @@ def test_one_bad_task_that_a_webhook_names_does_not_stop_the_project(store, cloc
     mark_changed(store, project_id, [2], now=3.0)
     clock.now += 1.0  # too soon to read all tasks
     connector.round()
-    assert held(store) == {(2, "ext:user-1"): "cat"}
+    assert held(store) == {(2, "ext:person1@example.org"): "cat"}
 
 
 def test_disconnecting_does_nothing_there_while_another_worker_holds_the_project(store):

@@ -91,7 +91,13 @@ class Double:
     def task(self, number):
         if number not in self.found:
             raise Gone
-        return self._call(lambda: copy.deepcopy(self.found[number]))
+        return self._call(lambda: self._with_addresses(copy.deepcopy(self.found[number])))
+
+    def _with_addresses(self, task):
+        """A single task names its annotators; a page of tasks has only their ids."""
+        for each in task["annotations"]:
+            each["completed_by"] = {"id": each["completed_by"], "email": email_of(each["completed_by"])}
+        return task
 
     def tasks(self, _project):
         yield self._call(lambda: copy.deepcopy(list(self.found.values())))
@@ -110,6 +116,10 @@ class Double:
 
     def remove_webhook(self, number):
         self._call(lambda: self.hooks.pop(number, None))
+
+
+def email_of(user):
+    return f"person{user}@example.org"
 
 
 def answer(label):
@@ -137,7 +147,7 @@ def held(store):
 def said(double):
     """The last answer of each person."""
     return {
-        (number, f"ext:user-{each['completed_by']}"): (each["result"][0]["value"]["choices"] or [None])[0]
+        (number, f"ext:{email_of(each['completed_by'])}"): (each["result"][0]["value"]["choices"] or [None])[0]
         for number, task in double.found.items()
         for each in task["annotations"]
     }
@@ -275,7 +285,7 @@ def test_a_task_that_is_gone_is_withdrawn_and_its_votes_stay(store):
     with store.read() as connection:
         gone = connection.execute(select(items).where(items.c.name == "1")).one()
     assert gone.withdrawn is not None
-    assert held(store) == {(1, "ext:user-1"): "cat"}
+    assert held(store) == {(1, "ext:person1@example.org"): "cat"}
 
 
 def test_an_audited_task_stays_open_until_everybody_has_answered(store):
@@ -314,7 +324,7 @@ def test_answers_marked_as_ground_truth_are_no_votes(store):
     double.annotate(1, 2, "dog")
     double.found[1]["annotations"][1]["ground_truth"] = True
     reconciler(store, double, project_id).read_all()
-    assert held(store) == {(1, "ext:user-1"): "cat"}
+    assert held(store) == {(1, "ext:person1@example.org"): "cat"}
     double.found[1]["annotations"][0]["ground_truth"] = True
     reconciler(store, double, project_id).read_all()
     assert held(store) == {}
@@ -327,7 +337,7 @@ def test_a_task_whose_id_is_no_number_is_noted_and_the_others_are_read(store, nu
     double.annotate(1, 1, "cat")
     double.found[2]["id"] = number
     assert reconciler(store, double, project_id).read_all() == 1
-    assert held(store) == {(1, "ext:user-1"): "cat"}
+    assert held(store) == {(1, "ext:person1@example.org"): "cat"}
     with store.read() as connection:
         assert connection_of(connection, project_id).problem is not None
 
@@ -340,9 +350,10 @@ def test_a_task_beyond_the_pages_that_cannot_be_read_is_noted_and_the_others_are
     double.annotate(3, 1, "dog")
     bad = double.found[1] | {"overlap": "x"}
     double.tasks = lambda _project: iter([[double.found[3]]])
-    double.task = lambda number: bad if number == 1 else copy.deepcopy(double.found[number])
+    task = double.task
+    double.task = lambda number: bad if number == 1 else task(number)
     reconciler(store, double, project_id).read_all()
-    assert held(store) == {(2, "ext:user-1"): "cat", (3, "ext:user-1"): "dog"}
+    assert held(store) == {(2, "ext:person1@example.org"): "cat", (3, "ext:person1@example.org"): "dog"}
     with store.read() as connection:
         assert connection_of(connection, project_id).problem is not None
 

@@ -146,6 +146,25 @@ def test_the_voter_s_html_says_nothing_of_predictions_and_votes(world):
         assert word not in page
 
 
+def test_no_page_shows_a_voter_the_figures_of_others(world):
+    now, projects = time.time(), world.app.state.projects
+    projects.change(world.project, person_prices={"ext:secret-bert": 7.125}, now=now)
+    add_items(projects, world.project, [NewItem(f"gold-{n}", gold="dog") for n in range(6)], now=now)
+    for number in range(6):
+        act(projects, Request(world.project, f"gold-{number}", "ext:secret-bert", "vote", NASTY, served=False), now=now)
+    steward = world.app.state.steward
+    steward.hold(world.project, "people")
+    steward.compute_people(world.project)
+    ends = [each.removeprefix("/p/{project_id}") for each, method in ROUTES if method == "GET" and "/p/{" in each]
+    shown, seen = (
+        "\n".join(world.browser(role).get(world.address(end), headers=HTML, params={"id": "a", "since": "0"}).text
+                  for end in ["", *ends])
+        for role in ("owner", "voter")
+    )  # fmt: skip
+    for word in ("secret-bert", "7.125", "careless"):
+        assert word in shown and word not in seen, word
+
+
 def test_errors_are_pages_for_browsers_and_problems_for_programs(world):
     page = world.browser("nobody").get(world.address("/items"), headers=HTML)
     assert (page.status_code, page.headers["content-type"]) == (401, "text/html; charset=utf-8")

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import quorate
+from quorate.datasets import vote_dataset
 from quorate.errors import InvalidInput
 from quorate.workflows.experts.report import write_experts
 from tests.experts.test_quality import crowd
@@ -68,6 +69,7 @@ def test_files_hold_what_was_found(found, tmp_path):
     assert files == {"report.html", "people.csv", "confusion.csv", "pairs.csv", "consensus.csv", "summary.json"}
     people = read(tmp_path / "out" / "people.csv")
     assert [row["person"] for row in people] == [each.quality.person for each in found.people]
+    assert "dog" in people[6]["difference"] and found.summary()["differences"]["p6"] == people[6]["difference"]
     assert float(people[0]["accuracy"]) == pytest.approx(found.people[0].quality.accuracy.value, rel=1e-5)
     consensus = read(tmp_path / "out" / "consensus.csv")
     assert [row["label"] for row in consensus] == [found.ballots.classes[k] for k in found.labels]
@@ -93,3 +95,14 @@ def test_refused(table, what):
     with pytest.raises(InvalidInput) as error:
         call()
     assert error.value.field == field
+
+
+def test_a_data_set_with_voters_is_as_good_as_a_table():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(2, size=50)
+    votes = np.where(rng.random((50, 3)) < 0.8, truth[:, None], 1 - truth[:, None])
+    named = vote_dataset(votes, np.full((1, 50, 2), 0.5), classes=["0", "1"], voters=np.tile(np.arange(3), (50, 1)))
+    one, other = (quorate.rate_experts(each, bootstraps=20) for each in (named, votes))
+    for mine, theirs in zip(one.people, other.people, strict=True):
+        assert (mine.quality.person, mine.with_others) == (theirs.quality.person, theirs.with_others)
+        assert mine.quality.accuracy.value == pytest.approx(theirs.quality.accuracy.value)

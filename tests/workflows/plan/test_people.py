@@ -1,11 +1,13 @@
 """What knowing the experts is worth on a pilot."""
 
+import shlex
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
+import quorate
 from quorate.datasets import vote_dataset
 from quorate.errors import InvalidInput
 from quorate.methods import method
@@ -207,3 +209,40 @@ def test_a_plan_for_a_panel_says_what_knowing_it_is_worth_without_being_asked(qu
     assert {one["method"] for one in made.summary()["people"]["tried"]} == {"panel", "quorate:order=agreement"}
     assert made.people.sentence() in made.notes()
     assert all(one.method in made.to_html() for one in made.people.tried)
+
+
+def test_where_names_save_votes_the_plan_says_so_in_money_and_what_to_type(quick, monkeypatch):
+    votes, _ = tables((0.95, 0.9, 0.6, 0.6, 0.55))
+    made = plan(votes, methods=["quorate"], budget=3.0, orderings=2, draws=100, price=0.5, batch_size=1000)
+    first = replace(made.people.first, saves=0.25, low=0.1, high=0.4, setting="panel:min_gain=0.02")
+    better = replace(made, people=replace(made.people, tried=(first, *made.people.tried[1:])))
+    worse = replace(made, people=replace(made.people, tried=(replace(first, low=-0.1), *made.people.tried[1:])))
+    assert "125.00" in " ".join(better.notes()), "0.25 votes at 0.5 for 1000 items"
+    more = set(better.uses().values()) - set(worse.uses().values())
+    (command,) = [each for each in more if each.startswith("quorate run")]
+    assert shlex.split(command)[shlex.split(command).index("--method") + 1] == "panel:min_gain=0.02"
+    (line,) = more - {command}
+    names = {"quorate": quorate}
+    exec(line, names)
+    settings = names["session"].settings
+    assert settings["method"]["knobs"]["min_gain"] == 0.02 and len(settings["people"]["experts"]) == 5
+
+
+def test_the_setting_with_names_is_one_that_was_tried_with_no_more_errors(quick, monkeypatch):
+    monkeypatch.setattr(people, "SCALES", (0.1, 1.0, 10.0))
+    found = worth(pilot((0.95, 0.95, 0.3), num_items=60))
+    for one in found.tried:
+        chosen = method(one.setting)
+        assert chosen.needs_people and one.setting.startswith(one.method.split(":")[0])
+        assert chosen.knobs["min_gain"] in [pytest.approx(0.01 * scale) for scale in people.SCALES]
+
+
+def test_people_who_all_come_in_one_order_are_warned_of_before_what_is_saved(quick):
+    votes, _ = tables((0.95, 0.9, 0.6))
+    made = plan(votes, methods=["quorate"], budget=2.0, orderings=2, draws=100)
+    assert made.one_order and "--order shuffled" in made.command()
+    (place,) = [k for k, note in enumerate(made.notes()) if "--order shuffled" in note]
+    assert place < made.notes().index(made.people.sentence())
+    mixed = plan(votes.take(np.random.default_rng(0).permutation(len(votes))), methods=["quorate"], budget=2.0,
+                 orderings=2, draws=100)  # fmt: skip
+    assert not mixed.one_order and "--order" not in mixed.command()

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 import quorate
+from quorate.datasets import vote_dataset
 from quorate.errors import InvalidInput
 from quorate.workflows.run import report
 from quorate.workflows.run.notes import ONE_ORDER
@@ -218,3 +219,33 @@ def test_the_share_beside_money_is_of_money_where_people_differ_in_cost():
     assert "67 %" in everyone and "20 %" in everyone, "two of three votes, 2 of 10 in money"
     usual = table_rows(quorate.run(votes, method="quorum:votes=1", price=1.0).summary())[1][-1][-1]
     assert usual.count("%") == 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"method": "quorate"},
+        {"method": "quorate:order=agreement"},
+        {"method": "panel:min_gain=0.1"},
+        {"target": "truth"},
+    ],
+    ids=str,
+)
+def test_a_data_set_names_its_voters_as_a_table_does(options, tmp_path):
+    rng = np.random.default_rng(2)
+    truth = rng.integers(2, size=60)
+    votes = np.where(rng.random((60, 3)) < (0.95, 0.8, 0.6), truth[:, None], 1 - truth[:, None])
+    voters = rng.permuted(np.tile(np.arange(3), (60, 1)), axis=1)
+    said = np.take_along_axis(votes, voters, axis=1)
+    data = vote_dataset(said, np.full((1, 60, 2), 0.5), classes=["n", "y"], voters=voters, truth=truth)
+    rows = [(str(t), str(voters[t, n]), "ny"[said[t, n]]) for t in range(60) for n in range(3)]
+    table = pa.table(dict(zip(("task", "worker", "label"), zip(*rows, strict=True), strict=True)))
+    known = pa.table({"task": [str(t) for t in range(60)], "truth": ["ny"[k] for k in truth]})
+    more = {"truth": known} if "target" in options else {}
+    costs = {"0": 5.0, "2": 0.5}
+    library = quorate.run(data, costs=costs, order="given", **options)
+    command = quorate.run(table, costs=costs, order="given", classes=["n", "y"], **options, **more)
+    for column in ("item", "consensus_label", "num_votes", "cost", "voters"):
+        assert library.table.column(column).to_pylist() == command.table.column(column).to_pylist(), column
+    assert library.summary()["people"] == command.summary()["people"]
+    assert library.summary()["error"] == command.summary()["error"]

@@ -131,9 +131,15 @@ class Reconciler:
             self._in_line(task, there[task.id])
 
     def _in_line(self, task: Task, item: KnownItem) -> None:
-        """Sync a task from a page of tasks; it is read again before votes or data change, as pages may be outdated."""
+        """Sync a task from a page of tasks; it is read again before votes or data change, as pages may be outdated.
+
+        Pages have only the ids of people; their names are taken from the task itself.
+        """
         with self._noted(task.id):
-            theirs = ballots_of(task.annotations, self._names(task))
+            if not {each.user for each in task.annotations} - {None} <= self.link.people.keys():
+                self.read_one(task.id)
+                return
+            theirs = ballots_of(task.annotations, self.link.people)
             change = plan_task(task, item.view, skip_queue=self._remote.skip_queue)
             if plan_votes(theirs, item.ballots) or "data" in change:
                 self.read_one(task.id)

@@ -48,6 +48,7 @@ class Calibration:
     `by_votes` the early ones by the number of votes seen   `by_stage` by quarter of the stream
     `prefixes` (if requested) every item after 0, 1, 2 ... votes while unsettled, even if the method had stopped
     `brier`, `log_score` over all classes, every decision; None for a custom policy
+    `mean_cost` votes per item   `mean_paid` their cost, where people differ in cost
     `report` how the tables were read; None if there were none.
     """
 
@@ -57,6 +58,7 @@ class Calibration:
     pool_size: int
     seed: int
     mean_cost: float
+    mean_paid: float
     early: Honesty | None
     every: Honesty
     by_votes: tuple[Honesty, ...]
@@ -82,6 +84,7 @@ class Calibration:
             "pool_size": self.pool_size,
             "seed": self.seed,
             "votes_per_item": self.mean_cost,
+            "cost_per_item": self.mean_paid,
             "every": self.every.summary(),
             "early": None if self.early is None else self.early.summary(),
             "by_votes": [each.summary() for each in self.by_votes],
@@ -187,6 +190,7 @@ def calibrate(
         pool_size=int(stream.pool_sizes.max()),
         seed=draw,
         mean_cost=done.mean_cost,
+        mean_paid=float(done.paid.mean()),
         early=early,
         every=honesty(EVERY, confidence, right, known=known, seed=draw, num_bins=bins),
         by_votes=by_votes,
@@ -210,10 +214,10 @@ def _dataset(
 ) -> tuple[VoteDataset, Report | None, tuple[float, ...] | None]:
     """The data set with its true classes, how the tables were read, and the costs of its people."""
     if isinstance(votes, VoteDataset):
-        for name, value in {"predictions": predictions, "truth": truth, "costs": costs}.items():
+        for name, value in {"predictions": predictions, "truth": truth}.items():
             if value is not None:
                 raise broken(name, value, "None with a VoteDataset, which needs no reading", "leave it out.")
-        return votes, None, None
+        return votes, None, None if costs is None else read_costs(costs, votes.people)
     joined, _ = read_inputs(votes, predictions, options, by_time=False, progress=progress)
     data = joined.to_dataset()
     if truth is not None:

@@ -28,7 +28,7 @@ from quorate.tables.votes.vote_order import vote_order
 from quorate.types import FloatArray, IntArray, TableLike, VoteDataset
 from quorate.validate import broken, fraction, whole
 from quorate.version import __version__
-from quorate.workflows.run import PredictionSources, VoteSource, read_inputs
+from quorate.workflows.run import PredictionSources, VoteSource, read_inputs, truth_of
 
 ONE_SITTING = 1800.0  # seconds: a longer pause is not time spent on a vote
 MOST_CELLS = 100_000_000  # people * classes^2; 8 bytes each, twice while learning
@@ -41,11 +41,13 @@ class Person:
     """One person: the model's estimate, agreement with the other voters, and the time between two votes.
 
     `seconds_per_vote` median time from one vote of the person to the next, in one sitting; None without times
+    `difference` how the labels differ from those of the others, in words; "" if not clearly
     """
 
     quality: PersonQuality
     with_others: Estimate
     seconds_per_vote: float | None
+    difference: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -91,8 +93,7 @@ class ExpertsResult:
         num = len(self.people)
         alpha, size = self.agreement.krippendorff_alpha, self.agreement.effective_size
         most = "" if self.num_known == len(self.ballots.items) else "at most about "
-        whole = float(self.ballots.counts.sum(axis=1).max())  # errors that overlap less than by chance give more
-        worth = f"; the votes of an item are worth {most}{min(size.value, whole):.1f} independent people"
+        worth = f"; the votes of an item are worth {most}{size.value:.1f} independent people"
         worth = "" if np.isnan(size.value) else worth
         agreeing = "all votes are equal" if np.isnan(alpha.value) else f"their agreement is {alpha.value:.2f}"
         return (
@@ -147,6 +148,7 @@ class ExpertsResult:
             "num_known": self.num_known,
             "agreement": {name: _figures(getattr(self.agreement, name)) for name in panel},
             "careless": [each.quality.person for each in self.careless],
+            "differences": {each.quality.person: each.difference for each in self.people if each.difference},
             "copied": [asdict(each) for each in self.copied],
             "is_calibrated": self.confidence is not None,
             "exclude_below": self.exclude_below,
@@ -187,8 +189,10 @@ def rate_experts(
     """
     least = None if exclude_below is None else fraction(exclude_below, where="exclude_below")
     whole(bootstraps, where="bootstraps", least=10, most=100_000)
-    joined = _read(votes, predictions, table_options(tables), progress)
-    known = None if truth is None else read_truth(truth, joined)
+    columns = table_options(tables)
+    joined = _read(votes, predictions, columns, progress)
+    table = truth_of(votes, truth, columns)
+    known = None if table is None else read_truth(table, joined)
     found = _study(joined, known, np.ones(joined.num_votes, dtype=bool), bootstraps, seed, progress)
     if least is None:
         return found
@@ -219,8 +223,8 @@ def agreement(
 def _read(
     votes: VoteSource, predictions: PredictionSources, columns: TableOptions, progress: Progress | None
 ) -> Joined:
-    if isinstance(votes, VoteDataset):
-        rule = "a table or a matrix whose columns are people; the columns of a `VoteDataset` are not"
+    if isinstance(votes, VoteDataset) and votes.voters is None:
+        rule = "a `VoteDataset` with `voters`, or a table or matrix whose columns are people"
         raise broken("votes", votes.name, rule, "pass the table with the voters' names.")
     if isinstance(votes, np.ndarray):
         votes = _named(from_matrix(votes, classes=columns.classes))
@@ -259,7 +263,7 @@ def _study(
     ballots = _ballots(joined).only(keep)
     predictions = joined.predictions.mean(axis=0) if joined.report.usable else None
     say = progress or (lambda done, total, what: None)
-    say(0, 3, "estimating each person's skill")
+    say(0, 3, "estimating each person's accuracy")
     run = run_crowd(ballots, predictions, seed=seed)
     say(1, 3, "comparing people")
     side_by_side = votes_side_by_side(ballots)
@@ -268,8 +272,12 @@ def _study(
     quality = quality_of(ballots, run, predictions=predictions, truth=known)
     copiers = {each.person for each in quality if each.kind == "copier"}
     paces = _paces(ballots, None if joined.time is None else joined.time[keep])
-    with_others = {each.person: each.with_others for each in panel.people}
-    people = tuple(Person(each, with_others[each.person], paces.get(each.person)) for each in quality)
+    compared = {each.person: each for each in panel.people}
+    people = tuple(
+        Person(each, found.with_others, paces.get(each.person), found.difference(ballots.classes))
+        for each in quality
+        for found in (compared[each.person],)
+    )
     is_known = np.zeros(len(ballots.items), dtype=bool) if known is None else known >= 0
     confidence = None
     if known is not None and is_known.sum() >= FEWEST_KNOWN:

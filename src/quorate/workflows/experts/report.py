@@ -59,11 +59,14 @@ ABOUT = (
     "Careless pattern: a person is called careless only if guessing, voting by habit or copying the classifier is "
     "more probable than careful voting. Copying can be detected only with predictions. It is a reason to check, "
     "not a verdict.",
-    "Pairs look copied if they agree more often than both people's skills explain, given the number of pairs.",
+    "Differs: the class that a person gives more or less often than the plurality of the others about the same items, "
+    "if the difference is above three standard deviations. It does not say who is right.",
+    "Pairs look copied if they agree more often than both people's accuracies explain, given the number of pairs.",
     "Alpha and kappa: 1 is full agreement, 0 is agreement by chance. Their intervals are bootstrap intervals over "
     "items.",
     "Independent people: people who err on the same items count for fewer. Without known true classes the plurality "
-    "is used instead, which hides errors that most people share: the figure is then an overestimate.",
+    "is used instead, which hides errors that most people share: the figure is then an overestimate. It is never above "
+    "the number of votes per item: errors that overlap less than by chance are nearly always noise.",
 )
 SCORE = (
     "The score of an answer is not the probability that it is right: on real crowds such scores are overconfident. "
@@ -145,6 +148,10 @@ def _sections(result: ExpertsResult) -> tuple[Section, ...]:
     people = Table("", "People by estimated accuracy", PEOPLE_HEADS, tuple(map(person_row, shown)), note=note)
     panel = Table("", "The panel", ("measure", "value", "95 % interval"), tuple(agreement_rows(result)))
     sections = [Section("people", "People", tables=(people,)), Section("panel", "Agreement", tables=(panel,))]
+    differ = tuple((each.quality.person, each.difference) for each in result.ranked(MOST_SHOWN) if each.difference)
+    if differ:
+        table = Table("", "Labels against those of the others", ("person", "differs"), differ, text_columns=2)
+        sections.append(Section("differ", "Who votes differently", tables=(table,)))
     if result.careless:
         rows = tuple(
             (each.quality.person, KINDS[each.quality.kind], percent(1 - each.quality.kinds[0]), each.quality.evidence)
@@ -158,7 +165,7 @@ def _sections(result: ExpertsResult) -> tuple[Section, ...]:
             for each in result.copied[:MOST_SHOWN]
         )
         columns = ("person", "and", "items both voted on", "equal votes", "expected")
-        table = Table("", "Equal votes beyond what both skills explain", columns, pairs, text_columns=2)
+        table = Table("", "Equal votes beyond what both accuracies explain", columns, pairs, text_columns=2)
         sections.append(Section("copied", "Pairs that look copied", tables=(table,)))
     return tuple(sections)
 
@@ -237,13 +244,13 @@ def _people_table(result: ExpertsResult) -> tuple[Sequence[str], Iterable[Sequen
     heads = (
         "person", "votes", "accuracy", "accuracy_low", "accuracy_high", "agreement", "agreement_low", "agreement_high",
         "known_items", "accuracy_known", "pattern", *(f"probability_{name}" for name in TYPES), "evidence",
-        "seconds_per_vote",
+        "seconds_per_vote", "difference",
     )  # fmt: skip
     rows = (
         (
             each.quality.person, each.quality.num_votes, *_three(each.quality.accuracy), *_three(each.with_others),
             each.quality.num_known, each.quality.with_truth, KINDS[each.quality.kind], *each.quality.kinds,
-            each.quality.evidence, each.seconds_per_vote,
+            each.quality.evidence, each.seconds_per_vote, each.difference,
         )
         for each in result.people
     )  # fmt: skip

@@ -25,6 +25,7 @@ from quorate.streams.prepare import prepare
 from quorate.tables import Report
 from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
 from quorate.tables.truth_and_costs import Costs, read_costs, read_truth
+from quorate.tables.votes.vote_order import vote_order
 from quorate.types import TableLike, frozen_array
 from quorate.validate import bounded, broken, whole
 from quorate.workflows.plan import next_steps, notes, report
@@ -35,7 +36,7 @@ from quorate.workflows.plan.next_steps import free_folder, prediction_files
 from quorate.workflows.plan.people import PeopleWorth, people_worth
 from quorate.workflows.plan.pools import FEWEST_ITEMS, PartlyVoted, Pilot, pilot_of
 from quorate.workflows.plan.report import plan_figure
-from quorate.workflows.run import PredictionSources, VoteSource, read_inputs
+from quorate.workflows.run import PredictionSources, VoteSource, read_inputs, truth_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as MplFigure
@@ -58,7 +59,7 @@ class Plan:
     the tables were read and what was met in them   `classifier` what it saves at the setting advised, None with a
     method that knows people   `people` what knowing them saves, None where votes do not name their voters   `paid` what
     an item costs by each reference, in ordinary votes
-    `voters` of the pilot by number, () where votes are anonymous
+    `voters` of the pilot by number, () where votes are anonymous   `one_order` every item has them in the same order
     `prediction_files` made-up names of the next batch's predictions, `next_folder` of its results, for `.command()`
     """
 
@@ -82,6 +83,7 @@ class Plan:
     voters: tuple[str, ...]
     prediction_files: tuple[str, ...]
     next_folder: str
+    one_order: bool = False
 
     def summary(self) -> dict[str, Any]:
         """Advice, intervals, curves and pilot as plain values: what plan.json holds."""
@@ -189,8 +191,9 @@ def plan(
     wrong_costs = None if error_costs is None else read_error_costs(error_costs, joined.classes)
     voter_costs = None if costs is None else read_costs(costs, joined.workers)
     data = joined.to_dataset()
-    if truth is not None:
-        data = replace(data, truth=frozen_array(read_truth(truth, joined), np.int64))
+    known = truth_of(votes, truth, columns) if seeks == "truth" else None
+    if known is not None:
+        data = replace(data, truth=frozen_array(read_truth(known, joined), np.int64))
     pilot = pilot_of(
         data, pool_size=pool_size, partly_voted=partly_voted, error_costs=wrong_costs, most_items=most,
         target=seeks, voter_costs=voter_costs, seed=number,
@@ -239,6 +242,7 @@ def plan(
         voters=joined.workers,
         prediction_files=prediction_files(predictions, models),
         next_folder=free_folder(out),
+        one_order=vote_order(joined).by_people,
     )
     if folder is not None:
         report.write_plan(made, folder)

@@ -27,33 +27,48 @@ MOST_NAMED = 12  # more classes or people are not written out in a line
 
 
 def uses(plan: Plan) -> dict[str, str]:
-    """Each way to use the setting: where, and what to type there."""
+    """Each way to use the setting: where, and what to type there; where names are worth knowing, the same with them."""
     found = {"On recorded votes": command(plan)}
     session, project = session_code(plan), project_settings(plan)
     if session is not None:
         found["In Python, as votes come in"] = session
     if project is not None:
         found["In the service, when a project is made by the API"] = json.dumps(project, ensure_ascii=False)
+    by_name = method_by_name(plan)
+    if by_name is not None:
+        found["With the experts' names, on recorded votes"] = command(plan, by_name)
+        session = session_code(plan, by_name)
+        if session is not None:
+            found["With the experts' names, in Python"] = session
     return found
 
 
-def session_code(plan: Plan) -> str | None:
-    """The line of Python that begins a session with the setting; None where sessions cannot: with costs of errors."""
+def method_by_name(plan: Plan) -> Method | None:
+    """The method that knows people, where it is clearly better than the setting advised, which does not."""
+    if plan.people is None or not plan.people.is_clear or plan.advice.setting.method.needs_people:
+        return None
+    return method(plan.people.first.setting)
+
+
+def session_code(plan: Plan, other: Method | None = None) -> str | None:
+    """The line of Python that begins a session with the setting, or with another method.
+
+    None where sessions cannot: with costs of errors.
+    """
     if plan.pilot.error_costs is not None:
         return None
-    chosen, classes = plan.advice.setting.method, plan.pilot.dataset.classes
+    chosen, classes = other or plan.advice.setting.method, plan.pilot.dataset.classes
     knobs = "".join(f", {key}={value!r}" for key, value in _turned(chosen).items())
     named = repr(list(classes)) if len(classes) <= MOST_NAMED else "CLASSES"
     several = len(plan.pilot.dataset.predictions)
     more = f", num_classifiers={several}" if several > 1 else ""
-    return (
-        f"session = quorate.Session(quorate.method({chosen.name!r}{knobs}), classes={named}, {_pool_code(plan)}{more})"
-    )
+    pool = _pool_code(plan, chosen)
+    return f"session = quorate.Session(quorate.method({chosen.name!r}{knobs}), classes={named}, {pool}{more})"
 
 
-def _pool_code(plan: Plan) -> str:
+def _pool_code(plan: Plan, chosen: Method) -> str:
     """The pool as arguments of a session: its size, or the people of the pilot, where the method is for a panel."""
-    if plan.advice.setting.method.asking.posterior != "panel":
+    if chosen.asking.posterior != "panel":
         return f"pool_size={plan.pilot.pool_size or plan.pilot.largest}"
     if len(plan.voters) > MOST_NAMED:
         return "experts=EXPERTS"
@@ -69,15 +84,21 @@ def project_settings(plan: Plan) -> dict[str, Any] | None:
     if plan.pilot.error_costs is not None or not is_ours:
         return None
     price = {} if plan.price is None else {"price": plan.price}
-    return {"method": _spec(chosen), "pool_size": plan.pilot.pool_size or plan.pilot.largest, **price}
+    return {"method": spec(chosen), "pool_size": plan.pilot.pool_size or plan.pilot.largest, **price}
 
 
-def command(plan: Plan) -> str:
-    """The `quorate run` that uses the setting on the next batch; only its tables and its folder have made-up names."""
+def command(plan: Plan, other: Method | None = None) -> str:
+    """The `quorate run` that uses the setting, or another method, on the next batch.
+
+    Only its tables and its folder have made-up names.
+    """
+    chosen = other or plan.advice.setting.method
     parts = ["quorate", "run", "--votes", "next-votes.csv"]
     for name in plan.prediction_files:
         parts += ["--predictions", name]
-    parts += ["--method", _spec(plan.advice.setting.method)]
+    parts += ["--method", spec(chosen)]
+    if plan.one_order and not chosen.needs_people:
+        parts += ["--order", "shuffled"]
     if plan.pilot.pool_size is not None:
         parts += ["--pool-size", str(plan.pilot.pool_size)]
     if plan.pilot.error_costs is not None:
@@ -123,7 +144,7 @@ def prediction_files(sources: PredictionSources, models: Sequence[str]) -> tuple
     return tuple(files)
 
 
-def _spec(chosen: Method) -> str:
+def spec(chosen: Method) -> str:
     """The method as the command line takes it, every digit of its parameters."""
     knobs = ",".join(f"{key}={value}" for key, value in _turned(chosen).items())
     return ":".join(filter(None, [chosen.name, knobs]))

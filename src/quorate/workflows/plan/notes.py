@@ -61,12 +61,39 @@ def _goal_words(plan: Plan) -> str:
 def notes(plan: Plan) -> list[str]:
     """What a reader must know, the most important first."""
     found = [
-        _goal_note(plan), *(part.sentence() for part in (plan.classifier, plan.people) if part), _budget_note(plan),
+        order_note(plan), _goal_note(plan), _gain_note(plan), plan.classifier.sentence() if plan.classifier else "",
+        _people_note(plan), _budget_note(plan),
         _width_note(plan), _errors_note(plan),
         _size_note(plan), _subsample_note(plan), _drawn_note(plan), _rival_note(plan), _data_note(plan),
         _floor_note(plan),
     ]  # fmt: skip
     return [note for note in [*found, *_pool_notes(plan), _run_note(plan)] if note]
+
+
+def order_note(plan: Plan) -> str:
+    """It stands before what is saved: a run in the recorded order would save something else."""
+    if not plan.one_order or plan.advice.setting.method.needs_people:
+        return ""
+    return (
+        "Warning: every item has its people in one and the same order, as in a table with a column per person. That "
+        "says nothing about who was asked first, so the plan mixes them, and so does the command (`--order shuffled`). "
+        "If one of them is always asked first, expect other figures."
+    )
+
+
+def _gain_note(plan: Plan) -> str:
+    """`min_gain` as what an error costs."""
+    gain = plan.advice.setting.method.knobs.get("min_gain")
+    if not isinstance(gain, float) or gain <= 0 or plan.pilot.error_costs is not None:
+        return ""
+    money = "" if plan.price is None else f" ({plan.price / gain:,.2f} in money)"
+    return f"min_gain {gain:.3g} means that an error costs as much as {1 / gain:,.0f} votes{money}."
+
+
+def _people_note(plan: Plan) -> str:
+    if plan.people is None:
+        return ""
+    return plan.people.sentence(price=plan.price, num_items=plan.batch_size)
 
 
 def _goal_note(plan: Plan) -> str:

@@ -20,6 +20,7 @@ from quorate.streams.runs import StreamOptions
 from quorate.streams.simulate import simulate_stream
 from quorate.types import FloatArray, IntArray, VoteDataset
 from quorate.workflows.plan.curves import Progress
+from quorate.workflows.plan.next_steps import spec
 from quorate.workflows.plan.pools import known_first
 
 MOST_ITEMS = 400  # of the pilot: people are asked through a session, which takes about a millisecond a vote
@@ -35,13 +36,17 @@ WORDS = {BY_AGREEMENT: "asking first whoever agreed most", "panel": "choosing th
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A method that knows people: its cost per item, and what it `saves`, from `low` to `high`."""
+    """A method that knows people: its cost per item, and what it `saves`, from `low` to `high`.
+
+    `setting` the cheapest that was tried with no more errors than the run without names, as `--method` takes it
+    """
 
     method: str
     with_names: float
     saves: float
     low: float
     high: float
+    setting: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +72,17 @@ class PeopleWorth:
         """The method that is reported first."""
         return self.tried[0]
 
+    @property
+    def is_clear(self) -> bool:
+        """Names save something, beyond chance."""
+        return self.first.low > 0
+
     def describe(self) -> dict[str, Any]:
         """For JSON: the fields, those of the method reported first, and the sentence."""
         return asdict(self) | asdict(self.first) | {"sentence": self.sentence()}
 
-    def sentence(self) -> str:
-        """In words."""
+    def sentence(self, *, price: float | None = None, num_items: int = 0) -> str:
+        """In words; with the `price` of a vote also in money, for `num_items`."""
         what = "costs" if self.is_priced else "takes"
         unit = "per item" if self.is_priced else "votes per item"
         scored = "" if self.num_scored == self.num_items else f", {self.num_scored} of them of known class"
@@ -82,8 +92,11 @@ class PeopleWorth:
             f"of {self.without:.2f} at the same error ({100 * self.error:.1f} %), on {self.num_items} items of the "
             f"pilot{scored}; the difference is {-best.saves:+.2f} ({_interval(best, self.level)})"
         )
-        if best.low > 0:
-            said = f"{said}. To use it: --method {best.method}."
+        if price is not None:
+            money = price * num_items * best.saves
+            said += f", in money {-money:+,.2f} for {num_items:,} items"
+        if self.is_clear:
+            said = f"{said}. To use it: --method {best.setting}."
         else:
             said += ", which may be chance." if best.high > 0 else ": do not use it here."
         for other in others:
@@ -133,7 +146,7 @@ def people_worth(
     tried, first = [], 1
     for family in families:
         rows = [0, *range(first, first + len(family))]
-        tried.append(_tried(_name(family[0]), costs[rows], errors[rows], draws, 1 - (1 - level) / len(families)))
+        tried.append(_tried(family, costs[rows], errors[rows], draws, 1 - (1 - level) / len(families)))
         first += len(family)
     own = _name(advised) if advised.needs_people else None
     tried.sort(key=lambda one: (one.method != own, -one.saves))
@@ -158,13 +171,16 @@ def is_small_panel(dataset: VoteDataset) -> bool:
     return num_people <= SMALL_PANEL and num_votes >= MOST_OF_IT * num_people * dataset.num_items
 
 
-def _tried(name: str, costs: FloatArray, errors: FloatArray, draws: IntArray, level: float) -> Tried:
+def _tried(family: list[Method], costs: FloatArray, errors: FloatArray, draws: IntArray, level: float) -> Tried:
     """What a method saves; `costs` and `errors` (1 + S, n), the run without names first; `draws` (B, n) items."""
     saved = np.array([_saving(costs[:, rows].mean(axis=1), np.nanmean(errors[:, rows], axis=1)) for rows in draws])
     low, high = np.quantile(saved, [(1 - level) / 2, (1 + level) / 2])
     means = costs.mean(axis=1)
-    saves = _saving(means, np.nanmean(errors, axis=1))
-    return Tried(name, float(means[0]) - saves, saves, float(low), float(high))
+    wrong = np.nanmean(errors, axis=1)
+    saves = _saving(means, wrong)
+    enough = [k for k in np.argsort(means[1:]) if wrong[1 + k] <= wrong[0] + 1e-12]
+    setting = spec(family[enough[0]] if enough else family[int(wrong[1:].argmin())])
+    return Tried(_name(family[0]), float(means[0]) - saves, saves, float(low), float(high), setting)
 
 
 def _num_scored(dataset: VoteDataset, target: Target) -> int:

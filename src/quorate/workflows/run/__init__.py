@@ -29,7 +29,7 @@ from quorate.tables.readers.sources import Progress
 from quorate.tables.truth_and_costs import Costs, read_costs, read_truth
 from quorate.tables.votes.names import abstain_names
 from quorate.tables.votes.vote_order import VoteOrder, vote_order
-from quorate.types import PredictionLike, TableLike, VoteDataset
+from quorate.types import IntArray, PredictionLike, TableLike, VoteDataset
 from quorate.validate import bounded, broken
 from quorate.workflows.run.replay import Aim, RunPlan, build_plan, control_summary, replayed, until_settled
 from quorate.workflows.run.result import RunResult, pool_agreement, spending, write_run
@@ -73,7 +73,8 @@ def run(
     """Replay recorded votes as a stream, use only the votes that `method` asks for, and decide every item.
 
     `votes`, `predictions`: paths, or pandas, polars or PyArrow tables, or arrays; several classifiers are a list or a
-    mapping of names to sources; without predictions every class is equally likely. `order` "time" (of the votes, or the
+    mapping of names to sources; without predictions every class is equally likely. Instead of both: a `VoteDataset`,
+    whose `voters` are then people named by their numbers. `order` "time" (of the votes, or the
     rows if there are no times; votes that are sorted by label are shuffled), "given" (rows) or "shuffled" by `seed`.
     `pool_size` None or "recorded": an item's pool is the votes recorded for it; N: every pool has N members, and
     `partly_voted` says how to score items with fewer votes: "exclude" them from the error unless their votes settle the
@@ -108,6 +109,7 @@ def run(
         raise broken("truth", truth, rule, "pass both, or leave it out.")
     folder = None if out is None else check_free(out, overwrite=overwrite)
     columns = table_options(tables)
+    known = truth_of(votes, truth, columns) if plan.method.target == "truth" else None
     joined, has_order = read_inputs(votes, predictions, columns, by_time=order == "time", progress=progress)
     wrong_costs = None if error_costs is None else read_error_costs(error_costs, joined.classes)
     voter_costs = None if costs is None else read_costs(costs, joined.workers)
@@ -118,7 +120,7 @@ def run(
         joined, pool_size=pool_size, order=replay_order, seed=plan.seed, partly_voted=partly_voted,
         draws_quotas=plan.draws_quotas, shuffles_votes=shuffled is not None,
         keeps_voters=bool(joined.workers),
-        true_classes=None if truth is None else read_truth(truth, joined),
+        true_classes=None if known is None else read_truth(known, joined),
     )  # fmt: skip
     settled = until_settled(pools)
     names = tuple(joined.items[t] for t in pools.stream.items)
@@ -199,13 +201,14 @@ def read_inputs(
 
     `by_time`: order votes by time, else by row.
     """
+    voters = None
     if isinstance(votes, VoteDataset):
         columns = replace(columns, classes=columns.classes or votes.classes)
         given = dict(zip(votes.models, np.asarray(votes.predictions), strict=True))
         predictions = given if predictions is None else predictions
-        votes = votes.votes
+        voters, votes = votes.voters, votes.votes
     if isinstance(votes, np.ndarray):  # an array cannot be misread
-        columns, table = replace(columns, as_read=True), _long_table(votes, columns)
+        columns, table = replace(columns, as_read=True), _long_table(votes, columns, voters)
         if columns.ids is None:  # the rows of the predictions are the rows of the votes
             columns = replace(columns, ids=list(range(len(votes))))
     else:
@@ -222,14 +225,29 @@ def read_inputs(
     return join(read, predicted, **columns.keywords(join)), has_order
 
 
+def truth_of(votes: VoteSource, truth: TableLike | None, columns: TableOptions) -> TableLike | None:
+    """The table of true classes: `truth`, or else that of a `VoteDataset`; None if there is none."""
+    if truth is not None or not isinstance(votes, VoteDataset) or votes.truth is None:
+        return truth
+    at = np.flatnonzero(votes.truth >= 0).tolist()
+    names = votes.classes if columns.classes is None else columns.classes
+    ids = range(votes.num_items) if columns.ids is None else columns.ids
+    table = {"task": [str(ids[t]) for t in at], "truth": [str(names[int(votes.truth[t])]) for t in at]}
+    found: TableLike | None = pa.table(table) if at else None
+    return found
+
+
 def read_as(columns: TableOptions) -> dict[str, Any]:
     """How labels were read, for summary.json and params.json: `score` must read them in the same way."""
     named = abstain_names(columns.abstain_labels, columns.classes)
     return {"accuracy": columns.accuracy, "abstain_labels": list(named)}
 
 
-def _long_table(votes: np.ndarray, columns: TableOptions) -> pa.Table:
-    """An array (items, votes) of class numbers, -1 for none, as a long table; `classes` and `ids` name them."""
+def _long_table(votes: np.ndarray, columns: TableOptions, voters: IntArray | None = None) -> pa.Table:
+    """An array (items, votes) of class numbers, -1 for none, as a long table; `classes` and `ids` name them.
+
+    `voters` (items, votes): who cast each vote, -1 where unknown; people are named by their numbers.
+    """
     if votes.ndim != 2 or votes.dtype.kind not in "iu":
         rule = "whole numbers (items, votes per item), -1 for none"
         raise broken("votes", f"{votes.dtype} {votes.shape}", rule, "pass such an array, or a table.")
@@ -241,9 +259,11 @@ def _long_table(votes: np.ndarray, columns: TableOptions) -> pa.Table:
     for what, found, needed in (("classes", names, most + 1), ("ids", ids, len(votes))):
         if len(found) < needed:
             raise broken(what, len(found), f"{needed} names for these `votes`", "name them all.")
-    return pa.table(
-        {
-            "task": pa.array(ids, type=TEXT).take(pa.array(rows)),
-            "label": pa.array(names, type=TEXT).take(pa.array(numbers)),
-        }
-    )
+    table = {
+        "task": pa.array(ids, type=TEXT).take(pa.array(rows)),
+        "label": pa.array(names, type=TEXT).take(pa.array(numbers)),
+    }
+    if voters is not None:
+        who = voters[rows, places]
+        table["worker"] = pa.array([None if number < 0 else str(number) for number in who.tolist()], type=TEXT)
+    return pa.table(table)

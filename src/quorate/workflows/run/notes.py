@@ -22,8 +22,8 @@ def notes(summary: Mapping[str, Any], *, see: str = "report.html") -> list[str]:
     """What a reader must know before trusting the figures. `see`: where the rules that fired are listed."""
     pools, error, data = summary["pools"], summary["error"], summary["data"]
     sentences = [
-        *_without_votes(summary),
         *_order(summary),
+        *_without_votes(summary),
         *([summary["classifier"]["sentence"]] if summary["classifier"] else []),
     ]
     if pools["pool_size"] == "recorded" and pools["smallest"] < pools["largest"]:
@@ -48,6 +48,11 @@ def notes(summary: Mapping[str, Any], *, see: str = "report.html") -> list[str]:
         if summary["control"]["unreachable"] is not None:
             sentences.append(str(summary["control"]["unreachable"]))
     return [*sentences, *_missed_classes(summary), *_few_errors(summary), *_cautious(summary)]
+
+
+def doubts(summary: Mapping[str, Any]) -> list[str]:
+    """Warnings of `notes` that put the saving in doubt: a reader must see them before it."""
+    return [each for each in _order(summary) if each.startswith("Warning")]
 
 
 def _without_votes(summary: Mapping[str, Any]) -> list[str]:
