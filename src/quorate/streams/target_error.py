@@ -226,4 +226,3 @@ def errors_at_most(mean: float, unseen_by_audited: float, sureness: float) -> fl
     ninth = variance / (9.0 * mean * mean)
     root = 1.0 - ninth + normal_quantile(sureness) * math.sqrt(ninth)
     return float(max(mean * max(root, 0.0) ** 3, mean))
-
