@@ -40,7 +40,6 @@ WAYS = {  # knobs of quorate; how its streams learn
     "default": ((), {}),
     "optimistic": ((("rule", "optimistic"),), {}),
     "adaptive": ((("hyperprior", "adaptive"),), {}),
-    "window-alone": ((("older", 0),), {}),
     "window-1500": ((), {"window": 1500}),
     "refit-5": ((), {"refit_every": 5}),
 }

@@ -29,10 +29,9 @@ from quorate.experts.panel_online import PanelValue
 from quorate.learning.answers import AnswerFit
 from quorate.prior import Hyperprior, hyperprior
 from quorate.types import PriorParams
-from quorate.validate import broken, whole
+from quorate.validate import broken
 
 WINDOW, REFIT_EVERY = 500, 20  # items that learning uses; closed items between two fits
-OLDER = 4  # windows of older items that "quorate" learns from, at a tenth of the weight (docs/default-min-gain.md)
 DEFAULT_RULE = "blended"
 DEFAULT_MIN_GAIN = 0.0005  # chosen by `make default-min-gain` (docs/default-min-gain.md)
 OPTIMISTIC_MIN_GAIN = 0.002  # the default of rule="optimistic", chosen in the same way
@@ -49,13 +48,11 @@ class Learner:
     """How a method learns: under which hyperprior, and with or without the class bias.
 
     `shrinks_answers`: answers without votes use the more careful parameters of `learning.answers`.
-    `older`: how many windows of items before the last one count too, each item a tenth; 0: none.
     """
 
     hyperprior: Hyperprior
     bias: bool = False
     shrinks_answers: bool = False
-    older: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +130,6 @@ def _quorate(
     rule: str | None = None,
     hyperprior: str | Hyperprior = "default",
     bias: bool = True,
-    older: int = OLDER,
     order: str | None = None,
 ) -> Method:
     belief = Belief("finite", learned=True)
@@ -141,8 +137,7 @@ def _quorate(
     if order is not None and order not in ORDERS:
         rule = "'agreement', which asks the people who agreed most first"
         raise broken("order", order, rule, "pass it, or leave it out.")
-    older = whole(older, where="older", least=0)
-    learner = Learner(_hyperprior(hyperprior), bias=bias, shrinks_answers=True, older=older)
+    learner = Learner(_hyperprior(hyperprior), bias=bias, shrinks_answers=True)
     return Method("", policy, belief, belief, learner, order=order)
 
 
@@ -255,7 +250,11 @@ def require_anonymous(chosen: Method) -> Method:
     return chosen
 
 
-def method(name: str | QueryPolicy, /, **knobs: object) -> Method:
+def method(
+    name: str | QueryPolicy,
+    /,
+    **knobs: object,
+) -> Method:
     """The method of that name with its parameters, or of a text as on the command line; or one around your own policy.
 
     Your own policy asks and predicts with exact FinExp and a learned prior (`posterior="infinite"`, `learn=False` and
@@ -336,17 +335,14 @@ def _example(name: str, known: Mapping[str, Any], *, is_text: bool) -> str:
 
 
 def stored_knobs(name: str, knobs: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters that a journal or a file stores, with those that did not exist when it was written.
+    """The parameters that a journal or a file stores, with rule="optimistic" for those written before rules had names.
 
-    rule="optimistic" before rules had names; older=0 before learning used items older than its window.
-
-    >>> stored_knobs("quorate", {"min_gain": 0.002}), stored_knobs("finexp", {"threshold": 0.9})
-    ({'older': 0, 'min_gain': 0.002, 'rule': 'optimistic'}, {'threshold': 0.9})
+    >>> stored_knobs("quorate", {"min_gain": 0.002}), stored_knobs("quorate", {"threshold": 0.9})
+    ({'min_gain': 0.002, 'rule': 'optimistic'}, {'threshold': 0.9})
     """
-    if name != "quorate":
-        return {**knobs}
-    unnamed = "rule" not in knobs and "threshold" not in knobs
-    return {"older": 0, **knobs} | ({"rule": "optimistic"} if unnamed else {})
+    if name == "quorate" and "rule" not in knobs and "threshold" not in knobs:
+        return {**knobs, "rule": "optimistic"}
+    return {**knobs}
 
 
 def stored_method(name: str, knobs: Mapping[str, Any]) -> Method:
@@ -379,7 +375,12 @@ def _plain(value: object) -> object:
 
 
 def _own(
-    policy: QueryPolicy, *, posterior: object = "finite", learn: object = True, bias: object = True, **unknown: object
+    policy: QueryPolicy,
+    *,
+    posterior: object = "finite",
+    learn: object = True,
+    bias: object = True,
+    **unknown: object,
 ) -> Method:
     if isinstance(policy, type) or not isinstance(policy, QueryPolicy):
         rule = "an instance of a policy, with name, init, quota, asks and update"

@@ -239,7 +239,7 @@ def test_factor_of_an_indefinite_matrix_gives_a_descent_and_a_broken_one_the_gra
 @kernel
 def _fit_inside(start, log_predictions, votes, num_items, out, info):
     """Called like in a compiled simulation."""
-    fit_kernel(start, log_predictions, votes, num_items, 0, 3.0, 2.0, 1.0, 0.0, TIGHT, out, info)
+    fit_kernel(start, log_predictions, votes, num_items, 3.0, 2.0, 1.0, 0.0, TIGHT, out, info)
 
 
 def test_calls_from_python_and_from_a_kernel_agree_bit_for_bit():

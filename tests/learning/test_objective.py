@@ -9,7 +9,6 @@ from quorate.errors import InvalidInput
 from quorate.learning import curvature
 from quorate.learning.objective import (
     _Evaluation,
-    evaluate,
     negative_log_posterior,
     negative_log_posterior_gradient,
     negative_log_posterior_hessian,
@@ -200,28 +199,3 @@ def test_bad_input_is_refused_by_name(predictions, votes, field):
     with pytest.raises(InvalidInput) as caught:
         negative_log_posterior(PriorParams(1, 1, [1, 1]), predictions, votes)
     assert caught.value.field == field
-
-
-@pytest.mark.parametrize("num_older", [0, 1, 17, 40])
-@pytest.mark.parametrize("with_bias", [False, True])
-def test_the_first_items_may_weigh_less(with_bias, num_older):
-    """Value, gradient and Hessian are those of the parts, weighted; without older items, to the bit."""
-    params, predictions, votes = problem(1, with_bias, num_items=40)
-    weight = 0.1
-
-    def at(rows):
-        return _Evaluation(params, predictions[rows], votes[rows], "default")
-
-    older, recent, nothing = at(slice(0, num_older)), at(slice(num_older, 40)), at(slice(0, 0))
-    whole = at(slice(0, 40))
-    whole.evidence = compress(whole.evidence.log_predictions, votes, num_older, weight)
-    whole.value = evaluate(whole.packed, whole.evidence, whole.hyperprior, whole.traces, whole.gradient)
-    assert whole.value == pytest.approx(recent.value + weight * (older.value - nothing.value), rel=1e-13)
-    for found, parts in (
-        (whole.gradient, [each.gradient for each in (recent, older, nothing)]),
-        (whole.hessian(), [each.hessian() for each in (recent, older, nothing)]),
-    ):
-        expected = parts[0] + weight * (parts[1] - parts[2])
-        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
-        if num_older == 0:
-            np.testing.assert_array_equal(found, parts[0])

@@ -156,20 +156,10 @@ def test_one_item_needs_to_know_the_classes():
 
 
 def test_the_window_forgets_the_oldest_items():
-    model = ConsensusClassifier(method="quorate:older=0", window=10)
+    model = ConsensusClassifier(window=10)
     model.partial_fit(PREDICTIONS, VOTES)
     recent = ConsensusClassifier().fit(PREDICTIONS[-10:], VOTES[-10:])
     assert model.params_.theta == pytest.approx(recent.params_.theta, rel=1e-3)
-
-
-def test_items_older_than_the_window_count_a_little():
-    def learned(first, last):
-        return ConsensusClassifier(window=10).partial_fit(PREDICTIONS[first:last], VOTES[first:last]).params_.theta
-
-    size = len(PREDICTIONS)
-    assert size > 50
-    assert learned(0, size) == learned(size - 50, size)  # four windows before the last one, no more
-    assert learned(0, size) != pytest.approx(learned(size - 10, size), rel=1e-3)
 
 
 def test_items_without_votes_are_answered_by_careful_parameters():

@@ -115,7 +115,7 @@ def fit_panel(state: PanelState, sweeps: int) -> None:
         improve_difficulty(state.difficulty, items_of)
         improve_trust(state, belief)
     fit_kernel(
-        state.exchangeable, state.log_f, state.vote_counts, kept, 0, SHAPE, RATE, BIAS_SD, BIAS_DF, WARM,
+        state.exchangeable, state.log_f, state.vote_counts, kept, SHAPE, RATE, BIAS_SD, BIAS_DF, WARM,
         state.exchangeable, np.empty(INFO_SIZE),
     )  # fmt: skip
 

@@ -26,7 +26,6 @@ INFO_SIZE = 4  # of what `fit_kernel` reports: iterations, evaluations, gradient
 
 TIGHT = 1e-10  # gradient norm that `fit` aims at; Newton's last step usually ends far below it
 WARM = 1e-8  # gradient norm that refits in a stream aim at: a hundred times below CONVERGED, one step fewer than TIGHT
-OLDER_WEIGHT = 0.1  # of an item that has left the window (docs/default-min-gain.md)
 _MAX_ITERATIONS = 400
 _NEW_HESSIAN = 1e-100  # a norm so small that the next step recomputes the Hessian; its square does not underflow
 _MAX_STEP = 3.0  # longest move of a logarithm: a factor of e^3 = 20 for theta, phi, tau; a bias b moves 3 + 2 |b|
@@ -57,7 +56,7 @@ def fit(
     log_predictions, counts, tau_shape = checked_window(predictions, votes)
     packed = _packed_start(start, prior, tau_shape, bias=bias)
     out, info = np.empty(packed.size), np.empty(INFO_SIZE)
-    fit_kernel(packed, log_predictions, counts, counts.shape[0], 0, *prior.numbers, TIGHT, out, info)
+    fit_kernel(packed, log_predictions, counts, counts.shape[0], *prior.numbers, TIGHT, out, info)
     return unpack(out, tau_shape), report_of(info)
 
 
@@ -100,7 +99,6 @@ def fit_kernel(
     log_predictions: FloatArray,
     votes: IntArray,
     num_items: int,
-    num_older: int,
     shape: float,
     rate: float,
     bias_sd: float,
@@ -111,12 +109,10 @@ def fit_kernel(
 ) -> None:
     """`fit` on the first `num_items` rows of log_predictions (W, M, K) and votes (W, K), in slot order.
 
-    The first `num_older` of them have left the window: their log likelihood is multiplied by OLDER_WEIGHT.
-
     `start` and `out` (P,) are parameters in the order of `problem.pack` (they may be the same array); a bias is learned
     iff P = 2 + M K + K. `info` (INFO_SIZE,) is read by `report_of`.
     """
-    evidence = compress(log_predictions[:num_items], votes[:num_items], num_older, OLDER_WEIGHT)
+    evidence = compress(log_predictions[:num_items], votes[:num_items])
     numbers = HyperpriorNumbers(shape, rate, bias_sd, bias_df)
     minimise(start, evidence, numbers, start.size <= DENSE_LIMIT, tolerance, out, info)
 

@@ -1,4 +1,4 @@
-"""The window of recent items with votes, older ones that count less, and the fit of the next parameters from them.
+"""The window of recent items with votes, and the fit of the next parameters from it.
 
 Called by the session, the service and the estimator.
 """
@@ -14,17 +14,10 @@ from quorate.types import FitReport, FloatArray, IntArray, PriorParams
 
 
 class Window:
-    """Predictions and vote counts of the last `size` items with votes, by item id; a ring buffer.
+    """Predictions and vote counts of the last `size` items with votes, by item id; a ring buffer."""
 
-    Items that leave it go to `older`, a window of the `older` * `size` items before; None if there is none. Late votes
-    reach them there.
-    """
-
-    def __init__(self, size: int | None, num_classifiers: int, num_classes: int, *, older: int = 0) -> None:
+    def __init__(self, size: int | None, num_classifiers: int, num_classes: int) -> None:
         self.size = size
-        self.older: Window | None = None
-        if size is not None and older > 0:
-            self.older = Window(older * size, num_classifiers, num_classes)
         rows = 64 if size is None else min(64, size)
         self._log_predictions = np.zeros((rows, num_classifiers, num_classes))
         self._votes = np.zeros((rows, num_classes), dtype=np.int64)
@@ -56,9 +49,6 @@ class Window:
         oldest = self._ids[slot]
         if oldest is not None:
             del self._slots[oldest]
-            if self.older is not None:
-                self.older.enter(oldest, self._log_predictions[slot])
-                self.older._votes[self.older._slots[oldest]] = self._votes[slot]
         self._ids[slot] = item_id
         self._slots[item_id] = slot
         self._log_predictions[slot] = log_predictions
@@ -66,10 +56,10 @@ class Window:
         self._entered += 1
 
     def add(self, item_id: str, label: int, change: int) -> bool:
-        """Add (1) or retract (-1) a vote of an item in the window or among the older; False if it is in neither."""
+        """Add (1) or retract (-1) a vote of an item in the window; False if the item is not in it."""
         slot = self._slots.get(item_id)
         if slot is None:
-            return self.older is not None and self.older.add(item_id, label, change)
+            return False
         self._votes[slot, label] += change
         return True
 
@@ -81,14 +71,16 @@ class Window:
 
 
 def refit(params: PriorParams, window: Window, hyperprior: Hyperprior) -> tuple[PriorParams, FitReport]:
-    """The most probable parameters given the window, searched from `params`; a bias is learned iff `params` has one.
-
-    Older items count less: see `fit_kernel`.
-    """
+    """The most probable parameters given the window, searched from `params`; a bias is learned iff `params` has one."""
     packed, info = pack(params), np.empty(INFO_SIZE)
-    older, logs, votes = window.older, window.log_predictions, window.votes
-    num_older = 0 if older is None else len(older)
-    if older is not None and num_older > 0:
-        logs, votes = np.concatenate([older.log_predictions, logs]), np.concatenate([older.votes, votes])
-    fit_kernel(packed, logs, votes, len(votes), num_older, *hyperprior.numbers, WARM, packed, info)
+    fit_kernel(
+        packed,
+        window.log_predictions,
+        window.votes,
+        len(window),
+        *hyperprior.numbers,
+        WARM,
+        packed,
+        info,
+    )
     return unpack(packed, params.tau.shape), report_of(info)

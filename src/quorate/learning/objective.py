@@ -99,7 +99,7 @@ def evaluate(
     packed: FloatArray, evidence: Evidence, hyperprior: HyperpriorNumbers, traces: Traces, gradient: FloatArray
 ) -> float:
     """Value at the parameters `packed` (P,); fills the gradient (P,) in x and the traces."""
-    log_predictions, first, classes, sizes, more_than, num_older, older_weight = evidence
+    log_predictions, first, classes, sizes, more_than = evidence
     share, slopes, bends, sums = traces
     num_classifiers, num_classes = log_predictions.shape[1:]
     num_logs = 2 + num_classifiers * num_classes
@@ -113,9 +113,6 @@ def evaluate(
     theta_slope = 0.0
     phi_slope = 0.0
     for t in range(first.size - 1):
-        if 0 < t == num_older:
-            log_likelihood = older_weight * (log_likelihood + math.log(product))
-            product = 1.0
         if first[t] == first[t + 1]:
             continue
         s = share[t]
@@ -140,9 +137,6 @@ def evaluate(
             else:
                 log_rise, slope, bend = rise(alpha, sizes[entry])
                 log_likelihood += log_rise
-            if t < num_older:
-                slope *= older_weight
-                bend *= older_weight
             slopes[entry] = slope
             bends[entry] = bend
             phi_slope += slope
@@ -169,8 +163,6 @@ def evaluate(
             for entry in range(first[t], first[t + 1]):
                 row[classes[entry]] += slopes[entry] * s[classes[entry]]
     log_likelihood += math.log(product)
-    if 0 < num_older == first.size - 1:  # all items are older
-        log_likelihood *= older_weight
     total = theta + num_classes * phi
     for votes in range(more_than.size):
         log_likelihood -= more_than[votes] * math.log(total + votes)

@@ -21,17 +21,14 @@ class Evidence(NamedTuple):
 
     `log_predictions` (T, M, K)   `first` (T+1,): item t voted for classes[first[t]:first[t+1]], in rising order,
     sizes[...] times each
-    `more_than` (max n,) how many items have more than s votes, each with its weight
-    `num_older` the first so many items weigh `older_weight`, the others 1
+    `more_than` (max n,) how many items have more than s votes
     """
 
     log_predictions: FloatArray
     first: IntArray
     classes: IntArray
     sizes: IntArray
-    more_than: FloatArray
-    num_older: int
-    older_weight: float
+    more_than: IntArray
 
 
 class HyperpriorNumbers(NamedTuple):
@@ -57,10 +54,8 @@ class Traces(NamedTuple):
 
 
 @kernel
-def compress(log_predictions: FloatArray, votes: IntArray, num_older: int = 0, older_weight: float = 1.0) -> Evidence:
+def compress(log_predictions: FloatArray, votes: IntArray) -> Evidence:
     """The votes (T, K) without their zeros, so that an item with n votes costs n, not K.
-
-    The log likelihood of the first `num_older` items is multiplied by `older_weight`.
 
     sum_k alpha_k is the same for every item, so all denominators together need one logarithm for each vote count that
     occurs, not for each vote: hence `more_than`.
@@ -77,7 +72,7 @@ def compress(log_predictions: FloatArray, votes: IntArray, num_older: int = 0, o
     first = np.zeros(num_items + 1, np.int64)
     classes = np.empty(filled, np.int64)
     sizes = np.empty(filled, np.int64)
-    more_than = np.zeros(most)
+    more_than = np.zeros(most, np.int64)
     place = 0
     for t in range(num_items):
         total = 0
@@ -89,10 +84,10 @@ def compress(log_predictions: FloatArray, votes: IntArray, num_older: int = 0, o
                 place += 1
         first[t + 1] = place
         if total > 0:
-            more_than[total - 1] += older_weight if t < num_older else 1.0
+            more_than[total - 1] += 1
     for s in range(most - 2, -1, -1):
         more_than[s] += more_than[s + 1]
-    return Evidence(log_predictions, first, classes, sizes, more_than, num_older, older_weight)
+    return Evidence(log_predictions, first, classes, sizes, more_than)
 
 
 @kernel

@@ -320,7 +320,7 @@ class ConsensusClassifier:
         self._num_seen = self._since_fit = 0
         size = None if self.window is None else whole(self.window, where="window")
         whole(self.refit_every, where="refit_every")
-        return Window(size, shape[0] if len(shape) == 2 else 1, shape[-1], older=self._learner().older)
+        return Window(size, shape[0] if len(shape) == 2 else 1, shape[-1])
 
     def _remember(self, probs: FloatArray, tally: IntArray) -> None:
         """Put items with votes into the window; the oldest leave it."""
@@ -328,8 +328,7 @@ class ConsensusClassifier:
             self.pool_size_ = max(self.pool_size_, int(tally.sum(axis=-1).max()))
         voted = np.flatnonzero(tally.any(axis=-1))
         logs = np.log(probs).reshape(len(probs), -1, probs.shape[-1])
-        kept = len(voted) if self.window is None else (1 + self._learner().older) * self.window
-        for row in voted[-kept:]:
+        for row in voted if self.window is None else voted[-self.window :]:
             name = str(self._num_seen)
             self._window.enter(name, logs[row])
             for label in np.flatnonzero(tally[row]):

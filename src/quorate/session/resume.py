@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from quorate.errors import JournalCorrupt, JournalError, JournalMismatch, QuorateError
-from quorate.methods import METHODS, OLDER, Method, method, stored_knobs
+from quorate.methods import METHODS, Method, method, stored_knobs
 from quorate.session.event_checks import Recomputed, check_after, check_before
 from quorate.session.journal import FIRST_SEQ, Event, Header
 from quorate.session.people import MODELS, people_settings
@@ -38,7 +38,6 @@ def settings_from(header: Header | None, given: Method | None, expected: dict[st
         rule, fix = f"model {expected_model} of people", "resume the journal with the version of quorate that wrote it."
         raise broken("people", model, rule, fix, error=JournalMismatch)
     if given is not None:
-        given = _of_its_time(given, header["method"]["knobs"])
         _compare("method", given.describe(), {"name": name, "knobs": knobs})
     elif not is_ours:
         rule = f"the policy that wrote the journal, {name!r}, which is not built in"
@@ -58,13 +57,6 @@ def settings_from(header: Header | None, given: Method | None, expected: dict[st
         return checked_settings(given or method(name, **knobs), **stored, people=people)
     except Exception as cause:  # a method's parameters may be wrong in any way
         raise _corrupt("the session's header", 1, cause) from cause
-
-
-def _of_its_time(given: Method, stored: dict[str, Any]) -> Method:
-    """The given method; without older items if the journal was written before learning used them."""
-    if given.name == "quorate" and given.knobs["older"] == OLDER and "older" not in stored:
-        return method("quorate", **{**given.knobs, "older": 0})
-    return given
 
 
 def _compare(what: str, expected: object, stored: object) -> None:

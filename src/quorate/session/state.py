@@ -154,14 +154,13 @@ def initial(settings: Settings, params: PriorParams | None = None) -> State:
     num_classes = len(settings.classes)
     if params is None:
         params = settings.method.initial_params(num_classes, settings.num_classifiers)
-    learner = settings.method.learner
     return State(
         settings=settings,
         method=settings.method,
         params=params,
         prior=prior_of(params, 0),
         policy_state=through_json(settings.method.policy.init(num_classes), settings.method),
-        window=Window(settings.window, settings.num_classifiers, num_classes, older=learner.older if learner else 0),
+        window=Window(settings.window, settings.num_classifiers, num_classes),
         people=None
         if settings.people is None
         else initial_people(

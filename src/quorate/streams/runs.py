@@ -153,7 +153,6 @@ class CompiledRun(StreamRun):
         num_items, num_classifiers, num_classes = stream.predictions.shape
         policy, prior = method.policy, method.prior
         window = num_items if options.window is None else min(options.window, num_items)
-        num_older = min((method.learner.older if method.learner else 0) * window, num_items - window)
         by_picker = BY_PICKER if isinstance(policy, ModelPicker) else NO_QUOTA
         self.inputs = Inputs(
             votes=stream.votes,
@@ -190,8 +189,6 @@ class CompiledRun(StreamRun):
             packed=pack(self.start),
             window_predictions=np.zeros((window, num_classifiers, num_classes)),
             window_votes=np.zeros((window, num_classes), dtype=np.int64),
-            older_predictions=np.zeros((num_older, num_classifiers, num_classes)),
-            older_votes=np.zeros((num_older, num_classes), dtype=np.int64),
             losses=np.zeros(num_classes),
             counts=np.zeros(4, dtype=np.int64),
             rule=np.array([rule.first, rule.second]),
@@ -247,18 +244,9 @@ class CompiledRun(StreamRun):
             return
         counts = self.state.counts
         if self.outputs.costs[t] == 0:  # the item is not in the window yet
-            self._enter(t)
+            slot = counts[ENTERED] % self.compiled.window
+            self.state.window_predictions[slot] = self.stream.log_predictions[t]
+            self.state.window_votes[slot] = 0
+            counts[ENTERED] += 1
         self.state.window_votes[(counts[ENTERED] - 1) % self.compiled.window] += votes
         counts[VOTES] += votes.sum()
-
-    def _enter(self, t: int) -> None:
-        """Give item t a slot without votes, as `stream` does for one with votes."""
-        state, entered, size = self.state, int(self.state.counts[ENTERED]), self.compiled.window
-        slot, num_older = entered % size, len(state.older_votes)
-        if entered >= size and num_older:
-            place = (entered - size) % num_older
-            state.older_predictions[place] = state.window_predictions[slot]
-            state.older_votes[place] = state.window_votes[slot]
-        state.window_predictions[slot] = self.stream.log_predictions[t]
-        state.window_votes[slot] = 0
-        state.counts[ENTERED] += 1

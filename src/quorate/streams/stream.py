@@ -83,8 +83,6 @@ class StreamState(NamedTuple):
     packed: FloatArray  # (P,) theta, phi, tau, bias: written by learning
     window_predictions: FloatArray  # (W, M, K)
     window_votes: IntArray  # (W, K)
-    older_predictions: FloatArray  # (O, M, K) items that left the window; O may be 0
-    older_votes: IntArray  # (O, K)
     losses: FloatArray  # (K,) of the model picker
     counts: IntArray  # (4,)
     rule: FloatArray  # (2,) the parameters of the stopping rule: a controller changes them between calls
@@ -247,22 +245,21 @@ def _learn(
     """Add the votes of closed item t to the window; fit if a fit is due."""
     counts = state.counts
     if num_votes > 0:
-        _enter(state, inputs.log_predictions[t], votes)
+        slot = counts[ENTERED] % method.window
+        for m in range(inputs.log_predictions.shape[1]):
+            _copy(inputs.log_predictions[t, m], state.window_predictions[slot, m])
+        for k in range(votes.size):
+            state.window_votes[slot, k] = votes[k]
+        counts[ENTERED] += 1
         counts[VOTES] += num_votes
     counts[CLOSED] += 1
     if counts[CLOSED] < method.refit_every or counts[VOTES] == 0:
         return
-    num_items = min(counts[ENTERED], method.window)
-    num_older = min(counts[ENTERED] - num_items, state.older_votes.shape[0])
-    window_predictions, window_votes = state.window_predictions, state.window_votes
-    if num_older > 0:
-        window_predictions, window_votes = _with_older(state, num_older, num_items)
     fit_kernel(
         state.packed,
-        window_predictions,
-        window_votes,
-        num_older + num_items,
-        num_older,
+        state.window_predictions,
+        state.window_votes,
+        min(counts[ENTERED], method.window),
         method.shape,
         method.rate,
         method.bias_sd,
@@ -276,44 +273,6 @@ def _learn(
     counts[FITS] += 1
     counts[CLOSED] = 0
     counts[VOTES] = 0
-
-
-@kernel
-def _with_older(state: StreamState, num_older: int, num_items: int) -> tuple[FloatArray, IntArray]:
-    """The older items, then those of the window: (O + W, M, K), (O + W, K)."""
-    _, num_classifiers, num_classes = state.window_predictions.shape
-    predictions = np.empty((num_older + num_items, num_classifiers, num_classes))
-    votes = np.empty((num_older + num_items, num_classes), np.int64)
-    for row in range(num_older + num_items):
-        is_older = row < num_older
-        slot = row if is_older else row - num_older
-        for m in range(num_classifiers):
-            _copy(
-                state.older_predictions[slot, m] if is_older else state.window_predictions[slot, m], predictions[row, m]
-            )
-        for k in range(num_classes):
-            votes[row, k] = state.older_votes[slot, k] if is_older else state.window_votes[slot, k]
-    return predictions, votes
-
-
-@kernel
-def _enter(state: StreamState, log_predictions: FloatArray, votes: IntArray) -> None:
-    """Put an item (M, K), (K,) into the window; the one that leaves it goes to the older items."""
-    size = state.window_votes.shape[0]
-    num_older = state.older_votes.shape[0]
-    entered = state.counts[ENTERED]
-    slot = entered % size
-    if entered >= size and num_older > 0:
-        place = (entered - size) % num_older
-        for m in range(log_predictions.shape[0]):
-            _copy(state.window_predictions[slot, m], state.older_predictions[place, m])
-        for k in range(votes.size):
-            state.older_votes[place, k] = state.window_votes[slot, k]
-    for m in range(log_predictions.shape[0]):
-        _copy(log_predictions[m], state.window_predictions[slot, m])
-    for k in range(votes.size):
-        state.window_votes[slot, k] = votes[k]
-    state.counts[ENTERED] += 1
 
 
 @kernel

@@ -13,7 +13,6 @@ from sqlalchemy import MetaData, inspect, text
 from sqlalchemy.exc import DBAPIError
 
 from quorate.errors import InvalidInput
-from quorate.service.domain.settings import ProjectSettings
 from quorate.service.store import Store, StoreUnavailable, upgrade
 from quorate.service.store.schema import metadata
 from quorate.service.store.upgrade import Upgrade, prepare, revision_of
@@ -299,10 +298,10 @@ def test_the_migrations_come_with_the_package():
 @pytest.mark.parametrize(
     ("settings", "named"),
     [
-        ({"method": "quorate", "threshold": None}, "quorate:older=0,rule=optimistic"),
-        ({"method": "quorate:min_gain=0.01,bias=false"}, "quorate:older=0,rule=optimistic,min_gain=0.01,bias=false"),
-        ({"method": "quorate", "threshold": 0.9}, "quorate:older=0"),
-        ({"method": "quorate:threshold=0.9"}, "quorate:older=0,threshold=0.9"),
+        ({"method": "quorate", "threshold": None}, "quorate:rule=optimistic"),
+        ({"method": "quorate:min_gain=0.01,bias=false"}, "quorate:rule=optimistic,min_gain=0.01,bias=false"),
+        ({"method": "quorate", "threshold": 0.9}, "quorate"),
+        ({"method": "quorate:threshold=0.9"}, "quorate:threshold=0.9"),
         ({"method": "finexp:threshold=0.9"}, "finexp:threshold=0.9"),
     ],
 )
@@ -317,25 +316,3 @@ def test_projects_from_before_rules_had_names_keep_their_rule(store, settings, n
     with store.read() as connection:
         stored = connection.execute(text("SELECT settings FROM projects")).scalar_one()
     assert json.loads(stored) == settings | {"method": named}
-
-
-@pytest.mark.parametrize(
-    ("method", "kept"),
-    [
-        ("quorate", "quorate:older=0"),
-        ("quorate:min_gain=0.01", "quorate:older=0,min_gain=0.01"),
-        ("finexp", "finexp"),
-    ],
-)
-def test_projects_from_before_older_items_counted_learn_as_before(store, method, kept):
-    with store.write() as connection:
-        upgrade.bring_to(connection, "0008")
-        row = {"settings": json.dumps({"classes": ["a", "b"], "pool_size": 5, "method": method})}
-        connection.execute(
-            text("INSERT INTO projects (id, name, settings, created) VALUES ('p', 'pets', :settings, 0)"), row
-        )
-    prepare(store)
-    with store.read() as connection:
-        stored = json.loads(connection.execute(text("SELECT settings FROM projects")).scalar_one())
-    assert stored["method"] == kept
-    assert ProjectSettings.from_json(stored).chosen_method().learner.older == 0

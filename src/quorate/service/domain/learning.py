@@ -47,10 +47,8 @@ def window_of(connection: Connection, project: Project) -> Window:
     newest = select(items.c.id, items.c.name, items.c.votes, events.c.body)
     newest = newest.join(events, (events.c.item_id == items.c.id) & (events.c.seq == 1))
     newest = newest.where(items.c.project_id == project.id, items.c.first_vote_event.is_not(None), counted)
-    size, learner = project.settings.window, project.session.method.learner
-    older = learner.older if learner else 0
-    rows = connection.execute(newest.order_by(items.c.first_vote_event.desc()).limit((1 + older) * size)).all()
-    window = Window(size, len(project.settings.models), len(project.session.classes), older=older)
+    rows = connection.execute(newest.order_by(items.c.first_vote_event.desc()).limit(project.settings.window)).all()
+    window = Window(project.settings.window, len(project.settings.models), len(project.session.classes))
     for row in reversed(rows):
         window.enter(row.name, np.log(np.array(json.loads(row.body)["prediction"])))
         for label, count in enumerate(json.loads(row.votes)):
