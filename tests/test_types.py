@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from quorate.errors import InvalidInput
-from quorate.types import Item, PriorParams
+from quorate.types import Item, PriorParams, VoteDataset
 
 
 @pytest.mark.parametrize(
@@ -48,3 +50,12 @@ def test_one_and_several_classifiers():
 def test_an_item_counts_its_votes():
     item = Item(np.array([0.5, 0.5]), np.array([[0.5, 0.5]]), np.array([2, 1]), 7)
     assert (item.num_votes, item.num_remaining) == (3, 4)
+
+
+def test_the_people_of_a_data_set_are_its_voters_by_number():
+    votes = np.zeros((2, 2), dtype=np.int16)
+    data = VoteDataset("votes", votes, np.full((1, 2, 2), 0.5), ("model",), ("a", "b"), np.zeros(2, dtype=np.int64))
+    assert data.people == ()
+    named = replace(data, voters=np.array([[0, 2], [-1, 0]]))
+    assert named.people == ("0", "1", "2")
+    assert named.rows(slice(0)).people == (), "nobody voted on no items"

@@ -197,7 +197,9 @@ class VoteDataset:
     @property
     def people(self) -> tuple[str, ...]:
         """The names of the voters: their numbers; () if all votes are anonymous."""
-        return () if self.voters is None else tuple(str(number) for number in range(int(self.voters.max()) + 1))
+        if self.voters is None:
+            return ()
+        return tuple(str(number) for number in range(int(self.voters.max(initial=-1)) + 1))
 
     @property
     def num_items(self) -> int:

@@ -1,6 +1,8 @@
 """Agreement statistics against other libraries, published worked examples, plain counting, and their limits."""
 
 import itertools
+import math
+from dataclasses import replace
 
 import krippendorff
 import numpy as np
@@ -12,7 +14,7 @@ from statsmodels.stats.inter_rater import aggregate_raters, cohens_kappa, fleiss
 
 from quorate.errors import InvalidInput
 from quorate.experts import pairs
-from quorate.experts.agreement import agreement_of, item_terms, panel_statistics
+from quorate.experts.agreement import BY_CHANCE, agreement_of, item_terms, panel_statistics, sign_test
 from quorate.experts.ballots import from_matrix
 from quorate.experts.pairs import cohen_kappas
 
@@ -117,13 +119,44 @@ def test_who_says_a_class_more_often_than_the_others_is_told_so(number, told):
     votes = np.where(rng.random((number, 3)) < 0.95, truth, ~truth).astype(int)
     votes[:, 2] |= rng.random(number) < 0.3  # the last sees more
     found = agreement_of(from_matrix(votes), bootstraps=FEW)
-    said = [each.difference(["normal", "abnormal"]) for each in found.people]
+    said = [each.difference(["normal", "abnormal"], num_people=3) for each in found.people]
     if not told:
-        assert said == ["", "", ""]
+        assert said == [None, None, None]
         return
-    own, theirs = votes[:, 2].mean(), votes[:, :2].mean()
-    assert "abnormal" in said[2] and f"{100 * own:.0f} %" in said[2] and f"{100 * theirs:.0f} %" in said[2]
-    assert "more" in said[2]
+    assert (said[2].label, said[2].share) == ("abnormal", pytest.approx(votes[:, 2].mean()))
+    assert said[2].share_of_others == pytest.approx(votes[:, :2].mean()) < said[2].share
+
+
+@pytest.mark.parametrize(("num_people", "frequent"), [(100, 0.1), (100, 0.9), (5, 0.9)])
+def test_people_who_are_alike_are_hardly_ever_said_to_differ(num_people, frequent):
+    """Ten classes, one of them more frequent: the plurality gives the others less often than anybody does."""
+    rng, shape = np.random.default_rng(4), (300, num_people)
+    truth = np.where(rng.random((300, 1)) < frequent, 0, rng.integers(10, size=(300, 1)))
+    votes = np.where(rng.random(shape) < 0.7, truth, rng.integers(10, size=shape))
+    found = agreement_of(from_matrix(votes), bootstraps=10)
+    classes = [str(k) for k in range(10)]
+    assert sum(each.difference(classes, num_people=num_people) is not None for each in found.people) <= 1
+
+
+@given(st.integers(0, 60), st.integers(0, 60))
+def test_the_sign_test_is_the_exact_binomial_one(first, second):
+    n, few = first + second, min(first, second)
+    exact = min(1.0, 2 * sum(math.comb(n, count) for count in range(few + 1)) / 2**n)
+    assert sign_test(first, second) == pytest.approx(exact, rel=1e-9)
+    if first >= second:
+        assert sign_test(first + 0.5, second) == sign_test(first, second), "a part of a vote makes it no more uneven"
+
+
+def test_a_difference_is_told_from_the_split_at_which_chance_is_improbable_enough():
+    """A person alone gives the class on `more` items, of three people and two classes."""
+    person = agreement_of(from_matrix(np.array([[0, 0], [1, 1]])), bootstraps=10).people[0]
+    told = {}
+    for more in range(5, 20):
+        confusion = np.array([[100.0, more], [0.0, 100.0]])
+        one = replace(person, num_compared=200 + more, beside=confusion)
+        told[more] = one.difference(["a", "b"], num_people=3) is not None
+        assert told[more] == (2 * 0.5**more <= BY_CHANCE / 6)
+    assert len(set(told.values())) == 2
 
 
 def test_limits():

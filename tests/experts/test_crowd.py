@@ -90,6 +90,25 @@ def test_what_an_item_added_can_be_taken_back(seed):
             np.testing.assert_allclose(new, old, atol=1e-9, err_msg=name)
 
 
+@pytest.mark.parametrize("has_prediction", [True, False])
+def test_an_only_vote_can_be_taken_back_and_teaches_no_confusion_beside_a_prediction(has_prediction):
+    votes = np.full((1, PEOPLE), -1)
+    votes[0, 2] = 1
+    f = np.array([[0.2, 0.3, 0.5]]) if has_prediction else np.full((1, CLASSES), 1 / CLASSES)
+    items, _ = as_items(votes, np.log(f))
+    state = new_state(PEOPLE, CLASSES)
+    state.pooled[:] = np.arange(1.0, 10.0).reshape(3, 3)
+    before = state.pooled.copy()
+    items.belief[:] = f
+    add_item(state, items, 0, items.start[1])
+    added = state.pooled - before
+    assert added[1, 1] > 0 and added.min() >= 0
+    wrong = added[2, :2]  # an item of class 2: the vote was for 1
+    assert wrong[0] == pytest.approx(wrong[1] if has_prediction else 0.0) and wrong[1] > 0
+    take_item_back(state, items, 0)
+    np.testing.assert_allclose(state.pooled, before, atol=1e-12)
+
+
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10_000), st.permutations(range(CLASSES)), st.permutations(range(PEOPLE)))
 def test_names_do_not_matter(seed, classes, people):

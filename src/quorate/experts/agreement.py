@@ -20,6 +20,7 @@ noise, so estimate and interval end at the number of votes per item.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -33,8 +34,18 @@ from quorate.rng import stream
 from quorate.types import FloatArray, IntArray
 from quorate.validate import broken, whole
 
+TINY = 1e-9  # rounding errors of sums of parts of votes
 SIMULATIONS = 50  # of the independent panel
-CLEARLY = 3.0  # standard deviations: a person differs from the others
+BY_CHANCE = 0.01  # the most probable it may be that anybody is said to differ from others who are alike
+
+
+@dataclass(frozen=True, slots=True)
+class LabelDifference:
+    """A class that a person gives clearly more or less often than the others do about the same items."""
+
+    label: str
+    share: float
+    share_of_others: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +55,7 @@ class PersonAgreement:
     `num_votes` all votes of the person   `num_compared` those on items with another vote
     `with_others` share of them that agree with the plurality of the others; ties are shared
     `confusion` (K, K) the others' plurality (rows) by the person's label (columns), in votes
+    `beside` (K, K) the same, with the shares of all their votes instead of the plurality
     """
 
     person: str
@@ -51,23 +63,23 @@ class PersonAgreement:
     num_compared: int
     with_others: Estimate
     confusion: FloatArray
+    beside: FloatArray
 
-    def difference(self, classes: Sequence[str]) -> str:
-        """The class that the person gives clearly more or less often than the others do, in words; "" if none.
+    def difference(self, classes: Sequence[str], *, num_people: int) -> LabelDifference | None:
+        """The class that the person gives clearly more or less often than the other voters; None if there is none.
 
-        Of the votes where only one of both gives the class, b are the person's and c the others':
-        |b - c| >= 3 sqrt(b + c).
+        A sign test of each class: of the votes where only one of both gives it, as many should be the person's as the
+        others'. There are `num_people` times K such tests, by which the probability of chance is divided. Compared
+        with the plurality, people who are all alike would seem to give rare classes too often: it hides their errors.
         """
         if not self.num_compared:
-            return ""
-        own, theirs, both = self.confusion.sum(axis=0), self.confusion.sum(axis=1), np.diag(self.confusion)
-        clear = np.abs(own - theirs) / np.sqrt(np.maximum(own + theirs - 2 * both, 1.0))
-        k = max(range(len(classes)), key=lambda k: (clear[k], own[k] > theirs[k]))  # of two classes: the one given more
-        if clear[k] < CLEARLY:
-            return ""
-        more = "more" if own[k] > theirs[k] else "less"
-        shares = f"{100 * own[k] / self.num_compared:.0f} % against {100 * theirs[k] / self.num_compared:.0f} %"
-        return f"says {classes[k]!r} {more} often than the others about the same items: {shares}"
+            return None
+        own, theirs, both = self.beside.sum(axis=0), self.beside.sum(axis=1), np.diag(self.beside)
+        chance = [sign_test(float(own[k] - both[k]), float(theirs[k] - both[k])) for k in range(len(classes))]
+        k = min(range(len(classes)), key=lambda k: (chance[k], own[k] <= theirs[k]))  # of two: the one given more
+        if chance[k] > BY_CHANCE / (num_people * len(classes)):
+            return None
+        return LabelDifference(classes[k], float(own[k] / self.num_compared), float(theirs[k] / self.num_compared))
 
     def confusion_intervals(self, *, bootstraps: int = BOOTSTRAPS, seed: int = 0) -> tuple[FloatArray, FloatArray]:
         """Lowest and highest share (K, K) of each label among the votes of a row, by bootstrap; nan in empty rows."""
@@ -200,23 +212,50 @@ def _people(
 def _person(
     name: str, votes: IntArray, ballots: Ballots, counts: IntArray, bootstraps: int, rng: np.random.Generator
 ) -> PersonAgreement:
-    labels, shares = others_plurality(ballots, counts, votes)
-    confusion = np.zeros((len(ballots.classes),) * 2)
+    labels, others = _others(ballots, counts, votes)
+    shares = plurality_shares(others)
+    confusion, beside = np.zeros((2, len(ballots.classes), len(ballots.classes)))
     np.add.at(confusion.T, labels, shares)
+    np.add.at(beside.T, labels, others / others.sum(axis=1, keepdims=True))
     alike = shares[np.arange(len(labels)), labels]
     agreeing = mean_of(alike, bootstraps, rng) if len(alike) else Estimate(np.nan, np.nan, np.nan)
-    return PersonAgreement(name, len(votes), len(labels), agreeing, confusion)
+    return PersonAgreement(name, len(votes), len(labels), agreeing, confusion, beside)
 
 
 def others_plurality(ballots: Ballots, counts: IntArray, votes: IntArray) -> tuple[IntArray, FloatArray]:
-    """Labels and the others' plurality (V', K) for those of the `votes` (positions) on items with another vote.
+    """The same as `_others`, with the others' plurality (V', K) instead of their votes."""
+    labels, others = _others(ballots, counts, votes)
+    return labels, plurality_shares(others)
+
+
+def _others(ballots: Ballots, counts: IntArray, votes: IntArray) -> tuple[IntArray, IntArray]:
+    """Labels and the others' votes by class (V', K) for those of the `votes` (positions) on items with another vote.
 
     counts (num_items, K) are the votes of every item.
     """
     labels, others = ballots.label[votes], counts[ballots.item[votes]]
     others[np.arange(len(votes)), labels] -= 1
     compared = others.sum(axis=1) > 0
-    return labels[compared], plurality_shares(others[compared])
+    return labels[compared], others[compared]
+
+
+def sign_test(first: float, second: float) -> float:
+    """The probability of so uneven a split, or a more uneven one, if each vote goes either way alike: two-sided.
+
+    Ties give parts of votes: the whole numbers that are the less uneven split are tested.
+
+    >>> round(sign_test(9, 1), 6), sign_test(3, 3)
+    (0.021484, 1.0)
+    """
+    few, many = math.ceil(min(first, second) - TINY), math.floor(max(first, second) + TINY)
+    if few >= many:
+        return 1.0
+    total, n = 0.0, few + many
+    term = math.exp(math.lgamma(n + 1) - math.lgamma(few + 1) - math.lgamma(many + 1) - n * math.log(2.0))
+    for count in range(few, -1, -1):
+        total += term
+        term *= count / (n - count + 1)
+    return min(2.0 * total, 1.0)
 
 
 def _shares(numbers: FloatArray) -> FloatArray:

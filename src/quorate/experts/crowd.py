@@ -291,6 +291,12 @@ def gains_into(state: CrowdState, people: IntArray, top: int, belief: FloatArray
         out[n, 1] = max(information, 0.0)
 
 
+@kernel
+def is_only_vote(items: CrowdItems, i: int, end: int) -> bool:
+    """Whether item i, whose votes are start[i] .. end - 1, has a prediction and a single vote."""
+    return end - items.start[i] == 1 and top_of(items.log_f[i]) >= 0
+
+
 @shared_kernel
 def add_item(state: CrowdState, items: CrowdItems, i: int, end: int) -> None:
     """Learn from item i, which closes: its votes are start[i] .. end - 1, and its belief is up to date."""
@@ -324,7 +330,7 @@ def add_item(state: CrowdState, items: CrowdItems, i: int, end: int) -> None:
             items.if_careful[v, z] = without[z] * rows[0, z] / seen[0]
         careful, _ = careful_and_careless(work)
         items.careful[v] = careful * seen[0] / total
-    is_alone = top >= 0 and end - items.start[i] == 1
+    is_alone = is_only_vote(items, i, end)
     for v in range(items.start[i], end):
         change_by_vote(state, items, v, 1.0, is_alone)
         improve_skill(state, items.person[v])
@@ -335,7 +341,7 @@ def add_item(state: CrowdState, items: CrowdItems, i: int, end: int) -> None:
 @kernel
 def take_item_back(state: CrowdState, items: CrowdItems, i: int) -> None:
     """Undo `add_item`."""
-    is_alone = top_of(items.log_f[i]) >= 0 and items.start[i + 1] - items.start[i] == 1
+    is_alone = is_only_vote(items, i, items.start[i + 1])
     for v in range(items.start[i], items.start[i + 1]):
         change_by_vote(state, items, v, -1.0, is_alone)
     for k in range(items.belief.shape[1]):
@@ -346,7 +352,7 @@ def take_item_back(state: CrowdState, items: CrowdItems, i: int) -> None:
 def change_by_vote(state: CrowdState, items: CrowdItems, v: int, sign: float, is_alone: bool) -> None:
     """Add (sign 1) or remove (sign -1) what vote v says about its person and the crowd.
 
-    `is_alone`: the item has a prediction and no other vote.
+    `is_alone`: see `is_only_vote`.
     """
     e, y = items.person[v], items.label[v]
     K = items.if_careful.shape[1]

@@ -227,7 +227,7 @@ def percent_ticks(axes: Axes) -> None:
 
 
 def _line(axes: Axes, curve: Curve) -> None:
-    costs = [point.votes_per_item for point in curve.points]
+    costs = [point.cost_per_item for point in curve.points]
     errors = [100 * point.error_rate for point in curve.points]
     if curve.name in SINGLE:
         axes.plot(

@@ -45,11 +45,20 @@ class Replicate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Point:
-    """One method at one parameter value: `votes_per_item` (or cost) over all replicates, `errors` of scored items."""
+    """One method at one parameter value: `votes_per_item` over all replicates, `errors` of scored items.
+
+    `paid`: what the votes of an item cost, where people differ in cost; None: as much as their number.
+    """
 
     method: Method
     votes_per_item: float
     errors: FloatArray
+    paid: float | None = None
+
+    @property
+    def cost_per_item(self) -> float:
+        """What curves are drawn against: the cost of the votes, by default their number."""
+        return self.votes_per_item if self.paid is None else self.paid
 
     @property
     def error_rate(self) -> float:
@@ -77,7 +86,7 @@ class CurveReading:
 
     @property
     def votes_per_item(self) -> float:
-        """Cost of the mixture."""
+        """Votes of the mixture."""
         return (1 - self.weight) * self.low.votes_per_item + self.weight * self.high.votes_per_item
 
     @property
@@ -105,8 +114,8 @@ class Curve:
     runs: tuple[Point, ...]
 
     def at(self, budget: float) -> CurveReading:
-        """The curve at `budget` votes per item; its nearest end if the budget is outside its range."""
-        costs = np.array([point.votes_per_item for point in self.points])
+        """The curve at a cost of `budget` per item; its nearest end if the budget is outside its range."""
+        costs = np.array([point.cost_per_item for point in self.points])
         right = int(np.searchsorted(costs, budget))
         if right == 0 or right == len(costs):
             end = self.points[min(right, len(costs) - 1)]
@@ -115,7 +124,7 @@ class Curve:
         return CurveReading(low, high, float((budget - costs[right - 1]) / (costs[right] - costs[right - 1])))
 
     def cost_of(self, error_rate: float) -> float | None:
-        """The fewest votes per item at which the curve reaches `error_rate`; None if it never does.
+        """The lowest cost per item at which the curve reaches `error_rate`; None if it never does.
 
         The inverse of `at`: a mixture between two points.
         """
@@ -124,10 +133,10 @@ class Curve:
             if point.error_rate > wanted:
                 continue
             if number == 0:
-                return point.votes_per_item
+                return point.cost_per_item
             before = self.points[number - 1]
             share = (before.error_rate - wanted) / (before.error_rate - point.error_rate)
-            return before.votes_per_item + share * (point.votes_per_item - before.votes_per_item)
+            return before.cost_per_item + share * (point.cost_per_item - before.cost_per_item)
         return None
 
 
@@ -206,7 +215,8 @@ def run_point(chosen: Method, replicates: Sequence[Replicate]) -> Point:
         for r in replicates
     ]  # fmt: skip
     errors = np.concatenate([run.expected_errors for run in runs])
-    return Point(chosen, float(np.concatenate([run.paid for run in runs]).mean()), errors[~np.isnan(errors)])
+    votes, paid = (float(np.concatenate(each).mean()) for each in zip(*((r.costs, r.paid) for r in runs), strict=True))
+    return Point(chosen, votes, errors[~np.isnan(errors)], paid)
 
 
 def sweep(
@@ -245,7 +255,7 @@ def _refined(coarse: Curve, replicates: Sequence[Replicate], budgets: Sequence[f
     for budget in budgets:
         for _ in range(rounds):
             reading = coarse.at(budget)
-            gap = reading.high.votes_per_item - reading.low.votes_per_item
+            gap = reading.high.cost_per_item - reading.low.cost_per_item
             chosen = _mixed(reading)
             if chosen is None or reading.weight * (1 - reading.weight) * gap < 0.01 * budget:
                 break
@@ -283,8 +293,8 @@ def _silent(done: int, total: int, name: str) -> None:
 def curve(points: Sequence[Point]) -> Curve:
     """Points of one method as a curve by cost, the best of equal costs; methods with two parameters: the lower hull."""
     best: list[Point] = []
-    for point in sorted(points, key=lambda p: (p.votes_per_item, p.error_rate)):
-        if not best or point.votes_per_item - best[-1].votes_per_item > 1e-9:
+    for point in sorted(points, key=lambda p: (p.cost_per_item, p.error_rate)):
+        if not best or point.cost_per_item - best[-1].cost_per_item > 1e-9:
             best.append(point)
     name = points[0].method.name
     return Curve(
@@ -313,7 +323,7 @@ def _above(left: tuple[float, float], middle: tuple[float, float], right: tuple[
 
 def cost_and_error(point: Point) -> tuple[float, float]:
     """The cost and error of a point."""
-    return point.votes_per_item, point.error_rate
+    return point.cost_per_item, point.error_rate
 
 
 def paired(ours: CurveReading, theirs: CurveReading) -> tuple[float, float]:

@@ -22,10 +22,7 @@ from quorate.version import __version__
 from quorate.workflows.demo.records import point_record, write_csv, write_json
 
 MOST_REPEATS = 10_000
-PRICED = (
-    "Costs are counted in ordinary votes: a vote of somebody who costs 5 counts as 5, also in votes_per_item of the "
-    "files."
-)
+PRICED = "Costs are counted in ordinary votes: a vote of somebody who costs 5 counts as 5."
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +76,16 @@ class MethodRow:
     def cells(self) -> tuple[str, ...]:
         """The row as a table shows it."""
         saved = (self.saved_against_ask_all, self.saved_against_until_settled)
-        numbers = (f"{self.point.votes_per_item:.2f}", f"{100 * self.point.error_rate:.2f}")
+        numbers = (f"{self.point.cost_per_item:.2f}", f"{100 * self.point.error_rate:.2f}")
         return (self.point.method.name, self.point.knob, *numbers, *(f"{100 * share:.0f} %" for share in saved))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MethodTable:
-    """What `compare_methods` found, and the files it wrote. `is_priced`: in costs of people, not in votes."""
+    """What `compare_methods` found, and the files it wrote.
+
+    `ask_all`, `until_settled` what these two cost per item   `is_priced`: in costs of people, not in votes
+    """
 
     name: str
     seeds: tuple[int, ...]
@@ -108,20 +108,23 @@ class MethodTable:
 
     def summary(self) -> dict[str, Any]:
         """All of it as plain values."""
+        votes = {row.point.method.name: row.point.votes_per_item for row in self.rows}
         return {
             "version": __version__,
             "stream": self.name,
             "num_items": self.num_items,
             "seeds": list(self.seeds),
-            "ask_all_votes": self.ask_all,
-            "until_settled_votes": self.until_settled,
+            "ask_all_votes": votes["ask-all"],
+            "until_settled_votes": votes["until-settled"],
+            "ask_all_cost": self.ask_all,
+            "until_settled_cost": self.until_settled,
             "notes": list(self.notes),
             "files": [str(file) for file in self.files],
             "rows": [
                 {
                     **row.point.method.describe(),
                     "votes_per_item": row.point.votes_per_item,
-                    "cost_per_item": row.point.votes_per_item,
+                    "cost_per_item": row.point.cost_per_item,
                     "error_rate": row.point.error_rate,
                     "saved_against_ask_all": row.saved_against_ask_all,
                     "saved_against_until_settled": row.saved_against_until_settled,
@@ -148,7 +151,7 @@ def compare_methods(
     families += [(method(name),) for name in REFERENCES if name not in {chosen.name for chosen in named}]
     curves = sweep(families, replicates, progress=progress)
     name = replicates[0].dataset.name
-    costs = {curve.name: curve.points[0].votes_per_item for curve in curves}
+    costs = {curve.name: curve.points[0].cost_per_item for curve in curves}
     rows = tuple(_row(point, costs) for curve in curves for point in curve.runs)
     is_priced = source.costs is not None
     notes = [*([PRICED] if is_priced else []), *replicates[0].dataset.notes]
@@ -173,5 +176,5 @@ def _family(chosen: Method, first: Replicate, whole_range: bool) -> tuple[Method
 
 
 def _row(point: Point, costs: Mapping[str, float]) -> MethodRow:
-    cost = point.votes_per_item
+    cost = point.cost_per_item
     return MethodRow(point, 1 - cost / costs["ask-all"], 1 - cost / costs["until-settled"])

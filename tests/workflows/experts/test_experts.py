@@ -70,6 +70,11 @@ def test_files_hold_what_was_found(found, tmp_path):
     people = read(tmp_path / "out" / "people.csv")
     assert [row["person"] for row in people] == [each.quality.person for each in found.people]
     assert "dog" in people[6]["difference"] and found.summary()["differences"]["p6"] == people[6]["difference"]
+    differs = found.people[6].difference
+    assert people[6]["difference_label"] == differs.label == "dog"
+    assert float(people[6]["difference_share"]) == pytest.approx(differs.share, rel=1e-5)
+    assert float(people[6]["difference_share_of_others"]) == pytest.approx(differs.share_of_others, rel=1e-5)
+    assert f"{100 * differs.share:.0f} %" in people[6]["difference"]
     assert float(people[0]["accuracy"]) == pytest.approx(found.people[0].quality.accuracy.value, rel=1e-5)
     consensus = read(tmp_path / "out" / "consensus.csv")
     assert [row["label"] for row in consensus] == [found.ballots.classes[k] for k in found.labels]

@@ -11,8 +11,11 @@ import quorate
 from quorate.datasets import vote_dataset
 from quorate.errors import InvalidInput
 from quorate.methods import method
+from quorate.streams.prepare import prepare
+from quorate.streams.simulate import simulate_stream
 from quorate.workflows.plan import advice, curves, forecast, people, plan
-from quorate.workflows.plan.people import people_worth
+from quorate.workflows.plan.next_steps import spec
+from quorate.workflows.plan.people import PeopleWorth, Tried, people_worth
 from quorate.workflows.plan.report import expected_rows
 
 ADVISED = method("quorate", min_gain=0.01)
@@ -214,10 +217,15 @@ def test_a_plan_for_a_panel_says_what_knowing_it_is_worth_without_being_asked(qu
 def test_where_names_save_votes_the_plan_says_so_in_money_and_what_to_type(quick, monkeypatch):
     votes, _ = tables((0.95, 0.9, 0.6, 0.6, 0.55))
     made = plan(votes, methods=["quorate"], budget=3.0, orderings=2, draws=100, price=0.5, batch_size=1000)
-    first = replace(made.people.first, saves=0.25, low=0.1, high=0.4, setting="panel:min_gain=0.02")
+    setting = {"setting": "panel:min_gain=0.02", "setting_cost": 2.5, "setting_error": 0.0}
+    first = replace(made.people.first, saves=0.25, low=0.1, high=0.4, **setting)
     better = replace(made, people=replace(made.people, tried=(first, *made.people.tried[1:])))
     worse = replace(made, people=replace(made.people, tried=(replace(first, low=-0.1), *made.people.tried[1:])))
     assert "125.00" in " ".join(better.notes()), "0.25 votes at 0.5 for 1000 items"
+    assert better.summary()["people"]["sentence"] in better.notes()
+    nothing = replace(first, setting=None, setting_cost=None, setting_error=None)
+    unnamed = replace(made, people=replace(made.people, tried=(nothing,)))
+    assert unnamed.uses() == worse.uses()
     more = set(better.uses().values()) - set(worse.uses().values())
     (command,) = [each for each in more if each.startswith("quorate run")]
     assert shlex.split(command)[shlex.split(command).index("--method") + 1] == "panel:min_gain=0.02"
@@ -230,11 +238,51 @@ def test_where_names_save_votes_the_plan_says_so_in_money_and_what_to_type(quick
 
 def test_the_setting_with_names_is_one_that_was_tried_with_no_more_errors(quick, monkeypatch):
     monkeypatch.setattr(people, "SCALES", (0.1, 1.0, 10.0))
-    found = worth(pilot((0.95, 0.95, 0.3), num_items=60))
+    data = pilot((0.95, 0.95, 0.3), num_items=60)
+    found = worth(data)
+    met = prepare(data, None, "all", 1)
+    assert any(one.setting for one in found.tried)
     for one in found.tried:
+        if one.setting is None:
+            assert one.setting_cost is None and one.setting_error is None
+            continue
         chosen = method(one.setting)
         assert chosen.needs_people and one.setting.startswith(one.method.split(":")[0])
         assert chosen.knobs["min_gain"] in [pytest.approx(0.01 * scale) for scale in people.SCALES]
+        again = simulate_stream(met, chosen, seed=1)
+        assert one.setting_error == pytest.approx(again.expected_errors.mean()) <= found.error + 1e-9
+        assert one.setting_cost == pytest.approx(again.paid.mean()) >= one.with_names - 1e-9
+
+
+FAMILY = [method("panel", min_gain=gain) for gain in (0.1, 0.01)]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "chosen", "took"),
+    [
+        ((0.2, 0.0), 1, (4.0, 0.0)),  # the saving is read between the two, the setting is the dearer one
+        ((0.1, 0.0), 0, (2.0, 0.1)),
+        ((0.3, 0.2), None, (None, None)),  # both make more errors
+    ],
+)
+def test_no_setting_is_named_if_all_make_more_errors(wrong, chosen, took):
+    costs, errors = np.tile([[3.0], [2.0], [4.0]], 20), np.tile(np.array([[0.1], *([each] for each in wrong)]), 20)
+    found = people._tried(FAMILY, costs, errors, np.tile(np.arange(20), (3, 1)), 0.9)
+    assert found.setting == (None if chosen is None else spec(FAMILY[chosen]))
+    assert (found.setting_cost, found.setting_error) == (took if chosen is None else pytest.approx(took))
+
+
+def test_what_the_setting_took_is_said_beside_the_saving_and_nothing_without_a_setting():
+    first = Tried("panel", 1.7, 0.3, 0.1, 0.5, "panel:min_gain=0.02", 1.93, 0.021)
+    clear = PeopleWorth(200, 5, 0.034, 2.0, 0.9, False, 200, (first,))
+    said = clear.sentence(price=0.5, num_items=1000)
+    assert clear.is_clear and "panel:min_gain=0.02" in said and "1.93" in said and "2.1 %" in said
+    assert "150.00" in said and "-150.00" not in said, "0.3 votes at 0.5 for 1000 items"
+    assert clear.describe(price=0.5, num_items=1000)["sentence"] == said
+    maybe = replace(clear, tried=(replace(first, low=-0.1),))
+    assert not maybe.is_clear and "150.00" not in maybe.sentence(price=0.5, num_items=1000)
+    none = replace(clear, tried=(replace(first, setting=None, setting_cost=None, setting_error=None),))
+    assert not none.is_clear and "--method" not in none.sentence() and "None" not in none.sentence()
 
 
 def test_people_who_all_come_in_one_order_are_warned_of_before_what_is_saved(quick):

@@ -6,6 +6,7 @@ import math
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +59,14 @@ def test_the_headline_is_one_sentence_and_the_first_table_has_intervals_and_mone
     assert [row[0] for row in rows] == ["votes per item", "wrong", "money", "votes saved"]
     low, high = made.advice.votes.interval(0.9)
     assert rows[0][1:3] == [f"{made.advice.votes.centre:.2f}", f"{low:.2f} to {high:.2f}"]
+
+
+@pytest.mark.parametrize(("gain", "votes", "money"), [(0.002, "500 votes", "40.00"), (1.0, "1 vote,", "0.08"),
+                                                      (4.0, "0.25 votes", "0.02")])  # fmt: skip
+def test_the_least_gain_is_told_as_what_an_error_costs(made, gain, votes, money):
+    setting = replace(made.advice.setting, method=method("quorate", min_gain=gain))
+    (said,) = [note for note in replace(made, advice=replace(made.advice, setting=setting)).notes() if votes in note]
+    assert said.endswith(f" {money}.")
 
 
 def test_the_command_names_a_folder_that_is_free(tmp_path, monkeypatch):

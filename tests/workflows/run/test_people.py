@@ -1,6 +1,7 @@
 """Runs by who voted: targets, true classes and costs of people."""
 
 import csv
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +11,7 @@ import quorate
 from quorate.datasets import vote_dataset
 from quorate.errors import InvalidInput
 from quorate.workflows.run import report
-from quorate.workflows.run.notes import ONE_ORDER
+from quorate.workflows.run.notes import ASKED_IN_ONE_ORDER
 from quorate.workflows.run.summary import table_rows
 
 PEOPLE = ["ann", "bob", "eve"]
@@ -118,6 +119,21 @@ def test_confidence_in_the_truth_is_calibrated_by_known_classes():
     assert found.early is not None and found.early.num == 120
 
 
+def test_the_true_classes_of_a_data_set_may_come_in_a_table():
+    rng = np.random.default_rng(3)
+    truth = rng.integers(2, size=60)
+    votes = np.where(rng.random((60, 3)) < (0.95, 0.9, 0.5), truth[:, None], 1 - truth[:, None])
+    voters = np.tile(np.arange(3), (60, 1))
+    data = vote_dataset(votes, np.full((1, 60, 2), 0.5), classes=["n", "y"], voters=voters)
+    known = np.where(np.arange(60) < 40, truth, -1)
+    own = quorate.calibrate(replace(data, truth=known), target="truth")
+    order = rng.permutation(40)
+    for ids in (None, [f"i{t}" for t in range(60)]):
+        names = {"task": [str(t) if ids is None else ids[t] for t in order], "truth": ["ny"[truth[t]] for t in order]}
+        given = quorate.calibrate(data, target="truth", truth=pa.table(names), ids=ids)
+        assert given.summary() == own.summary() and given.every.num == 40
+
+
 @pytest.mark.parametrize("method", ["quorate", "quorate:order=agreement", "panel:min_gain=0.1", "crowd"])
 def test_each_item_names_the_voters_asked_in_order(method):
     votes, _ = crowd()
@@ -202,11 +218,12 @@ def test_each_item_says_whether_its_confidence_is_a_score():
 def test_people_who_all_come_in_one_order_are_warned_of():
     votes, _ = crowd()
     found = quorate.run(votes)
-    assert found.vote_order.by_people and ONE_ORDER in found.notes()
-    assert ONE_ORDER not in quorate.run(votes, order="shuffled").notes()
-    assert ONE_ORDER not in quorate.run(votes, method="quorate:order=agreement").notes(), "it chooses whom to ask"
+    assert found.vote_order.by_people and ASKED_IN_ONE_ORDER in found.notes()
+    assert ASKED_IN_ONE_ORDER not in quorate.run(votes, order="shuffled").notes()
+    chosen = quorate.run(votes, method="quorate:order=agreement")
+    assert ASKED_IN_ONE_ORDER not in chosen.notes(), "it chooses whom to ask"
     mixed = votes.take(np.random.default_rng(0).permutation(votes.num_rows))
-    assert ONE_ORDER not in quorate.run(mixed).notes()
+    assert ASKED_IN_ONE_ORDER not in quorate.run(mixed).notes()
     assert quorate.rate_experts(votes, bootstraps=20).one_order
     assert not quorate.rate_experts(mixed, bootstraps=20).one_order
 
@@ -249,3 +266,27 @@ def test_a_data_set_names_its_voters_as_a_table_does(options, tmp_path):
         assert library.table.column(column).to_pylist() == command.table.column(column).to_pylist(), column
     assert library.summary()["people"] == command.summary()["people"]
     assert library.summary()["error"] == command.summary()["error"]
+
+
+@pytest.mark.parametrize("names", [{"classes": ["n"]}, {"ids": ["only", "two"]}], ids=str)
+def test_too_few_names_for_a_data_set_with_true_classes_are_refused(names):
+    votes, truth = np.array([[0, 1, 1]] * 5), np.array([0, 1, 0, 1, 1])
+    voters = np.tile(np.arange(3), (5, 1))
+    data = vote_dataset(votes, np.full((1, 5, 2), 0.5), classes=["n", "y"], voters=voters, truth=truth)
+    with pytest.raises(InvalidInput) as caught:
+        quorate.run(data, target="truth", **names)
+    assert caught.value.field == next(iter(names))
+
+
+def test_a_person_of_a_data_set_votes_once_on_an_item_and_nobody_is_no_person():
+    votes = np.array([[0, 0, 1], [1, 0, 0], [1, 1, 0], [0, 1, 1]])
+    voters = np.array([[0, 1, 1], [-1, -1, 2], [0, 0, 2], [2, 1, 0]])
+    data = vote_dataset(votes, np.full((1, 4, 2), 0.5), classes=["n", "y"], voters=voters)
+    result = quorate.run(data, method="ask-all", order="given")
+    assert result.table.column("num_votes").to_pylist() == [2, 3, 2, 3], "votes of nobody are all different people"
+    assert {each["rule"]: each["count"] for each in result.summary()["data"]["findings"]} == {
+        "changed-vote": 1, "exact-duplicate": 1
+    }  # fmt: skip
+    assert result.people == ("0", "1", "2")
+    first = result.table.column("agreement").to_pylist()[0]
+    assert first == 0.5, "of person 1 the last vote counts, which is another than that of person 0"

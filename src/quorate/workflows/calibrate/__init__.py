@@ -214,15 +214,24 @@ def _dataset(
 ) -> tuple[VoteDataset, Report | None, tuple[float, ...] | None]:
     """The data set with its true classes, how the tables were read, and the costs of its people."""
     if isinstance(votes, VoteDataset):
-        for name, value in {"predictions": predictions, "truth": truth}.items():
-            if value is not None:
-                raise broken(name, value, "None with a VoteDataset, which needs no reading", "leave it out.")
+        if predictions is not None:
+            raise broken("predictions", predictions, "None with a VoteDataset, which has its own", "leave it out.")
+        if truth is not None:
+            votes = replace(votes, truth=_known(votes, truth, options, progress))
         return votes, None, None if costs is None else read_costs(costs, votes.people)
     joined, _ = read_inputs(votes, predictions, options, by_time=False, progress=progress)
     data = joined.to_dataset()
     if truth is not None:
         data = replace(data, truth=frozen_array(read_truth(truth, joined), np.int64))
     return data, joined.report, None if costs is None else read_costs(costs, joined.workers)
+
+
+def _known(votes: VoteDataset, truth: TableLike, options: TableOptions, progress: Progress | None) -> IntArray:
+    """(T,) the true class of each item of a data set by a table, whose items are numbers unless `ids` names them."""
+    joined, _ = read_inputs(votes, None, options, by_time=False, progress=progress)
+    named = dict(zip(joined.items, read_truth(truth, joined).tolist(), strict=True))
+    ids = range(votes.num_items) if options.ids is None else options.ids[: votes.num_items]
+    return frozen_array([named.get(str(each), -1) for each in ids], np.int64)
 
 
 def _verdicts(stream: Stream, method: Method) -> FloatArray:

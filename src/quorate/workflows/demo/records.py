@@ -16,7 +16,9 @@ from quorate.streams.sweep import Curve, CurveReading, Point, paired
 from quorate.version import __version__
 from quorate.workflows.demo.report import COUPLED, equal_error_sentence, verdict
 
-COLUMNS = ("setting", "method", "knobs", "votes_per_item", "error_rate", "num_items", "seeds", "version")
+COLUMNS = (
+    "setting", "method", "knobs", "votes_per_item", "error_rate", "num_items", "seeds", "version", "cost_per_item",
+)  # fmt: skip
 
 
 def point_record(setting: str, point: Point, seeds: Sequence[int]) -> dict[str, Any]:
@@ -30,6 +32,7 @@ def point_record(setting: str, point: Point, seeds: Sequence[int]) -> dict[str, 
         "num_items": len(point.errors),
         "seeds": " ".join(str(seed) for seed in seeds),
         "version": __version__,
+        "cost_per_item": round(point.cost_per_item, 6),
     }
 
 

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from quorate.experts.agreement import Agreement, agreement_of
+from quorate.experts.agreement import Agreement, LabelDifference, agreement_of
 from quorate.experts.ballots import Ballots, from_matrix
 from quorate.experts.bootstrap import BOOTSTRAPS, Estimate
 from quorate.experts.calibration import calibrated, temperature
@@ -28,6 +28,7 @@ from quorate.tables.votes.vote_order import vote_order
 from quorate.types import FloatArray, IntArray, TableLike, VoteDataset
 from quorate.validate import broken, fraction, whole
 from quorate.version import __version__
+from quorate.workflows.experts.report import difference_text
 from quorate.workflows.run import PredictionSources, VoteSource, read_inputs, truth_of
 
 ONE_SITTING = 1800.0  # seconds: a longer pause is not time spent on a vote
@@ -41,13 +42,13 @@ class Person:
     """One person: the model's estimate, agreement with the other voters, and the time between two votes.
 
     `seconds_per_vote` median time from one vote of the person to the next, in one sitting; None without times
-    `difference` how the labels differ from those of the others, in words; "" if not clearly
+    `difference` how the labels differ from those of the others; None if not clearly
     """
 
     quality: PersonQuality
     with_others: Estimate
     seconds_per_vote: float | None
-    difference: str = ""
+    difference: LabelDifference | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -148,7 +149,9 @@ class ExpertsResult:
             "num_known": self.num_known,
             "agreement": {name: _figures(getattr(self.agreement, name)) for name in panel},
             "careless": [each.quality.person for each in self.careless],
-            "differences": {each.quality.person: each.difference for each in self.people if each.difference},
+            "differences": {
+                each.quality.person: difference_text(each.difference) for each in self.people if each.difference
+            },
             "copied": [asdict(each) for each in self.copied],
             "is_calibrated": self.confidence is not None,
             "exclude_below": self.exclude_below,
@@ -274,7 +277,12 @@ def _study(
     paces = _paces(ballots, None if joined.time is None else joined.time[keep])
     compared = {each.person: each for each in panel.people}
     people = tuple(
-        Person(each, found.with_others, paces.get(each.person), found.difference(ballots.classes))
+        Person(
+            each,
+            found.with_others,
+            paces.get(each.person),
+            found.difference(ballots.classes, num_people=len(panel.people)),
+        )
         for each in quality
         for found in (compared[each.person],)
     )

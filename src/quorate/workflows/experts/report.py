@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import astuple
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from quorate.experts.agreement import LabelDifference
 from quorate.experts.bootstrap import Estimate
 from quorate.experts.crowd import TYPES
 from quorate.files import check_free, write_folder
@@ -19,6 +21,7 @@ from quorate.reports import render
 from quorate.reports.figures import BLUE, GRID, ORANGE, QUIET, draw_all
 from quorate.reports.format import Cell, interval, json_page, number, percent
 from quorate.reports.section import Document, Figure, Section, Table, data_section
+from quorate.tables.votes.vote_order import ONE_ORDER
 from quorate.version import __version__
 
 if TYPE_CHECKING:
@@ -45,9 +48,8 @@ FIGURES = {
     "cohen_kappa": "Cohen's kappa, mean over pairs",
     "effective_size": "independent people an item's votes are worth",
 }
-ONE_ORDER = (
-    "Warning: every item has its people in one and the same order, as in a table with a column per person. The order "
-    "of the votes therefore says nothing about who was asked first, or who could see whose vote."
+NO_ORDER = (
+    f"{ONE_ORDER} The order of the votes therefore says nothing about who was asked first, or who could see whose vote."
 )
 ABOUT = (
     "Estimated accuracy: the share of items on which the person gives the true class. The true class is not observed; "
@@ -59,8 +61,8 @@ ABOUT = (
     "Careless pattern: a person is called careless only if guessing, voting by habit or copying the classifier is "
     "more probable than careful voting. Copying can be detected only with predictions. It is a reason to check, "
     "not a verdict.",
-    "Differs: the class that a person gives more or less often than the plurality of the others about the same items, "
-    "if the difference is above three standard deviations. It does not say who is right.",
+    "Differs: the class that a person gives more or less often than the other voters of the same items, "
+    "if chance hardly explains it: a sign test, at 1 % over all people and classes. It does not say who is right.",
     "Pairs look copied if they agree more often than both people's accuracies explain, given the number of pairs.",
     "Alpha and kappa: 1 is full agreement, 0 is agreement by chance. Their intervals are bootstrap intervals over "
     "items.",
@@ -83,6 +85,15 @@ def person_row(each: Person) -> tuple[Cell, ...]:
         _share(each.with_others),
         KINDS[found.kind],
     )  # fmt: skip
+
+
+def difference_text(found: LabelDifference | None) -> str:
+    """A difference in words; "" if there is none."""
+    if found is None:
+        return ""
+    more = "more" if found.share > found.share_of_others else "less"
+    shares = f"{100 * found.share:.0f} % against {100 * found.share_of_others:.0f} %"
+    return f"says {found.label!r} {more} often than the others about the same items: {shares}"
 
 
 def agreement_rows(result: ExpertsResult) -> list[tuple[Cell, ...]]:
@@ -139,7 +150,7 @@ def _notes(result: ExpertsResult) -> tuple[str, ...]:
     if result.exclude_below is not None:
         names = ", ".join(each.quality.person for each in result.excluded[:MOST_SHOWN]) or "nobody"
         sentences.insert(0, f"Excluded, estimated accuracy below {percent(result.exclude_below)}: {names}.")
-    return (*sentences, ONE_ORDER) if result.one_order else tuple(sentences)
+    return (*sentences, NO_ORDER) if result.one_order else tuple(sentences)
 
 
 def _sections(result: ExpertsResult) -> tuple[Section, ...]:
@@ -148,7 +159,9 @@ def _sections(result: ExpertsResult) -> tuple[Section, ...]:
     people = Table("", "People by estimated accuracy", PEOPLE_HEADS, tuple(map(person_row, shown)), note=note)
     panel = Table("", "The panel", ("measure", "value", "95 % interval"), tuple(agreement_rows(result)))
     sections = [Section("people", "People", tables=(people,)), Section("panel", "Agreement", tables=(panel,))]
-    differ = tuple((each.quality.person, each.difference) for each in result.ranked(MOST_SHOWN) if each.difference)
+    differ = tuple(
+        (each.quality.person, difference_text(each.difference)) for each in result.ranked(MOST_SHOWN) if each.difference
+    )
     if differ:
         table = Table("", "Labels against those of the others", ("person", "differs"), differ, text_columns=2)
         sections.append(Section("differ", "Who votes differently", tables=(table,)))
@@ -244,13 +257,14 @@ def _people_table(result: ExpertsResult) -> tuple[Sequence[str], Iterable[Sequen
     heads = (
         "person", "votes", "accuracy", "accuracy_low", "accuracy_high", "agreement", "agreement_low", "agreement_high",
         "known_items", "accuracy_known", "pattern", *(f"probability_{name}" for name in TYPES), "evidence",
-        "seconds_per_vote", "difference",
+        "seconds_per_vote", "difference", "difference_label", "difference_share", "difference_share_of_others",
     )  # fmt: skip
     rows = (
         (
             each.quality.person, each.quality.num_votes, *_three(each.quality.accuracy), *_three(each.with_others),
             each.quality.num_known, each.quality.with_truth, KINDS[each.quality.kind], *each.quality.kinds,
-            each.quality.evidence, each.seconds_per_vote, each.difference,
+            each.quality.evidence, each.seconds_per_vote, difference_text(each.difference),
+            *(astuple(each.difference) if each.difference else (None, None, None)),
         )
         for each in result.people
     )  # fmt: skip

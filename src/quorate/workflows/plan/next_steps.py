@@ -47,7 +47,8 @@ def method_by_name(plan: Plan) -> Method | None:
     """The method that knows people, where it is clearly better than the setting advised, which does not."""
     if plan.people is None or not plan.people.is_clear or plan.advice.setting.method.needs_people:
         return None
-    return method(plan.people.first.setting)
+    setting = plan.people.first.setting
+    return None if setting is None else method(setting)
 
 
 def session_code(plan: Plan, other: Method | None = None) -> str | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from quorate.reports.format import percent
 from quorate.streams.pools import uneven_pools
+from quorate.tables.votes.vote_order import ONE_ORDER
 from quorate.workflows.plan.advice import needed_pilot
 from quorate.workflows.plan.forecast import Forecast
 from quorate.workflows.run.notes import found_in
@@ -75,9 +76,8 @@ def order_note(plan: Plan) -> str:
     if not plan.one_order or plan.advice.setting.method.needs_people:
         return ""
     return (
-        "Warning: every item has its people in one and the same order, as in a table with a column per person. That "
-        "says nothing about who was asked first, so the plan mixes them, and so does the command (`--order shuffled`). "
-        "If one of them is always asked first, expect other figures."
+        f"{ONE_ORDER} That says nothing about who was asked first, so the plan mixes them, and so does the command "
+        "(`--order shuffled`). If one of them is always asked first, expect other figures."
     )
 
 
@@ -86,8 +86,9 @@ def _gain_note(plan: Plan) -> str:
     gain = plan.advice.setting.method.knobs.get("min_gain")
     if not isinstance(gain, float) or gain <= 0 or plan.pilot.error_costs is not None:
         return ""
-    money = "" if plan.price is None else f" ({plan.price / gain:,.2f} in money)"
-    return f"min_gain {gain:.3g} means that an error costs as much as {1 / gain:,.0f} votes{money}."
+    votes = f"{1 / gain:,.0f}" if gain <= 0.1 else f"{1 / gain:.2g}"
+    money = "" if plan.price is None else f", or {plan.price / gain:,.2f}"
+    return f"min_gain {gain:.3g} means that an error costs as much as {votes} vote{'' if votes == '1' else 's'}{money}."
 
 
 def _people_note(plan: Plan) -> str:

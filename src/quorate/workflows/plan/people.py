@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from quorate.methods import DEFAULT_MIN_GAIN, Method, Target, method
+from quorate.reports.format import percent
 from quorate.rng import stream
 from quorate.streams.prepare import prepare
 from quorate.streams.runs import StreamOptions
@@ -36,9 +37,11 @@ WORDS = {BY_AGREEMENT: "asking first whoever agreed most", "panel": "choosing th
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A method that knows people: its cost per item, and what it `saves`, from `low` to `high`.
+    """A method that knows people: its cost per item at the error of the run without names.
 
-    `setting` the cheapest that was tried with no more errors than the run without names, as `--method` takes it
+    That is read between the settings that were tried, and so is what it `saves`, from `low` to `high`. `setting` the
+    cheapest that was tried with no more errors, as `--method` takes it, with the cost and error measured there; None if
+    every setting made more.
     """
 
     method: str
@@ -46,7 +49,9 @@ class Tried:
     saves: float
     low: float
     high: float
-    setting: str
+    setting: str | None
+    setting_cost: float | None
+    setting_error: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +79,15 @@ class PeopleWorth:
 
     @property
     def is_clear(self) -> bool:
-        """Names save something, beyond chance."""
-        return self.first.low > 0
+        """Names save something, beyond chance, and a setting that was tried makes no more errors."""
+        return self.first.low > 0 and self.first.setting is not None
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self, *, price: float | None = None, num_items: int = 0) -> dict[str, Any]:
         """For JSON: the fields, those of the method reported first, and the sentence."""
-        return asdict(self) | asdict(self.first) | {"sentence": self.sentence()}
+        return asdict(self) | asdict(self.first) | {"sentence": self.sentence(price=price, num_items=num_items)}
 
     def sentence(self, *, price: float | None = None, num_items: int = 0) -> str:
-        """In words; with the `price` of a vote also in money, for `num_items`."""
+        """In words; a clear saving also in money where the `price` of a vote is known, for `num_items`."""
         what = "costs" if self.is_priced else "takes"
         unit = "per item" if self.is_priced else "votes per item"
         scored = "" if self.num_scored == self.num_items else f", {self.num_scored} of them of known class"
@@ -92,11 +97,14 @@ class PeopleWorth:
             f"of {self.without:.2f} at the same error ({100 * self.error:.1f} %), on {self.num_items} items of the "
             f"pilot{scored}; the difference is {-best.saves:+.2f} ({_interval(best, self.level)})"
         )
-        if price is not None:
-            money = price * num_items * best.saves
-            said += f", in money {-money:+,.2f} for {num_items:,} items"
         if self.is_clear:
-            said = f"{said}. To use it: --method {best.setting}."
+            if price is not None:
+                said += f", which saves {price * num_items * best.saves:,.2f} on {num_items:,} items"
+            took = "cost" if self.is_priced else "took"
+            measured = f"{took} {best.setting_cost:.2f} {unit} and erred on {percent(best.setting_error)}"
+            said += f". To use it: --method {best.setting}; that setting {measured}."
+        elif best.setting is None:
+            said += "; every setting that was tried makes more errors: do not use it here."
         else:
             said += ", which may be chance." if best.high > 0 else ": do not use it here."
         for other in others:
@@ -178,9 +186,23 @@ def _tried(family: list[Method], costs: FloatArray, errors: FloatArray, draws: I
     means = costs.mean(axis=1)
     wrong = np.nanmean(errors, axis=1)
     saves = _saving(means, wrong)
-    enough = [k for k in np.argsort(means[1:]) if wrong[1 + k] <= wrong[0] + 1e-12]
-    setting = spec(family[enough[0]] if enough else family[int(wrong[1:].argmin())])
-    return Tried(_name(family[0]), float(means[0]) - saves, saves, float(low), float(high), setting)
+    order, at = _by_cost(means, wrong)
+    found: tuple[str | None, float | None, float | None] = (None, None, None)
+    if at is not None:
+        row = int(order[at])
+        found = (spec(family[row - 1]), float(means[row]), float(wrong[row]))
+    return Tried(_name(family[0]), float(means[0]) - saves, saves, float(low), float(high), *found)
+
+
+def _by_cost(costs: FloatArray, errors: FloatArray) -> tuple[IntArray, int | None]:
+    """The rows after the first by rising cost, and the place of the first with no more errors than row 0, or None.
+
+    >>> _by_cost(np.array([3.0, 4.0, 2.0]), np.array([0.1, 0.0, 0.2]))
+    (array([2, 1]), 1)
+    """
+    order = 1 + np.argsort(costs[1:], kind="stable")
+    good = np.flatnonzero(errors[order] <= errors[0] + 1e-12)
+    return order, int(good[0]) if len(good) else None
 
 
 def _num_scored(dataset: VoteDataset, target: Target) -> int:
@@ -223,12 +245,10 @@ def _saving(costs: FloatArray, errors: FloatArray) -> float:
     >>> _saving(np.array([3.0, 2.0, 4.0]), np.array([0.1, 0.2, 0.0]))
     0.0
     """
-    order = np.argsort(costs[1:])
-    rising, falling = costs[1:][order], np.minimum.accumulate(errors[1:][order])
-    enough = np.flatnonzero(falling <= errors[0] + 1e-12)
-    if not len(enough):
+    order, at = _by_cost(costs, errors)
+    rising, falling = costs[order], np.minimum.accumulate(errors[order])
+    if at is None:
         return min(float(costs[0] - rising[-1]), 0.0)  # no setting is good enough: nothing is saved at this error
-    at = int(enough[0])
     if at == 0:
         return float(costs[0] - rising[0])
     share = (falling[at - 1] - errors[0]) / (falling[at - 1] - falling[at])

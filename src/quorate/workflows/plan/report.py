@@ -90,7 +90,9 @@ def summarise(plan: Plan) -> dict[str, Any]:
             "classes": list(pilot.dataset.classes), "models": list(pilot.dataset.models),
         },
         "classifier": None if plan.classifier is None else plan.classifier.describe(),
-        "people": None if plan.people is None else plan.people.describe(),
+        "people": None if plan.people is None else plan.people.describe(
+            price=plan.price, num_items=plan.batch_size
+        ),
         "settings": dict(plan.settings),
         "data": plan.report.as_dict(),
     }  # fmt: skip

@@ -109,8 +109,8 @@ def run(
         raise broken("truth", truth, rule, "pass both, or leave it out.")
     folder = None if out is None else check_free(out, overwrite=overwrite)
     columns = table_options(tables)
-    known = truth_of(votes, truth, columns) if plan.method.target == "truth" else None
     joined, has_order = read_inputs(votes, predictions, columns, by_time=order == "time", progress=progress)
+    known = truth_of(votes, truth, columns) if plan.method.target == "truth" else None
     wrong_costs = None if error_costs is None else read_error_costs(error_costs, joined.classes)
     voter_costs = None if costs is None else read_costs(costs, joined.workers)
     found = vote_order(joined) if has_order and order != "shuffled" else None

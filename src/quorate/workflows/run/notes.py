@@ -10,6 +10,7 @@ from quorate.methods import method
 from quorate.session.people import FEWEST_GOLD
 from quorate.streams.control import at_deepest, at_shallowest
 from quorate.streams.pools import uneven_pools
+from quorate.tables.votes.vote_order import ONE_ORDER
 
 DEFAULT = method("quorate").describe()
 LITTLE_SAVED = 0.05
@@ -120,10 +121,9 @@ def _items(count: float) -> str:
     return f"{count:g} item" if count == 1 else f"{count:g} items"
 
 
-ONE_ORDER = (
-    "Warning: every item has its people in one and the same order, as in a table with a column per person. That says "
-    "nothing about who was asked first: the run asks the first of them about every item and seldom the last. "
-    "`--order shuffled` mixes them; `--method quorate:order=agreement` chooses whom to ask."
+ASKED_IN_ONE_ORDER = (
+    f"{ONE_ORDER} That says nothing about who was asked first: the run asks the first of them about every item and "
+    "seldom the last. `--order shuffled` mixes them; `--method quorate:order=agreement` chooses whom to ask."
 )
 
 
@@ -133,7 +133,7 @@ def _order(summary: Mapping[str, Any]) -> list[str]:
     if because == "counts":
         return ["Counts have no order: the votes of each item were shuffled by the seed."]
     if found is not None and found["by_people"] and because is None and not summary["method"]["knows_people"]:
-        return [ONE_ORDER]
+        return [ASKED_IN_ONE_ORDER]
     if found is None or found["sorted_by"] is None:
         return []
     how = "by label" if found["sorted_by"] == "label" else "by how many gave the same label"
