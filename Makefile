@@ -41,9 +41,10 @@ $(VENV)/.ready-demo: pyproject.toml | $(PYTHON)
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --editable '.[plot]'
 	@touch $@
 
-# uv installs several times faster than pip, but does not read pip's settings: where it fails, pip takes over
+# uv installs several times faster than pip, but does not read pip's settings: pip installs where it has an index of its own, or uv fails
 UV := $(VENV)/bin/uv
-install = $(UV) pip install --quiet --python $(1) $(2) || $(1) -m pip install --quiet --disable-pip-version-check --no-compile $(2)
+with-uv = ! $(PYTHON) -m pip config list | grep -q '[.]index-url=' && $(UV) pip install --quiet --python $(1) $(2)
+install = { $(call with-uv,$(1),$(2)); } || $(1) -m pip install --quiet --disable-pip-version-check --no-compile $(2)
 
 $(UV): | $(PYTHON)
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check uv
