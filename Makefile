@@ -41,9 +41,10 @@ $(VENV)/.ready-demo: pyproject.toml | $(PYTHON)
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --editable '.[plot]'
 	@touch $@
 
-# uv installs several times faster than pip, but does not read pip's settings: where it fails, pip takes over
+# uv installs several times faster than pip, but does not read pip's settings: pip installs where it has an index of its own, or uv fails
 UV := $(VENV)/bin/uv
-install = $(UV) pip install --quiet --python $(1) $(2) || $(1) -m pip install --quiet --disable-pip-version-check --no-compile $(2)
+with-uv = ! $(PYTHON) -m pip config list | grep -q '[.]index-url=' && $(UV) pip install --quiet --python $(1) $(2)
+install = { $(call with-uv,$(1),$(2)); } || $(1) -m pip install --quiet --disable-pip-version-check --no-compile $(2)
 
 $(UV): | $(PYTHON)
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check uv
@@ -62,7 +63,7 @@ $(TOOLS)/.ready: Makefile | $(UV)
 	@$(call install,$(TOOLS)/bin/python,$(TOOLS_NEEDED))
 	@touch $@
 
-demo: $(VENV)/.ready-demo ## Every method on built-in streams: tables, a plot and quorate-demo/report.html (three minutes the first time)
+demo: $(VENV)/.ready-demo ## Every method on built-in streams: tables, a plot and quorate-demo/report.html (a minute or two the first time)
 	@$(PYTHON) -m quorate demo --out quorate-demo
 
 label-studio: $(STUDIO)/template/tokens.json ## A Label Studio server in .label-studio/, for the tests of `quorate connect` (1 GB)

@@ -19,6 +19,7 @@ def server(tmp_path_factory):
 @pytest.fixture
 def studio(server):
     """The server, running, even if an earlier test has killed it."""
-    if server.process is None:
+    if not server.is_up():
+        server.kill()
         server.start()
     return server

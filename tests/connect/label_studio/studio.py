@@ -65,15 +65,20 @@ class Studio:
 
     def wait(self) -> None:
         until = time.monotonic() + UP_WITHIN
-        while time.monotonic() < until:
-            if self.process is not None and self.process.poll() is not None:
-                break
-            try:
-                if httpx.get(f"{self.url}/health", timeout=5.0, trust_env=False).status_code == 200:
-                    return
-            except httpx.TransportError:
-                time.sleep(0.3)
+        while time.monotonic() < until and self.process.poll() is None:
+            if self.is_up():
+                return
+            time.sleep(0.3)
         raise RuntimeError((self.data / "server.log").read_text()[-3000:])
+
+    def is_up(self) -> bool:
+        """Whether it was started and answers."""
+        if self.process is None:
+            return False
+        try:
+            return httpx.get(f"{self.url}/health", timeout=5.0, trust_env=False).status_code == 200
+        except httpx.TransportError:
+            return False
 
     def kill(self, how: signal.Signals = signal.SIGKILL) -> None:
         """As a machine that loses power."""
