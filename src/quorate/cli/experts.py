@@ -11,7 +11,7 @@ from quorate.tables.options import TableKeywords, TableOptions
 from quorate.workflows.experts import ExpertsResult, rate_experts
 from quorate.workflows.experts.report import (
     MOST_SHOWN,
-    ONE_ORDER,
+    NO_ORDER,
     PEOPLE_HEADS,
     agreement_rows,
     person_row,
@@ -86,7 +86,7 @@ def _print(found: ExpertsResult) -> None:
         names = ", ".join(f"{each.first} and {each.second}" for each in found.copied[:FEW])
         print_lines(f"Pairs that look copied: {names}")
     if found.one_order:
-        print_lines(ONE_ORDER)
+        print_lines(NO_ORDER)
     if found.exclude_below is not None:
         left = ", ".join(each.quality.person for each in found.excluded[:MOST_SHOWN]) or "nobody"
         print_lines(f"Excluded, estimated accuracy below {found.exclude_below:g}: {left}")

@@ -281,11 +281,11 @@ def test_too_few_names_for_a_data_set_with_true_classes_are_refused(names):
 def test_a_person_of_a_data_set_votes_once_on_an_item_and_nobody_is_no_person():
     votes = np.array([[0, 0, 1], [1, 0, 0], [1, 1, 0], [0, 1, 1]])
     voters = np.array([[0, 1, 1], [-1, -1, 2], [0, 0, 2], [2, 1, 0]])
-    data = vote_dataset(votes, np.full((1, 4, 2), 0.5), classes=["n", "y"], voters=voters)
-    result = quorate.run(data, method="ask-all", order="given")
+    data = vote_dataset(votes, np.full((1, 4, 2), 0.5), classes=["n", "y"])
+    result = quorate.run(replace(data, voters=voters), method="ask-all", order="given")
     assert result.table.column("num_votes").to_pylist() == [2, 3, 2, 3], "votes of nobody are all different people"
     assert {each["rule"]: each["count"] for each in result.summary()["data"]["findings"]} == {
-        "changed-vote": 1, "exact-duplicate": 1
+        "changed-vote": 1, "exact-duplicate": 1, "missing-worker": 2
     }  # fmt: skip
     assert result.people == ("0", "1", "2")
     first = result.table.column("agreement").to_pylist()[0]
