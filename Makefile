@@ -85,7 +85,7 @@ lint: $(VENV)/.ready-dev ## Style, types and import layers
 	@echo "import-linter: layers" && $(VENV)/bin/lint-imports
 
 # the sources that a kernel's cache depends on (src/quorate/compiled.py); test workers start with a copy of the cache (tests/conftest.py)
-KERNEL_SOURCES := $(shell cd src/quorate && find compiled.py machine_code.py densities.py prior.py posterior decision learning experts streams -name '*.py')
+KERNEL_SOURCES := $(shell cd src/quorate && find compiled.py compile_kernels.py machine_code.py densities.py prior.py posterior decision learning experts streams -name '*.py')
 
 kernels: .kernels/ready
 

@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from quorate import compile_kernels, compiled
+from quorate import compile_kernels, compiled, simulate
+from quorate.datasets import synthetic
 
 
 @pytest.mark.parametrize(
@@ -16,7 +17,8 @@ from quorate import compile_kernels, compiled
         compile_kernels.small_calls,
         compile_kernels.stream_calls,
         compile_kernels.session_calls,
-        compile_kernels.calls_of_experts,
+        compile_kernels.expert_calls,
+        compile_kernels.answer_calls,
     ],
 )
 def test_every_call_can_be_made(calls):
@@ -48,7 +50,8 @@ def test_what_the_second_process_did_not_compile_is_compiled_here(made, monkeypa
     monkeypatch.setattr(compile_kernels, "_helper", lambda: child)
     compile_kernels.main()
     assert ("fit" in calls, "pick_label" in calls) == (learns, small)
-    assert calls.index("belief_into") < calls.index("simulate") < calls.index("live") < calls.index("run_crowd")
+    order = ["belief_into", "simulate", "live", "run_crowd", "shrunk_params"]
+    assert sorted(order, key=calls.index) == order
     assert marker.exists() and marker.with_suffix(compiled.EXPERTS).exists()
 
 
@@ -67,6 +70,50 @@ def test_the_second_process_says_when_learning_is_compiled(made, capsys, monkeyp
     compile_kernels.help_main()
     learning, line, small = capsys.readouterr().out.splitlines()
     assert (int(learning), int(small)) == (2, len(compile_kernels.small_calls())) and line
+
+
+def test_the_second_process_keeps_the_priority_of_the_first(made, monkeypatch):
+    steps = []
+    monkeypatch.setattr(compile_kernels.os, "nice", steps.append)
+    compile_kernels.help_main()
+    assert steps == []
+    monkeypatch.setattr(compile_kernels, "_helper", lambda: steps.append("helper"))
+    compile_kernels.main()
+    assert steps == [5, "helper", 5], "it is started at 5; the kernels of experts are compiled at 10"
+
+
+@pytest.mark.parametrize(("arguments", "begun"), [([], ["main"]), (["helper"], ["help_main"]), (["streams"], [])])
+def test_unknown_arguments_are_refused(monkeypatch, arguments, begun):
+    started = []
+    for name in ("main", "help_main"):
+        monkeypatch.setattr(compile_kernels, name, lambda name=name: started.append(name))
+    if begun:
+        compile_kernels.start(arguments)
+    else:
+        with pytest.raises(SystemExit, match="streams"):
+            compile_kernels.start(arguments)
+    assert started == begun
+
+
+def test_every_kernel_that_answers_without_votes_call_is_compiled(monkeypatch):
+    """Such as `evaluate` and `hessian`, which others contain and which are therefore not stored by themselves."""
+    called = set()
+    call = compiled.Kernel.__call__
+
+    def noted(kernel, *arguments):
+        called.add(kernel.__name__)
+        return call(kernel, *arguments)
+
+    monkeypatch.setattr(compiled.Kernel, "__call__", noted)
+    for part in ("belief", "learning", "small", "stream", "session", "answer"):
+        for each in getattr(compile_kernels, f"{part}_calls")():
+            each()
+    stored = called.copy()
+    called.clear()
+    data = synthetic(num_items=40, num_classes=3, pool_size=3, seed=0)
+    simulate(data, "quorate", seed=0, window=20, refit_every=5, query_free_after=30)
+    assert called >= {"compress", "empty_traces", "evaluate", "hessian", "factorise", "dense_step"}
+    assert called <= stored
 
 
 def test_without_a_folder_it_says_what_to_set(made, monkeypatch):

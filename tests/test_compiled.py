@@ -11,6 +11,7 @@ import quorate.compiled
 from quorate.compiled import sources_digest
 
 PACKAGE = Path(quorate.compiled.__file__).parent
+MAKEFILE = Path(__file__).parents[1] / "Makefile"
 CALL = """
 import sys; sys.path.insert(0, sys.argv[1])
 import numpy as np
@@ -35,6 +36,13 @@ def test_the_digest_covers_every_source_with_a_kernel():
         covered |= set(path.rglob("*.py")) if path.is_dir() else {path}
     assert holding <= covered
     assert len(sources_digest()) == 32
+
+
+def test_make_compiles_again_when_any_of_these_sources_changed():
+    from quorate.compiled import _KERNEL_SOURCES
+
+    (line,) = [each for each in MAKEFILE.read_text().splitlines() if each.startswith("KERNEL_SOURCES")]
+    assert set(re.search("find (.+?) -name", line)[1].split()) == set(_KERNEL_SOURCES) >= {"compile_kernels.py"}
 
 
 def test_a_first_run_says_that_it_compiles_a_second_does_not_and_a_changed_callee_is_noticed(tmp_path):

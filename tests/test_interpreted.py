@@ -16,6 +16,7 @@ from quorate import compiled
 from quorate.datasets import synthetic
 from quorate.decision.look_ahead import gain_or_enough
 from quorate.densities import log_gamma
+from quorate.experts.panel_stream import run_panel
 from quorate.learning.fit import fit
 from quorate.methods import ANONYMOUS, method
 from quorate.posterior.duel import duel, finite_duel
@@ -185,6 +186,49 @@ def test_crowds_run_interpreted_until_their_own_kernels_are_compiled(fresh, code
     children[0].kill()
     compiled.wait_until_compiled(of_experts=True)
     assert not state.experts and len(children) == 1
+
+
+@pytest.mark.parametrize("most_states", [0, 1000])
+def test_until_then_a_panel_compiles_nothing_in_this_process(monkeypatch, most_states):
+    """Its kernels call others that are compiled, but only as a part of the kernels that contain them."""
+
+    def play():
+        rng = np.random.default_rng(5)
+        run = run_panel(
+            rng.integers(0, 3, (8, 4)), rng.dirichlet(np.ones(3), 8), min_gain=0.01, most_states=most_states
+        )
+        return run.probs.tolist(), run.asked.tolist()
+
+    _, made = both_ways(play)
+    inner, dispatcher = [], compiled.Kernel.__dict__["dispatcher"]
+
+    def noted(kernel):
+        if compiled._thread.inside:
+            inner.append(kernel.__name__)
+        return dispatcher.__get__(kernel)
+
+    monkeypatch.setattr(compiled.Kernel, "dispatcher", property(noted))
+    for name, value in (("compiled", True), ("experts", False), ("fixed", True)):
+        monkeypatch.setattr(compiled._state, name, value)
+    assert play() == made and inner == []
+
+
+def test_work_of_crowds_that_can_wait_waits_for_their_own_kernels(fresh):
+    _, children = fresh(TOUCH + "time.sleep(30)")
+    compiled.wait_until_compiled()
+    assert not compiled.will_be_compiled() and compiled.will_be_compiled(of_experts=True)
+    assert compiled.status() == "compiled" and compiled.status(of_experts=True) == "compiling"
+    compiled.marker_file().with_suffix(compiled.EXPERTS).touch()
+    assert not compiled.will_be_compiled(of_experts=True) and compiled.status(of_experts=True) == "compiled"
+    children[0].kill()
+
+
+def test_work_of_crowds_does_not_wait_for_kernels_that_nobody_compiles_any_more(fresh):
+    _, children = fresh(TOUCH)
+    compiled.wait_until_compiled()
+    children[0].wait()
+    assert not compiled.will_be_compiled(of_experts=True)
+    assert compiled.status() == "compiled" and compiled.status(of_experts=True) == "interpreted"
 
 
 def test_crowds_switch_when_their_kernels_are_compiled(fresh):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from quorate import machine_code
-from quorate.compiled import kernel
+from quorate.compiled import kernel, shared_kernel
 
 SHARED = """
 import sys
@@ -97,8 +97,37 @@ def doubled_and_one(x):
     return doubled(x) + 1.0
 
 
+@shared_kernel
+def tripled(x):
+    return doubled(x) + x
+
+
+@kernel
+def tripled_and_one(x):
+    return tripled(x) + 1.0
+
+
+@pytest.mark.parametrize(("outer", "result"), [(doubled_and_one, 7.0), (tripled, 9.0), (tripled_and_one, 10.0)])
 @pytest.mark.parametrize("links", [True, False])
-def test_a_kernel_calls_another_in_any_version_of_numba(monkeypatch, links):
+def test_a_kernel_calls_another_in_any_version_of_numba(monkeypatch, links, outer, result):
     monkeypatch.setattr(machine_code, "links_inner_kernels", lambda: links)
-    fresh = kernel(doubled_and_one.py_func)
-    assert fresh.dispatcher(3.0) == 7.0
+    fresh = kernel(outer.py_func)
+    assert fresh.dispatcher(3.0) == result
+
+
+def test_internals_of_numba_are_used_only_in_versions_that_were_tested(monkeypatch):
+    linking = machine_code.links_inner_kernels.__wrapped__
+    for version, links in (("0.68.1", True), ("0.68.0", False), ("0.68.10", False), ("0.69.0", False)):
+        monkeypatch.setattr(machine_code, "version", lambda _, version=version: version)
+        assert linking() == links
+
+
+@pytest.mark.parametrize("gone", ["numba.core.codegen:NoSuchLibrary", "numba.core.no_such_module:name"])
+def test_where_a_name_is_missing_kernels_are_compiled_one_by_one(monkeypatch, gone):
+    linking = machine_code.links_inner_kernels.__wrapped__
+    monkeypatch.setattr(machine_code, "version", lambda _: "0.68.1")
+    monkeypatch.setattr(machine_code, "_INTERNALS", (*machine_code._INTERNALS, gone))
+    monkeypatch.setattr(machine_code, "links_inner_kernels", linking)
+    assert not machine_code.links_inner_kernels()
+    machine_code.compile_quickly()
+    assert kernel(tripled_and_one.py_func).dispatcher(2.0) == 7.0

@@ -1,8 +1,9 @@
 """Compile every kernel into the cache on disk: `python -m quorate.compile_kernels`. Started by `quorate.compiled`.
 
-Calls each kernel once on a tiny stream and then creates the marker file; kernels of crowds and panels are compiled
-after it. With two processors, a second process compiles half of it (`python -m quorate.compile_kernels helper`).
-A process waits for another one that is already compiling. `streams` or `experts` compiles these alone, in one process.
+Calls the kernels of streams and sessions once on a tiny stream, then creates the marker file. With two processors, a
+second process compiles learning and small kernels meanwhile (`python -m quorate.compile_kernels helper`). Afterwards
+come the kernels of crowds and panels, with a marker of their own, and those of answers without votes.
+A process waits for another one that is already compiling.
 """
 
 from __future__ import annotations
@@ -30,12 +31,13 @@ from quorate.experts.panel import new_panel
 from quorate.experts.panel_learning import learn_item, revise_item
 from quorate.experts.panel_plan import advise
 from quorate.experts.panel_stream import run_panel
+from quorate.learning.answers import shrunk_params
 from quorate.learning.fit import fit
 from quorate.methods import method
 from quorate.posterior.finite import plurality_finite
 from quorate.posterior.infinite import plurality_infinite
 from quorate.posterior.settled import plurality_share_into
-from quorate.prior import concentration, concentration_into
+from quorate.prior import concentration, concentration_into, hyperprior
 from quorate.session import Session
 from quorate.session.batch import decide_items
 from quorate.streams import prepare, simulate
@@ -75,13 +77,13 @@ def session_calls() -> list[Callable[[], object]]:
 
 
 def belief_calls() -> list[Callable[[], object]]:
-    """Calls that compile beliefs: half of the work before streams can be compiled."""
+    """Calls that compile beliefs: who wins the plurality, given a prediction and votes."""
     believe = partial(belief_into, FINITE, 1.0, 1.0, np.ones((1, 3)), np.zeros(3), np.zeros((1, 3)), np.ones(3) / 3)
     return [partial(believe, np.zeros(3, dtype=np.int64), 3, np.empty(3))]
 
 
 def learning_calls() -> list[Callable[[], object]]:
-    """Calls that compile learning and the stopping rules: the other half."""
+    """Calls that compile learning and the stopping rules."""
     votes, probs = np.zeros(3, dtype=np.int64), np.ones(3) / 3
     return [
         partial(fit, np.ones((2, 3)) / 3, np.ones((2, 3))),
@@ -123,7 +125,7 @@ def stream_calls() -> list[Callable[[], object]]:
     ]
 
 
-def calls_of_experts() -> list[Callable[[], object]]:
+def expert_calls() -> list[Callable[[], object]]:
     """Calls that compile the kernels of crowds and panels; other methods do not wait for these."""
     panel, log_f, votes = new_panel(2, 2), np.log([[0.5, 0.5]]), np.zeros(2, dtype=np.int64)
     return [
@@ -134,6 +136,13 @@ def calls_of_experts() -> list[Callable[[], object]]:
         partial(revise_item, panel, 0, votes),
         partial(run_panel, [[0, 1]], [[0.5, 0.5]], min_gain=0.1),
     ]
+
+
+def answer_calls() -> list[Callable[[], object]]:
+    """Calls that compile learning for answers without votes, which calls the steps of a fit from Python."""
+    log_predictions = np.log([[[0.9, 0.1]], [[0.2, 0.8]], [[0.7, 0.3]]])
+    votes, start = np.array([[3, 0], [0, 2], [1, 1]]), PriorParams(1.0, 1.0, np.ones(2), bias=np.zeros(2))
+    return [partial(shrunk_params, start, log_predictions, votes, hyperprior("default"))]
 
 
 def main() -> None:
@@ -150,8 +159,9 @@ def main() -> None:
         experts = marker.with_suffix(compiled.EXPERTS)
         if not experts.exists():
             _step_back(5)  # whoever waited needs the processors now
-            _run(calls_of_experts())
+            _run(expert_calls())
             experts.touch()
+            _run(answer_calls())
 
 
 def _compile_most() -> None:
@@ -168,9 +178,8 @@ def _compile_most() -> None:
 
 
 def help_main() -> None:
-    """The second process: everything that needs no belief."""
+    """The second process: everything that needs no belief. It inherits the priority of the first."""
     _prepare()
-    _step_back(5)
     _run(learning_calls())
     print("learning", flush=True)
     _run(small_calls())
@@ -200,14 +209,15 @@ def _run(calls: list[Callable[[], object]]) -> None:
         call()
 
 
-if __name__ == "__main__":
-    if sys.argv[1:] == ["helper"]:
+def start(arguments: list[str]) -> None:
+    """Run the process that these arguments of the command name."""
+    if arguments == ["helper"]:
         help_main()
-    elif sys.argv[1:] == ["streams"]:
-        _prepare()
-        _run(stream_calls())
-    elif sys.argv[1:] == ["experts"]:
-        _prepare()
-        _run(calls_of_experts())
+    elif arguments:
+        sys.exit(f"quorate: unknown arguments {' '.join(arguments)!r}: leave them out, everything is compiled")
     else:
         main()
+
+
+if __name__ == "__main__":
+    start(sys.argv[1:])

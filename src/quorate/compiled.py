@@ -1,8 +1,9 @@
 """Numeric kernels: run as plain Python until machine code is available, then as machine code, with equal results.
 
 `kernel` marks a function. On a new installation kernels run interpreted, without delay. After `PATIENCE` seconds of
-interpreted work a child process compiles every kernel into numba's cache on disk (`quorate.compile_kernels`); this
-process switches to machine code when the child has finished, and imports numba only then.
+interpreted work a child process compiles all kernels into numba's cache on disk (`quorate.compile_kernels`). It creates
+one marker file when those of streams and sessions are compiled, and a second one, `EXPERTS`, after those of crowds and
+panels. This process switches to machine code in the same two steps, and imports numba only then.
 `QUORATE_KERNELS=interpreted` or `compiled` fixes the choice.
 
 The cache key of every kernel covers all kernel sources. numba itself checks only the file of the outermost function,
@@ -39,14 +40,14 @@ EXPERTS = ".experts"  # added to the name of the marker: the kernels of crowds a
 FEW_ITEMS = 1500  # streams up to this length run interpreted in less time than compiling takes
 NO_NUMBER = (OverflowError, ZeroDivisionError, ValueError)  # raised by Python where compiled code gives inf or nan
 _KERNEL_SOURCES = (
-    "compiled.py", "machine_code.py", "densities.py", "prior.py", "posterior", "decision", "learning", "experts",
-    "streams",
+    "compiled.py", "compile_kernels.py", "machine_code.py", "densities.py", "prior.py", "posterior", "decision",
+    "learning", "experts", "streams",
 )  # fmt: skip
 
 
 @cache
 def sources_digest() -> str:
-    """Digest of every source file that may contain a kernel."""
+    """Digest of every source file that may contain a kernel, and of what is compiled."""
     package = Path(__file__).parent
     digest = hashlib.blake2b(digest_size=16)
     for name in _KERNEL_SOURCES:
@@ -65,12 +66,15 @@ class Kernel:
         update_wrapper(self, function)
 
     def __call__(self, *arguments: object) -> object:
-        """The function's result; the outermost interpreted call checks whether compiled kernels are available."""
-        ready = _state.experts if self.of_experts else _state.compiled
-        if ready or (not _thread.inside and _state.look(of_experts=self.of_experts)):
-            return self.dispatcher(*arguments)
+        """The function's result; the outermost interpreted call checks whether compiled kernels are available.
+
+        Whatever an interpreted kernel calls is interpreted too: not every inner kernel is stored by itself.
+        """
         if _thread.inside:
             return self._interpreted(*arguments)
+        ready = _state.experts if self.of_experts else _state.compiled
+        if ready or _state.look(of_experts=self.of_experts):
+            return self.dispatcher(*arguments)
         _thread.inside = True
         try:
             with np.errstate(all="ignore"):  # like compiled code
@@ -195,17 +199,19 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_state.forget_child)
 
 
-def status() -> Status:
-    """How kernels run in this process now."""
-    if _state.compiled:
+def status(*, of_experts: bool = False) -> Status:
+    """How kernels (`of_experts`: those of crowds and panels) run in this process now."""
+    if _state.experts if of_experts else _state.compiled:
         return "compiled"
     return "compiling" if _state.child is not None and not _state.failed else "interpreted"
 
 
-def will_be_compiled() -> bool:
-    """Start compiling if needed; True while kernels still run as plain Python, so that work that can wait should."""
-    compile_in_background()
-    return not (_state.compiled or _state.fixed or _state.failed)
+def will_be_compiled(*, of_experts: bool = False) -> bool:
+    """Start compiling if needed; True while kernels still run as plain Python, so that work that can wait should.
+
+    `of_experts`: also those of crowds and panels.
+    """
+    return not (_state.look(of_experts=of_experts, start=True) or _state.fixed or _state.failed)
 
 
 def interpret() -> None:

@@ -14,11 +14,32 @@ from dataclasses import dataclass
 from functools import cache, partial, partialmethod
 from importlib import import_module
 from importlib.metadata import version
+from operator import attrgetter
 from typing import Any, Protocol, cast
 
 _OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}  # for numba
 _INNER = _OPTIONS | {"no_cpython_wrapper": True}  # kernels that no Python code calls
-_LINKING_NUMBA = "0.68."  # with this version inner kernels are linked; with others compiling takes much longer
+_TESTED_NUMBA = ("0.68.1",)  # with these versions inner kernels are linked; with others compiling takes much longer
+_INTERNALS = (
+    "llvmlite.binding:add_symbol",
+    "numba.core.codegen:JITCPUCodegen.create_library",
+    "numba.core.codegen:JITCPUCodegen.set_env",
+    "numba.core.codegen:JITCPUCodegen.unserialize_library",
+    "numba.core.codegen:JITCodeLibrary._finalize_final_module",
+    "numba.core.codegen:JITCodeLibrary._optimize_final_module",
+    "numba.core.codegen:JITCodeLibrary._unserialize",
+    "numba.core.codegen:JITCodeLibrary.enable_object_caching",
+    "numba.core.codegen:JITCodeLibrary.get_pointer_to_function",
+    "numba.core.compiler:CompileResult._find_referenced_environments",
+    "numba.core.compiler:Flags",
+    "numba.core.compiler:compile_extra",
+    "numba.core.dispatcher:_FunctionCompiler._compile_core",
+    "numba.core.lowering:Lower.create_cfunc_wrapper",
+    "numba.core.lowering:Lower.create_cpython_wrapper",
+    "numba.core.registry:cpu_target",
+    "numba.core.targetconfig:TargetConfig.values",
+    "numba.core.types:unliteral",
+)  # what linking uses of numba
 _symbols: dict[str, object] = {}  # the shared kernels that machine code of this process may call, kept alive
 
 
@@ -46,8 +67,18 @@ def numba(module: str) -> Any:  # noqa: ANN401 - a module without types, importe
 
 @cache
 def links_inner_kernels() -> bool:
-    """Whether this is the numba version whose internals are used here; others compile every inner kernel alone."""
-    return version("numba").startswith(_LINKING_NUMBA)
+    """Whether numba is a version whose internals were tested here, and has them; others compile each kernel alone."""
+    return version("numba") in _TESTED_NUMBA and all(map(_exists, _INTERNALS))
+
+
+def _exists(name: str) -> bool:
+    """Whether there is such a "module:name"."""
+    module, _, path = name.partition(":")
+    try:
+        attrgetter(path)(import_module(module))
+    except (ImportError, AttributeError):
+        return False
+    return True
 
 
 def dispatcher(function: Callable[..., Any], digest: str) -> Callable[..., Any]:
@@ -62,7 +93,7 @@ def dispatcher(function: Callable[..., Any], digest: str) -> Callable[..., Any]:
             filename_base=store._impl.filename_base,
             source_stamp=digest,
         )
-    except (RuntimeError, AttributeError, TypeError):  # no cache folder, or an unknown numba: compile without cache
+    except (RuntimeError, AttributeError, ImportError, TypeError):  # no cache folder, or an unknown numba: no cache
         made = njit(function, **_OPTIONS)
     if links_inner_kernels() and made is not function:  # as with NUMBA_DISABLE_JIT
         made._compiler._compile_core = partial(_compile, made._compiler, False)
@@ -240,6 +271,8 @@ def index_file() -> Callable[..., object]:
 @cache
 def _announce() -> None:
     """Print once, on stderr, that numba compiles in this process, because the user waits for it."""
+    if not _exists("numba.core.event:Listener"):
+        return
     event = numba("numba.core.event")
 
     class Announcer(event.Listener):  # type: ignore[misc, name-defined]

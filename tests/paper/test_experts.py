@@ -56,7 +56,8 @@ def test_the_section_compares_the_ways_to_ask(folder, monkeypatch):
 
 
 def test_with_real_ids_the_most_reliable_first_is_compared_with_random_order(monkeypatch):
-    monkeypatch.setattr("quorate.compiled.wait_until_compiled", lambda **_: None)
+    waits = []
+    monkeypatch.setattr("quorate.compiled.wait_until_compiled", lambda **how: waits.append(how))
     rng = np.random.default_rng(1)
     truth, voters = rng.integers(3, size=200), rng.permuted(np.tile(np.arange(6), (200, 1)), axis=1)
     right = rng.random((200, 6)) < np.array([0.95, 0.95, 0.9, 0.5, 0.4, 0.4])[voters]
@@ -66,4 +67,5 @@ def test_with_real_ids_the_most_reliable_first_is_compared_with_random_order(mon
     found = section(Context({"cifar10h": data}, (3,), True, lambda jobs: {}))
     ((name, asked, _, audited, _),) = found.tables[0].rows
     assert name.startswith("CIFAR-10H") and 0 < audited < 1 and 0 < asked < 1
+    assert waits and not any(waits), "it needs no kernels of crowds and panels"
 

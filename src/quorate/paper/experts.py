@@ -282,7 +282,7 @@ def area_ratios(
     dataset: VoteDataset, seed: int, *, pool_size: int | None, model: str, gains: Sequence[float] = IDS_GAINS
 ) -> tuple[float, float]:
     """Area of asking the most reliable first over that of random order: by asked votes, and with audited pools."""
-    compiled.wait_until_compiled(of_experts=True)
+    compiled.wait_until_compiled()
     stream = prepare(dataset, pool_size, model, seed)
     methods = [method("quorate", min_gain=gain) for gain in gains]
     plain = [simulate_stream(stream, each, seed=seed) for each in methods]

@@ -165,7 +165,7 @@ class Steward:
 
     def _people(self, project_id: str) -> None:
         """Compute the figures of each person if there are new events; not before the kernels are compiled."""
-        if not will_be_compiled():
+        if not will_be_compiled(of_experts=True):
             self._in_pace(project_id, "people", self.compute_people, PEOPLE_SECONDS, PEOPLE_SHARE)
 
     def compute_people(self, project_id: str) -> None:

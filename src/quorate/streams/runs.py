@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from quorate import compiled
 from quorate.decision.belief import EXHAUSTED, NO_LIMIT, POSTERIORS, SETTLED, reasons_of
 from quorate.decision.model_picker import ModelPicker
 from quorate.decision.quota import QuotaPolicy
@@ -202,7 +201,6 @@ class CompiledRun(StreamRun):
 
     def advance(self, first: int, last: int) -> None:
         """Run items first .. last - 1."""
-        compiled.prepare_for(last - first)
         asked = min(max(first, self.stop_asking), last)
         run_stream(self.inputs, self.compiled, self.state, self.outputs, first, asked)
         if asked < last:

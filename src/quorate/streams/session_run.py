@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from quorate import compiled
-from quorate.decision.belief import ASK, code_of
+from quorate.decision.belief import ASK, PEOPLE_POSTERIORS, code_of
 from quorate.decision.error_costs import cheapest_answer
 from quorate.decision.rules import rule_of
 from quorate.experts.person import Expert
@@ -71,7 +71,6 @@ class SessionRun(StreamRun):
 
     def advance(self, first: int, last: int) -> None:
         """Run items first .. last - 1."""
-        compiled.prepare_for(last - first, of_experts=self.experts is not None)
         for t in range(first, last):
             self._run_item(t)
 
@@ -184,8 +183,15 @@ def start_run(
     error_costs: FloatArray | None = None,
     keep_probs: bool = False,
 ) -> CompiledRun | SessionRun:
-    """A new run, before its first item. `error_costs` (K, K) by truth and answer; `seed` of the stream."""
+    """A new run, before its first item. `error_costs` (K, K) by truth and answer; `seed` of the stream.
+
+    If the stream is long, waits until the kernels that the method uses are compiled.
+    """
     rule = None if method.needs_people else rule_of(method.policy)
+    run: CompiledRun | SessionRun
     if rule is None:
-        return SessionRun(stream, method, options, seed=seed, error_costs=error_costs, keep_probs=keep_probs)
-    return CompiledRun(stream, method, rule, options, error_costs=error_costs, keep_probs=keep_probs)
+        run = SessionRun(stream, method, options, seed=seed, error_costs=error_costs, keep_probs=keep_probs)
+    else:
+        run = CompiledRun(stream, method, rule, options, error_costs=error_costs, keep_probs=keep_probs)
+    compiled.prepare_for(len(stream.items), of_experts=method.asking.posterior in PEOPLE_POSTERIORS)
+    return run

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from quorate import compiled
 from quorate.decision.policy import QueryPolicy
 from quorate.experts.reliability import most_reliable_first, reliability
 from quorate.learning.problem import unpack
@@ -201,7 +200,6 @@ def run_by_agreement(
     num_items, num_people = len(stream.items), int(stream.voters.max(initial=-1)) + 1
     agreements, votes = np.zeros(num_people), np.zeros(num_people)
     verdicts = plurality_shares(stream.counts)
-    compiled.prepare_for(num_items)
     run = start_run(ordered, method, StreamOptions() if options is None else options, seed=seed)
     for t in range(num_items):
         recorded = int(stream.recorded[t])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sqlalchemy import select
 
-from quorate import method
+from quorate import compiled, method
 from quorate.experts.reliability import SHRINKAGE
 from quorate.service.domain.ballots import act
 from quorate.service.domain.gold import gold_record
@@ -111,6 +111,31 @@ def test_the_steward_keeps_them_and_computes_only_when_something_happened(desk, 
         assert latest_people(connection, project.id)["time"] == 4000.0
         size = len(connection.execute(select(stewards.c.state).where(stewards.c.task == "people")).scalar_one())
     assert size == len(json.dumps(first)) or size < 10_000
+
+
+def test_they_wait_for_the_kernels_of_crowds_which_are_compiled_last(desk, voted, monkeypatch):
+    """Otherwise the model of the crowd would wait for them while it reads from the database."""
+    project, *_ = voted
+    computed = []
+    steward = Steward(desk.projects, clock=lambda: 3000.0)
+    monkeypatch.setattr(steward, "compute_people", computed.append)
+    monkeypatch.setattr(compiled._state, "look", lambda *, of_experts=False, start=False: not of_experts)
+    steward.round()
+    assert computed == []
+    monkeypatch.setattr(compiled._state, "look", lambda **_: True)
+    steward.round()
+    assert computed == [project.id]
+
+
+def test_while_they_are_interpreted_few_votes_are_used(desk, voted, monkeypatch):
+    project, *_ = voted
+    monkeypatch.setattr("quorate.service.domain.people.MOST_INTERPRETED", 50)
+    for experts, most in ((False, 50), (True, 208)):
+        monkeypatch.setattr(compiled._state, "experts", experts)
+        monkeypatch.setattr(compiled._state, "fixed", not experts)
+        with desk.store.read() as connection:
+            found = people(desk.projects, connection, desk.projects.get_in(connection, project.id), now=2000.0)
+        assert (found.num_votes, found.is_partial) == (most, not experts)
 
 
 DAY = 86400.0

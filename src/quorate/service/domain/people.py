@@ -84,7 +84,7 @@ class PeopleFigures:
 def people(projects_: Projects, connection: Connection, project: Project, *, now: float) -> PeopleFigures:
     """Compute all figures; takes seconds."""
     last = last_event(connection, project)
-    most = MOST_VOTES if status() == "compiled" else MOST_INTERPRETED
+    most = MOST_VOTES if status(of_experts=True) == "compiled" else MOST_INTERPRETED
     rows = _votes(connection, project, most + 1)
     calibration = gold_calibration(projects_, connection, project, rows[:most])
     cast = _of_the_busiest(rows[:most], len(project.settings.classes))
