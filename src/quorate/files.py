@@ -48,7 +48,8 @@ def lock(fd: int, path: Path) -> None:
     """Become the only writer of this file until `fd` is closed or the process ends."""
     if not _take_lock(fd):
         rule = f"a journal that no other session writes; {_lock_holder(fd)} has it open"
-        fix = "close the other session, or read the journal without writing: read_journal(path)."
+        fix = "end the other session (it holds the journal until it is deleted or its process ends), "
+        fix += "or read the journal without writing: read_journal(path)."
         raise JournalLocked(field="journal", value=str(path), rule=rule, fix=fix)
 
 

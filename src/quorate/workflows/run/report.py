@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quorate.audit.statement import rounded_up
+from quorate.decision.belief import PEOPLE_POSTERIORS
 from quorate.reasons import SENTENCES
 from quorate.reports import render
 from quorate.reports.format import Cell, percent, setting_text
@@ -71,6 +72,8 @@ def page(result: RunResult) -> str:
 def document(result: RunResult) -> Document:
     """The run as a report."""
     summary = result.summary()
+    is_of_people = result.method.predicting.posterior in PEOPLE_POSTERIORS
+    learned = "" if is_of_people else "what was learned in params.json, "
     return Document(
         title=f"quorate run: {summary['num_items']} items",
         question="How many votes were needed?",
@@ -81,10 +84,13 @@ def document(result: RunResult) -> Document:
             _votes(summary), _control(summary, result), _errors(summary), _classes(summary), _error_costs(summary),
             _people(summary), _stops(summary), _confidence(summary, result), _over_time(result),
         ),
-        folded=(_learned(summary), _pools(summary), data_section(summary["data"]), _settings(summary)),
+        folded=(
+            _learned(summary, is_of_people=is_of_people), _pools(summary), data_section(summary["data"]),
+            _settings(summary),
+        ),
         footer=f"quorate {__version__}, seed {summary['settings']['seed']}. Every item is in decisions.csv and "
-        "decisions.parquet, every figure of this page in summary.json, what was learned in params.json, rows that were "
-        "not used in rejects.csv.",
+        f"decisions.parquet, every figure of this page in summary.json, {learned}rows that were not used in "
+        "rejects.csv.",
     )  # fmt: skip
 
 
@@ -319,8 +325,10 @@ def stretches_of(values: ArrayLike) -> tuple[list[float], list[float]]:
     return [float(each.mean()) + 1 for each in stretches], [float(k.mean()) if k.size else float("nan") for k in known]
 
 
-def _learned(summary: Mapping[str, Any]) -> Section:
+def _learned(summary: Mapping[str, Any], *, is_of_people: bool) -> Section:
     learned, title = summary["learned"], "What was learned"
+    if is_of_people:
+        return Section("learned", title, ("How each person votes. `quorate experts` rates them on the same votes.",))
     if learned is None:
         return Section("learned", title, ("Nothing: this method does not learn.",))
     bias, tau = learned["bias"], learned["tau"]
