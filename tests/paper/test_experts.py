@@ -68,4 +68,3 @@ def test_with_real_ids_the_most_reliable_first_is_compared_with_random_order(mon
     ((name, asked, _, audited, _),) = found.tables[0].rows
     assert name.startswith("CIFAR-10H") and 0 < audited < 1 and 0 < asked < 1
     assert waits and not any(waits), "it needs no kernels of crowds and panels"
-

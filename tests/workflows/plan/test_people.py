@@ -14,7 +14,7 @@ from quorate.methods import method
 from quorate.streams.prepare import prepare
 from quorate.streams.simulate import simulate_stream
 from quorate.workflows.plan import advice, curves, forecast, people, plan
-from quorate.workflows.plan.next_steps import spec
+from quorate.workflows.plan.next_steps import session_code, spec
 from quorate.workflows.plan.people import PeopleWorth, Tried, people_worth
 from quorate.workflows.plan.report import expected_rows
 
@@ -234,6 +234,26 @@ def test_where_names_save_votes_the_plan_says_so_in_money_and_what_to_type(quick
     exec(line, names)
     settings = names["session"].settings
     assert settings["method"]["knobs"]["min_gain"] == 0.02 and len(settings["people"]["experts"]) == 5
+
+
+@pytest.mark.parametrize("setting", ["panel:min_gain=0.02", "quorate:min_gain=0.02,order=agreement", "crowd:doubt=0.1"])
+def test_the_session_with_names_knows_whom_to_ask(quick, setting):
+    votes, _ = tables((0.95, 0.9, 0.6, 0.6, 0.55))
+    made = plan(votes, methods=["quorate"], budget=3.0, orderings=2, draws=100, costs={"p0": 3.0})
+    names = {"quorate": quorate}
+    exec(session_code(made, method(setting)), names)
+    session = names["session"]
+    session.open("new")
+    assert session.next_expert("new").expert is not None
+    assert sorted(each["cost"] for each in session.settings["people"]["experts"]) == [1.0, 1.0, 1.0, 1.0, 3.0]
+
+
+def test_what_an_error_costs_in_money_allows_for_what_people_cost(quick):
+    votes, _ = tables((0.9, 0.9, 0.9, 0.9))
+    planned = {"methods": ["quorate"], "budget": 3.0, "orderings": 2, "draws": 100, "price": 0.5}
+    made = plan(votes, costs={"p0": 5.0}, **planned)
+    gain = made.advice.setting.method.knobs["min_gain"]
+    assert f"{0.5 * 2.0 / gain:,.2f}" in " ".join(made.notes()), "four votes cost 5 + 1 + 1 + 1"
 
 
 def test_the_setting_with_names_is_one_that_was_tried_with_no_more_errors(quick, monkeypatch):

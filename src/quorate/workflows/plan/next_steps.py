@@ -68,9 +68,15 @@ def session_code(plan: Plan, other: Method | None = None) -> str | None:
 
 
 def _pool_code(plan: Plan, chosen: Method) -> str:
-    """The pool as arguments of a session: its size, or the people of the pilot, where the method is for a panel."""
-    if chosen.asking.posterior != "panel":
-        return f"pool_size={plan.pilot.pool_size or plan.pilot.largest}"
+    """The pool as arguments of a session: its size, and the people of the pilot where the method knows them."""
+    size = f"pool_size={plan.pilot.pool_size or plan.pilot.largest}"
+    if not chosen.needs_people:
+        return size
+    people = _people_code(plan)
+    return people if chosen.asking.posterior == "panel" else f"{size}, {people}"
+
+
+def _people_code(plan: Plan) -> str:
     if len(plan.voters) > MOST_NAMED:
         return "experts=EXPERTS"
     costs = plan.pilot.voter_costs or (1.0,) * len(plan.voters)
