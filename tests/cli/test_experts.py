@@ -25,6 +25,8 @@ def test_people_see_everybody_and_who_looks_careless(run, votes):
     assert result.exit_code == 0, result.output
     for part in (*(f"p{e}" for e in range(7)), "Krippendorff", "class 1"):
         assert part in result.stdout
+    (said,) = json.loads(run("experts", "--votes", votes, "--json").stdout)["differences"].items()
+    assert " ".join(said) in " ".join(result.stdout.split())
 
 
 def test_programs_get_json_and_files(run, votes, tmp_path):

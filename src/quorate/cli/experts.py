@@ -14,6 +14,7 @@ from quorate.workflows.experts.report import (
     NO_ORDER,
     PEOPLE_HEADS,
     agreement_rows,
+    difference_text,
     person_row,
     write_experts,
 )
@@ -77,7 +78,7 @@ def _print(found: ExpertsResult) -> None:
     title = "People by estimated accuracy" + ("" if len(shown) == len(found.people) else f", {FEW} highest and lowest")
     print_table(title, PEOPLE_HEADS, [tuple(map(str, person_row(each))) for each in shown])
     print_table("Agreement", ("measure", "value", "95 % interval"), [tuple(map(str, r)) for r in agreement_rows(found)])
-    print_lines(*(f"{each.quality.person} {each.difference}" for each in shown if each.difference))
+    print_lines(*(f"{person} {difference_text(each)}" for person, each in found.differing[:FEW]))
     for each in found.careless[:FEW]:
         print_lines(f"{each.quality.person}: {each.quality.evidence}")
     if len(found.careless) > FEW:

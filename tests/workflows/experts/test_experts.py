@@ -75,6 +75,8 @@ def test_files_hold_what_was_found(found, tmp_path):
     assert float(people[6]["difference_share"]) == pytest.approx(differs.share, rel=1e-5)
     assert float(people[6]["difference_share_of_others"]) == pytest.approx(differs.share_of_others, rel=1e-5)
     assert f"{100 * differs.share:.0f} %" in people[6]["difference"]
+    gaps = [abs(each.share - each.share_of_others) for _, each in found.differing]
+    assert gaps == sorted(gaps, reverse=True) and found.differing[0] == ("p6", differs)
     assert float(people[0]["accuracy"]) == pytest.approx(found.people[0].quality.accuracy.value, rel=1e-5)
     consensus = read(tmp_path / "out" / "consensus.csv")
     assert [row["label"] for row in consensus] == [found.ballots.classes[k] for k in found.labels]

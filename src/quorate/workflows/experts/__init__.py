@@ -89,16 +89,24 @@ class ExpertsResult:
         return tuple(sorted(found, key=lambda each: each.quality.kinds[0]))
 
     @property
+    def differing(self) -> tuple[tuple[str, LabelDifference], ...]:
+        """People who give a class clearly more or less often than the others, the largest difference first."""
+        found = [(each.quality.person, each.difference) for each in self.people if each.difference is not None]
+        return tuple(sorted(found, key=lambda one: -abs(one[1].share - one[1].share_of_others)))
+
+    @property
     def answer(self) -> str:
         """The result in one sentence."""
-        num = len(self.people)
+        num, differ = len(self.people), len(self.differing)
+        verb = "gives" if differ == 1 else "give"
+        differ_too = f", {differ:,} {verb} a class clearly more or less often than the others" if differ else ""
         alpha, size = self.agreement.krippendorff_alpha, self.agreement.effective_size
         most = "" if self.num_known == len(self.ballots.items) else "at most about "
         worth = f"; the votes of an item are worth {most}{size.value:.1f} independent people"
         worth = "" if np.isnan(size.value) else worth
         agreeing = "all votes are equal" if np.isnan(alpha.value) else f"their agreement is {alpha.value:.2f}"
         return (
-            f"Of {num:,} people, {len(self.careless):,} look careless; {self._accuracies()}; {agreeing} "
+            f"Of {num:,} people, {len(self.careless):,} look careless{differ_too}; {self._accuracies()}; {agreeing} "
             f"(Krippendorff's alpha){worth}."
         )
 
@@ -149,9 +157,7 @@ class ExpertsResult:
             "num_known": self.num_known,
             "agreement": {name: _figures(getattr(self.agreement, name)) for name in panel},
             "careless": [each.quality.person for each in self.careless],
-            "differences": {
-                each.quality.person: difference_text(each.difference) for each in self.people if each.difference
-            },
+            "differences": {person: difference_text(each) for person, each in self.differing},
             "copied": [asdict(each) for each in self.copied],
             "is_calibrated": self.confidence is not None,
             "exclude_below": self.exclude_below,

@@ -159,9 +159,7 @@ def _sections(result: ExpertsResult) -> tuple[Section, ...]:
     people = Table("", "People by estimated accuracy", PEOPLE_HEADS, tuple(map(person_row, shown)), note=note)
     panel = Table("", "The panel", ("measure", "value", "95 % interval"), tuple(agreement_rows(result)))
     sections = [Section("people", "People", tables=(people,)), Section("panel", "Agreement", tables=(panel,))]
-    differ = tuple(
-        (each.quality.person, difference_text(each.difference)) for each in result.ranked(MOST_SHOWN) if each.difference
-    )
+    differ = tuple((person, difference_text(each)) for person, each in result.differing[:MOST_SHOWN])
     if differ:
         table = Table("", "Labels against those of the others", ("person", "differs"), differ, text_columns=2)
         sections.append(Section("differ", "Who votes differently", tables=(table,)))

@@ -119,14 +119,15 @@ def _goal_note(plan: Plan) -> str:
         if goal.kind == "target-error" and goal.limit < plan.floor and plan.pilot.target == "plurality":
             return (
                 f"Out of reach: ties of the pool alone make {error_text(plan, plan.floor)} wrong, more than the "
-                "target. The setting above has the fewest errors."
+                "target. The setting above has the fewest errors. Plan for a higher target, or for the class behind "
+                "the votes (`--target truth`)."
             )
         return (
             f"Out of reach: on the pilot no setting of {advice.setting.method.name} meets the goal. The setting above "
             "comes nearest."
         )
     return (
-        f"The pilot is too small to promise this: no setting meets the target with {wanted}. The setting above meets "
+        f"This pilot cannot promise it: no setting meets the target with {wanted}. The setting above meets "
         f"it on the pilot itself. {_needed_sentence(plan)}"
     )
 
