@@ -118,7 +118,7 @@ def test_advice_is_firm_where_the_goal_is_met_as_surely_as_asked(made):
     assert large.advice.status == "sure"
     for each in (large, small, made):
         assert each.headline().startswith("Use quorate with") == (each.advice.status != "likely")
-        assert any("too small to promise" in note for note in each.notes()) == (each.advice.status == "likely")
+        assert any("cannot promise" in note for note in each.notes()) == (each.advice.status == "likely")
 
 
 def test_a_large_pilot_is_subsampled_and_the_plan_says_what_that_costs(made):
