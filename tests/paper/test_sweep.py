@@ -157,8 +157,9 @@ LONG = [
     for seed in range(12)
 ]
 SWEEPER = """
-import sys
+import signal, sys
 from pathlib import Path
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background may start without it
 from tests.paper.test_sweep import CHECKSUMS, DATA, JOBS, LONG, RunStore, on_threads, sweep
 told = lambda done, total, what: print(what, flush=True)
 jobs = {"JOBS": JOBS, "LONG": LONG}[sys.argv[2]]
