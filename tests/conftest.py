@@ -4,7 +4,6 @@
 `make kernels`, because numba's cache on disk may fail if two processes compile the same function.
 """
 
-import gc
 import os
 import shutil
 from collections import Counter
@@ -73,12 +72,6 @@ def pytest_collect_file():
     """Do not collect doctests in tests: there are none, and searching takes seconds."""
     found = yield
     return [each for each in found if not isinstance(each, DoctestModule)]
-
-
-def pytest_collection_finish():
-    """Leave what was imported and collected out of every later search for garbage."""
-    gc.collect()
-    gc.freeze()
 
 
 def in_memory() -> Path | None:

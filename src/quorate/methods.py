@@ -81,6 +81,11 @@ class Method:
         return self.order is not None or self.asking.posterior in PEOPLE_POSTERIORS
 
     @property
+    def answers_by_people(self) -> bool:
+        """True if the answer depends on who voted: then what is learned is about people."""
+        return self.predicting.posterior in PEOPLE_POSTERIORS
+
+    @property
     def prior(self) -> Hyperprior:
         """The hyperprior it learns under; the default one for a method that does not learn."""
         return self.learner.hyperprior if self.learner else hyperprior("default")

@@ -99,7 +99,7 @@ class MethodTable:
     @property
     def unit(self) -> str:
         """What an item is measured in."""
-        return "cost per item" if self.is_priced else "votes per item"
+        return unit_of(is_priced=self.is_priced)
 
     @property
     def num_items(self) -> int:
@@ -158,7 +158,7 @@ def compare_methods(
     files: tuple[Path, ...] = ()
     if out is not None:
         files = (write_csv((point_record(name, row.point, source.seeds) for row in rows), Path(out) / "results.csv"),)
-        files += write_curves(curves, Path(out), title=name, unit="cost per item" if is_priced else "votes per item")
+        files += write_curves(curves, Path(out), title=name, unit=unit_of(is_priced=is_priced))
         notes += [] if can_plot() else [MISSING]
     table = MethodTable(
         name, source.seeds, rows, costs["ask-all"], costs["until-settled"], tuple(notes), files, is_priced
@@ -166,6 +166,11 @@ def compare_methods(
     if out is not None:
         write_json(table.summary(), Path(out) / "summary.json")
     return table
+
+
+def unit_of(*, is_priced: bool) -> str:
+    """What an item is measured in: costs of people, or votes."""
+    return "cost per item" if is_priced else "votes per item"
 
 
 def _family(chosen: Method, first: Replicate, whole_range: bool) -> tuple[Method, ...]:

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from quorate.reports.format import percent
 from quorate.streams.pools import uneven_pools
 from quorate.tables.votes.vote_order import ONE_ORDER
@@ -91,17 +89,9 @@ def _gain_note(plan: Plan) -> str:
     many = f"{1 / gain:,.0f}" if gain <= 0.1 else f"{1 / gain:.2g}"
     weighs_costs = plan.pilot.voter_costs is not None and plan.advice.setting.method.needs_people
     unit = "times the cost 1" if weighs_costs else "vote" if many == "1" else "votes"
-    cost = 1.0 if weighs_costs else _cost_of_a_vote(plan)
+    cost = 1.0 if weighs_costs else plan.paid["ask-all"] / plan.references["ask-all"].mean  # of a vote
     money = "" if plan.price is None else f", or {plan.price * cost / gain:,.2f}"
     return f"min_gain {gain:.3g} means that an error costs as much as {many} {unit}{money}."
-
-
-def _cost_of_a_vote(plan: Plan) -> float:
-    """The mean cost of the recorded votes; 1 if all cost the same."""
-    dataset, costs = plan.pilot.dataset, plan.pilot.voter_costs
-    if costs is None or dataset.voters is None:
-        return 1.0
-    return float(np.mean(np.asarray(costs)[dataset.voters[(dataset.votes >= 0) & (dataset.voters >= 0)]]))
 
 
 def _people_note(plan: Plan) -> str:

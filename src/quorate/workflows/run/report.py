@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quorate.audit.statement import rounded_up
-from quorate.decision.belief import PEOPLE_POSTERIORS
 from quorate.reasons import SENTENCES
 from quorate.reports import render
 from quorate.reports.format import Cell, percent, setting_text
@@ -72,7 +71,7 @@ def page(result: RunResult) -> str:
 def document(result: RunResult) -> Document:
     """The run as a report."""
     summary = result.summary()
-    is_of_people = result.method.predicting.posterior in PEOPLE_POSTERIORS
+    is_of_people = result.method.answers_by_people
     learned = "" if is_of_people else "what was learned in params.json, "
     return Document(
         title=f"quorate run: {summary['num_items']} items",

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quorate.decision.belief import POSTERIORS
 from quorate.errors import MissingExtra
 from quorate.files import Content, write_folder
 from quorate.methods import Method
@@ -277,8 +276,7 @@ def write_run(result: RunResult, folder: Path) -> tuple[Path, ...]:
 
 def files_of(result: RunResult) -> tuple[str, ...]:
     """The files of a run; without params.json for methods that learn about people."""
-    is_scorable = result.method.predicting.posterior in POSTERIORS
-    return tuple(name for name in FILES if name != "params.json" or is_scorable)
+    return tuple(name for name in FILES if name != "params.json" or not result.method.answers_by_people)
 
 
 def _params(result: RunResult, path: Path) -> None:
