@@ -96,7 +96,7 @@ def test_looking_only_as_far_as_needed_decides_like_the_gain_itself(seed, classe
     what = probs, weighted, votes, remaining, alpha, costs
     gain = blended_gain(-1.0, *what)
     assert blended_asks(min_gain, *what) == (blended_gain(min_gain, *what) > min_gain) == (gain > min_gain)
-    if gain > 1e-9:
+    if gain > 1e-6:  # below, G is as small as its rounding errors
         assert blended_asks(gain * (1 - 1e-6), *what)
         assert not blended_asks(gain * (1 + 1e-6), *what)
 
