@@ -21,13 +21,13 @@ from quorate.types import FloatArray, IntArray
 Knobs = tuple[tuple[str, float | int | str], ...]
 Variant = Literal["exact", "as-published"]
 
-_FIXED = {"fixed-finexp": 15, "fixed-infexp": 6}  # microseconds for each member of the pool
+_FIXED = {"fixed-finexp": 12, "fixed-infexp": 3}  # microseconds for each member of the pool
 _LEARNED = {  # microseconds, and more for each member of the pool
-    "quorate": (20, 8),
-    "finexp": (20, 8),
-    "infexp": (30, 1),
-    "fixed-ask-finexp": (20, 8),
-    "fixed-ask-infexp": (30, 1),
+    "quorate": (20, 1.2),
+    "finexp": (8, 0.7),
+    "infexp": (15, 0.1),
+    "fixed-ask-finexp": (8, 0.7),
+    "fixed-ask-infexp": (15, 0.1),
 }
 
 
@@ -74,9 +74,11 @@ class Job:
         if self.method in _FIXED:  # all thresholds share one pass
             return _FIXED[self.method] * size + runs
         if self.method not in _LEARNED:
-            return runs * (2 + size // 20)
+            return runs * (1 + size // 30)
+        if self.query_free_after is not None:
+            return runs * 10  # few items have votes
         start, for_each = _LEARNED[self.method]
-        return runs * (start + for_each * size) * (3 if self.model == "all" else 1)
+        return runs * round(start + for_each * size + (60 if self.model == "all" else 0))
 
     def as_dict(self) -> dict[str, Any]:
         """The job as JSON values."""

@@ -260,18 +260,18 @@ def run_stream(
                         break
                 if method.rule_kind != ALWAYS:
                     _believe(method.ask_posterior, prior, num_classifiers, logs, mean, seen, pool_size, probs)
-                if not rule_asks(
-                    method.rule_kind,
-                    rule_first,
-                    rule_second,
-                    probs,
-                    seen,
-                    pool_size - asked,
-                    alpha,
-                    inputs.error_costs,
-                    inputs.tie_draws[t],
-                ):
-                    break
+                    if not rule_asks(
+                        method.rule_kind,
+                        rule_first,
+                        rule_second,
+                        probs,
+                        seen,
+                        pool_size - asked,
+                        alpha,
+                        inputs.error_costs,
+                        inputs.tie_draws[t],
+                    ):
+                        break
             elif code != ASK:
                 break
             if asked == inputs.recorded[t]:
