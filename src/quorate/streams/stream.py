@@ -27,9 +27,11 @@ from quorate.decision.error_costs import cheapest_answer
 from quorate.decision.model_picker import picker_rate, picker_update
 from quorate.decision.quota import binomial_quantile
 from quorate.decision.rules import ALWAYS, BLENDED, THRESHOLD, rule_asks
-from quorate.learning.fit import INFO_SIZE, WARM, fit_kernel
+from quorate.learning.fit import WARM, fit_kernel
 from quorate.learning.problem import unpacked
-from quorate.posterior.duel import duel, finite_duel
+from quorate.posterior.duel import finite_duel
+from quorate.posterior.infinite import infinite_into
+from quorate.posterior.infinite_bound import leader_bound
 from quorate.posterior.settled import is_settled
 from quorate.prior import concentration_into
 from quorate.types import FloatArray, IntArray
@@ -139,7 +141,7 @@ def _has_duel(posterior: int, threshold: float) -> bool:
 @kernel
 def _duel(posterior: int, alpha: FloatArray, votes: IntArray, pool_size: int) -> float:
     """An upper bound of the largest probability, cheaper than the posterior."""
-    return duel(alpha + votes) if posterior == INFINITE else finite_duel(alpha, votes, pool_size)
+    return leader_bound(alpha + votes) if posterior == INFINITE else finite_duel(alpha, votes, pool_size)
 
 
 @kernel
@@ -190,7 +192,9 @@ def run_stream(
                         seen[inputs.votes[t, asked]] += 1
                         asked += 1
                         continue
-                if method.rule_kind != ALWAYS:
+                if duels and method.ask_posterior == INFINITE and method.stops_when_settled:
+                    infinite_into(alpha + seen, probs)  # what `belief_into` does for a pool that is not settled
+                elif method.rule_kind != ALWAYS:
                     _believe(method.ask_posterior, prior, num_classifiers, logs, mean, seen, pool_size, probs)
                 if not rule_asks(
                     method.rule_kind,
@@ -266,7 +270,7 @@ def _learn(
         method.bias_df,
         WARM,
         state.packed,
-        np.empty(INFO_SIZE),
+        np.empty(0),
     )
     _copy(state.packed, outputs.trace[counts[FITS]])
     outputs.trace_at[counts[FITS]] = t
