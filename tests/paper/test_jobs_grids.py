@@ -61,3 +61,16 @@ def test_a_grid_leaves_no_wide_gap_of_budgets(name):
 @pytest.mark.parametrize("name", ["until-settled", "ask-all"])
 def test_a_method_without_a_knob_has_one_setting(name):
     assert grid(name, pool_size=5, num_classes=3) == ((),)
+
+
+@pytest.mark.parametrize("name", ["finexp", "infexp", "fixed-finexp"])
+def test_one_threshold_never_asks(name):
+    """The next one is above 1 / K, so that no run is computed twice."""
+    never, second = (dict(knobs)["threshold"] for knobs in grid(name, pool_size=6, num_classes=5)[:2])
+    assert never == 0.0 and second > 0.2
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_coarse_grid_of_a_small_pool_is_that_of_a_large_one(name):
+    coarse, large = grid(name, pool_size=6, num_classes=5, coarse=True), grid(name, pool_size=50, num_classes=5)
+    assert coarse == large

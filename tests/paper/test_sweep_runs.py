@@ -1,3 +1,4 @@
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -7,7 +8,7 @@ from quorate.datasets import load_npz, synthetic, vote_dataset
 from quorate.errors import InvalidInput
 from quorate.methods import ANONYMOUS, method
 from quorate.paper.jobs import ARRAYS, Job, settings
-from quorate.paper.sweep import run_job
+from quorate.paper.sweep import CONFIDENCE_EVERY, FIXED, SAMPLED, run_job
 from quorate.streams import prepare, simulate
 from quorate.streams.simulate import expected_errors
 
@@ -55,9 +56,12 @@ def check(wanted, dataset):
             assert found.costs[row, column] == pytest.approx(run.costs[here].mean())
             assert found.errors[row, column] == pytest.approx(run.expected_errors[here].mean())
             assert found.drawn_errors[row, column] == pytest.approx(run.errors[here].mean())
-            learned = method(wanted.method).predicting.learned
-            sampled = wanted.query_free_after is not None and learned and column
-            rows = np.flatnonzero(here)[: -(-here.sum() // 10)] if sampled else here
+            rows = np.flatnonzero(here)
+            if wanted.query_free_after is not None and column:
+                learned = method(wanted.method).predicting.learned
+                rows = rows[: math.ceil(SAMPLED * len(rows))] if learned else rows
+            elif wanted.method not in FIXED or wanted.query_free_after is not None:
+                rows = rows[rows % CONFIDENCE_EVERY == 0]
             assert found.confidence[row, column] == pytest.approx(run.confidence[rows].mean(), abs=1e-9)
         settles = dict(knobs).get("threshold") == 1.0 and wanted.query_free_after is None  # runs as until-settled
         if len(run.fits) and not settles:

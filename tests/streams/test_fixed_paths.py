@@ -3,6 +3,7 @@ import pytest
 
 from quorate.datasets import load_npz, synthetic, vote_dataset
 from quorate.decision.belief import POSTERIORS
+from quorate.errors import InvalidInput
 from quorate.methods import method
 from quorate.streams import prepare, simulate
 from quorate.streams.fixed_paths import fixed_paths
@@ -10,8 +11,8 @@ from quorate.streams.fixed_paths import fixed_paths
 KINDS = {"fixed-finexp": "finite", "fixed-infexp": "infinite"}
 
 
-def agree(dataset, name, thresholds, *, pool_size, model, seed):
-    paths = fixed_paths(prepare(dataset, pool_size, model, seed), POSTERIORS[KINDS[name]])
+def agree(dataset, name, thresholds, *, pool_size, model, seed, most=1.0):
+    paths = fixed_paths(prepare(dataset, pool_size, model, seed), POSTERIORS[KINDS[name]], most)
     costs = []
     for threshold in thresholds:
         run = simulate(dataset, method(name, threshold=threshold), pool_size=pool_size, model=model, seed=seed)
@@ -37,6 +38,17 @@ def test_thresholds_that_are_met_exactly_or_missed_by_a_hair_are_read_as_they_ar
     paths = fixed_paths(prepare(dataset, 5, 0, 5), POSTERIORS[KINDS[name]])
     met = np.unique(paths.highest[:, :3][paths.highest[:, :3] > 0])[::9]
     agree(dataset, name, [0.0, *met, *np.nextafter(met, 0), 1.0], pool_size=5, model=0, seed=5)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_walk_may_end_at_the_largest_threshold_below_one(name):
+    dataset = synthetic(num_items=200, num_classes=4, pool_size=20, accuracy=0.6, seed=2)
+    paths = agree(dataset, name, (0.0, 0.4, 0.8, 1.0), pool_size=20, model=0, seed=5, most=0.8)
+    whole = fixed_paths(prepare(dataset, 20, 0, 5), POSTERIORS[KINDS[name]])
+    assert (paths.highest > 0).sum() < 0.9 * (whole.highest > 0).sum(), "it took fewer beliefs"
+    assert np.array_equal(paths.last, whole.last)
+    with pytest.raises(InvalidInput, match="threshold"):
+        paths.at(0.9)
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -12,7 +12,7 @@ from quorate.methods import ANONYMOUS, method
 from quorate.streams import prepare, simulate
 from quorate.streams.runs import StreamOptions
 from quorate.streams.session_run import SessionRun
-from quorate.streams.simulate import run_by_agreement
+from quorate.streams.simulate import run_by_agreement, simulate_stream
 
 SPECS = [*ANONYMOUS, "quorate:rule=optimistic"]
 KNOBS = {
@@ -81,6 +81,25 @@ def test_they_agree_with_limits_pools_of_several_sizes_and_a_query_free_phase(na
 def test_they_agree_where_the_look_ahead_groups_classes_or_ends_before_the_pool(num_classes, pool_size):
     dataset = synthetic(num_items=40, num_classes=num_classes, pool_size=pool_size, agreement=0.5, seed=2)
     agree(dataset, method("quorate", min_gain=0.004), pool_size=pool_size, model=0, seed=5, window=20, refit_every=7)
+
+
+@pytest.mark.parametrize(("classes", "pool_size"), [(2, 5), (3, 40), (8, 6), (8, 40)])
+@pytest.mark.parametrize("accuracy", [0.55, 0.9])
+@pytest.mark.parametrize("spec", ["quorate", "finexp", "infexp", "fixed-ask-finexp", "random"])
+def test_without_most_confidences_every_vote_and_answer_is_the_same(spec, accuracy, classes, pool_size):
+    """The bounds that then replace beliefs decide alike; a parameter of 0 and large ones included."""
+    data = synthetic(num_items=120, num_classes=classes, pool_size=pool_size, accuracy=accuracy, seed=6)
+    stream = prepare(data, pool_size, 0, 3)
+    knob = {"quorate": "min_gain", "random": "query_rate"}.get(spec, "threshold")
+    for value in (0.0, 0.002, 0.03, 0.2, 0.45, 0.7, 0.99, 1.0):
+        chosen = method(spec, **{knob: value})
+        whole, some = (
+            simulate_stream(stream, chosen, StreamOptions(confidence_every=every), seed=3) for every in (1, 10)
+        )
+        assert np.array_equal(whole.costs, some.costs) and np.array_equal(whole.predictions, some.predictions)
+        assert np.array_equal(whole.fits, some.fits) and whole.reasons == some.reasons
+        assert np.array_equal(some.confidence[::10], whole.confidence[::10])
+        assert np.isnan(np.delete(some.confidence, np.s_[::10])).all()
 
 
 def test_changing_a_result_does_not_change_the_next_one():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -113,6 +114,7 @@ def _never_much_worse(panels: Sequence[CurvePanel]) -> Claim:
 
 POOLS = {"cifar10h": (3, 10, 50), "imagenet16h": (3, 6), "imagenet16h_shift": (6,), "chaosnli": (100,)}
 METHODS = (*PAPER_METHODS, "quorate")
+WHOLE_POOL_SEEDS, LARGE_SET = 2, 5000  # seeds if the pool is everybody, on sets of so many items or more
 QUICK_LARGE = 20  # in a quick run, one classifier is enough for pools above this
 CAUTIONS = (
     "The paper prints no figures for these curves, and its CIFAR-10H classifiers are ResNet-18s of 50, 70 and 85 %. "
@@ -175,14 +177,20 @@ def setups(context: Context) -> list[CurveSetting]:
 
 
 def jobs_of(setup: CurveSetting, context: Context) -> list[Job]:
-    """All methods on all seeds; fused classifiers only with `quorate`, which alone can use them."""
-    num_classes = context.datasets[setup.data].num_classes
+    """All methods on the seeds; fused classifiers only with `quorate`, which alone can use them.
+
+    Where the pool is everybody, seeds only change the order: on a large set two are enough. Fused classifiers are a
+    line in the figures, of fewer values, except in the shift set, whose experiment shares the runs.
+    """
+    dataset = context.datasets[setup.data]
+    is_whole = dataset.num_items >= LARGE_SET and setup.pool_size == dataset.votes.shape[1]
+    coarse = setup.model == "all" and setup.family != "imagenet16h_shift"
+    of = partial(grid, pool_size=setup.pool_size, num_classes=dataset.num_classes, quick=context.quick, coarse=coarse)
     names = ("quorate",) if setup.model == "all" else METHODS
     jobs = []
-    for seed in context.seeds:
+    for seed in context.seeds[: WHOLE_POOL_SEEDS if is_whole else None]:
         for name in names:
-            knobs = grid(name, pool_size=setup.pool_size, num_classes=num_classes, quick=context.quick)
-            jobs.append(Job(setup.data, setup.pool_size, setup.model, seed, name, knobs))
+            jobs.append(Job(setup.data, setup.pool_size, setup.model, seed, name, of(name)))
         jobs.append(Job(setup.data, setup.pool_size, setup.model, seed, "until-settled", settings(None)))
     return jobs
 

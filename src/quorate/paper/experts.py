@@ -6,7 +6,7 @@ starting points without shuffling. Called by `reproduce` and by benchmarks/panel
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -54,14 +54,19 @@ QUICK_STREAMS = 2
 
 def section(context: Context) -> Section:
     """Tables, claims and the frontiers."""
-    streams = QUICK_STREAMS if context.quick else STREAMS
-    how = {"num_streams": streams} | ({"gains": QUICK_GAINS} if context.quick else {})
-    found = {
-        name: curves(context.datasets[name], **how)  # type: ignore[arg-type]
-        for name in PANELS
-        if name in context.datasets
-    }
-    ratios = {name: _ratios(context, name) for name in IDS if name in context.datasets}
+    streams, gains = (QUICK_STREAMS, QUICK_GAINS) if context.quick else (STREAMS, GAINS)
+    panels, crowds = ([name for name in names if name in context.datasets] for names in (PANELS, IDS))
+    of_crowds = [(f"{IDS[name][0]}, seed {seed}", _ratios_of(context, name, seed)) for name in crowds
+                 for seed in context.seeds]  # the longest first  # fmt: skip
+    of_panels = [
+        (f"{PANELS[name]}, stream {number + 1}", partial(stream_points, context.datasets[name], number, streams, gains))
+        for name in panels
+        for number in range(streams)
+    ]
+    done = context.each([*of_crowds, *of_panels])
+    many, rest = len(context.seeds), done[len(of_crowds) :]
+    ratios = {name: np.array(done[many * n : many * (n + 1)]) for n, name in enumerate(crowds)}
+    found = {name: _as_ways(rest[streams * n : streams * (n + 1)]) for n, name in enumerate(panels)}
     tables = [
         *([_votes_table(found), _errors_table(found)] if found else []),
         *([_ids_table(ratios)] if ratios else []),
@@ -114,12 +119,13 @@ def _errors_table(found: dict[str, dict[str, StreamCurves]]) -> Table:
     return Table("errors", title, heads, tuple(rows), "", 2, highlight=())
 
 
-def _ratios(context: Context, name: str) -> np.ndarray:
+def _ratios_of(context: Context, name: str, seed: int) -> Callable[[], tuple[float, float]]:
+    """`area_ratios` of a data set and a seed, to be called."""
     dataset = context.datasets[name]
     model = "cnn-89" if "cnn-89" in dataset.models else dataset.models[0]
-    more = {"gains": CIFAR_GAINS} if name == "cifar10h" else {}
-    more |= {"gains": QUICK_GAINS} if context.quick else {}
-    return np.array([area_ratios(dataset, seed, pool_size=IDS[name][1], model=model, **more) for seed in context.seeds])
+    gains = CIFAR_GAINS if name == "cifar10h" else IDS_GAINS
+    gains = QUICK_GAINS if context.quick else gains
+    return partial(area_ratios, dataset, seed, pool_size=IDS[name][1], model=model, gains=gains)
 
 
 def _ids_table(ratios: dict[str, np.ndarray]) -> Table:
@@ -244,26 +250,36 @@ def part_of(dataset: VoteDataset, rows: IntArray) -> VoteDataset:
     return replace(dataset.rows(rows), blocks=frozen_array(np.zeros(len(rows)), np.int64))
 
 
+Points = list[tuple[float, float]]  # votes per item and error at every `min_gain`
+
+
 def curves(
     dataset: VoteDataset, *, num_streams: int = STREAMS, gains: Sequence[float] = GAINS
 ) -> dict[str, StreamCurves]:
     """Every way to ask on every stream of a panel's data set."""
+    return _as_ways([stream_points(dataset, number, num_streams, gains) for number in range(num_streams)])
+
+
+def stream_points(dataset: VoteDataset, number: int, num_streams: int, gains: Sequence[float]) -> dict[str, Points]:
+    """Every way to ask on one stream of a panel's data set."""
     compiled.wait_until_compiled(of_experts=True)
-    found: dict[str, list[list[tuple[float, float]]]] = {name: [] for name in (RANDOM, ORDERED, PANEL)}
-    for number in range(num_streams):
-        part = part_of(dataset, rows_of(dataset, number, num_streams=num_streams))
-        shuffled = prepare(part, None, 0, number, "given")
-        plain = [simulate_stream(shuffled, method("quorate", min_gain=gain), seed=number) for gain in gains]
-        ordered = [run_by_agreement(shuffled, method("quorate", min_gain=gain), seed=number) for gain in gains]
-        found[RANDOM].append([(run.mean_cost, run.error_rate) for run in plain])
-        found[ORDERED].append([(float(run.costs.mean()), float(run.expected_errors.mean())) for run in ordered])
-        found[PANEL].append(panel_points(part, gains))
-    return {name: as_curves(points) for name, points in found.items()}
+    part = part_of(dataset, rows_of(dataset, number, num_streams=num_streams))
+    shuffled = prepare(part, None, 0, number, "given")
+    plain = [simulate_stream(shuffled, method("quorate", min_gain=gain), seed=number) for gain in gains]
+    ordered = [run_by_agreement(shuffled, method("quorate", min_gain=gain), seed=number) for gain in gains]
+    return {
+        RANDOM: [(run.mean_cost, run.error_rate) for run in plain],
+        ORDERED: [(float(run.costs.mean()), float(run.expected_errors.mean())) for run in ordered],
+        PANEL: panel_points(part, gains),
+    }
 
 
-def panel_points(
-    part: VoteDataset, gains: Sequence[float], *, most_states: int = MOST_STATES
-) -> list[tuple[float, float]]:
+def _as_ways(streams: Sequence[dict[str, Points]]) -> dict[str, StreamCurves]:
+    """The streams' points by way to ask."""
+    return {way: as_curves([points[way] for points in streams]) for way in (RANDOM, ORDERED, PANEL)}
+
+
+def panel_points(part: VoteDataset, gains: Sequence[float], *, most_states: int = MOST_STATES) -> Points:
     """Votes per item and share wrong of the panel's plan at every `min_gain`."""
     runs = [run_panel(part.votes, part.predictions[0], min_gain=gain, most_states=most_states) for gain in gains]
     return [(float(run.num_votes.mean()), float(run.expected_errors.mean())) for run in runs]

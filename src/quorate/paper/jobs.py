@@ -113,7 +113,7 @@ class JobOutcome:
 
     `sizes` (B,) items of each phase   `costs` (Q, B) votes per item   `errors` (Q, B) error rate, expected over ties
     `drawn_errors` (Q, B) error rate with ties drawn at random   `confidence` (Q, B) mean confidence; in a phase without
-    experts, of the first tenth of the items
+    experts, of the first items, a fiftieth
     `params` (Q, P) packed parameters at the end, (Q, 0) if nothing is learned, NaN at threshold 1
     `item_costs`, `item_errors` (Q, T) if the job keeps items, else (Q, 0)
     `seconds` if it was run just now; not part of the result, hence not stored with it
@@ -266,17 +266,20 @@ FIXED = ("fixed-finexp", "fixed-infexp")
 BASELINES = ("random", "entropy", "mp", "mp-released")
 
 
-def grid(name: str, *, pool_size: int, num_classes: int, quick: bool = False) -> tuple[Knobs, ...]:
-    """Settings of the method by rising cost.
+def grid(
+    name: str, *, pool_size: int, num_classes: int, quick: bool = False, coarse: bool = False
+) -> tuple[Knobs, ...]:
+    """Settings of the method by rising cost. `coarse`: half as many, as for large pools.
 
     >>> len(grid("infexp", pool_size=6, num_classes=16)), len(grid("finexp", pool_size=50, num_classes=10))
-    (25, 13)
+    (24, 12)
     """
-    many = 25 if pool_size <= SMALL_POOL else 13
+    small = pool_size <= SMALL_POOL and not coarse
+    many = 25 if small else 13
     if name in ("until-settled", "ask-all"):
         return settings(None)
     if name in BASELINES:
-        many = 81  # these runs are very cheap
+        many = 81 if small else 41  # these runs are very cheap
     if name in FIXED:
         many = 121  # all thresholds share one pass
     if quick:
@@ -293,6 +296,7 @@ def grid(name: str, *, pool_size: int, num_classes: int, quick: bool = False) ->
         gains = np.where(doubts == 1.0, 1.0, 0.5 * doubts)  # a vote gains at most about half of the doubt
         return settings("min_gain", _rounded(gains))
     if "threshold" in method(name).knobs:
+        doubts = np.delete(doubts, 1)  # threshold 1 / K never asks either: the largest probability is above it
         return settings("threshold", _rounded(1.0 - doubts))
     raise AssertionError(name)
 

@@ -24,19 +24,31 @@ from quorate.types import VoteDataset
 from quorate.version import __version__
 
 Run = Callable[[Sequence[Job]], dict[Job, JobOutcome]]
+Each = Callable[[Sequence[tuple[str, Callable[[], Any]]]], list[Any]]
+
+
+def in_turn(calls: Sequence[tuple[str, Callable[[], Any]]]) -> list[Any]:
+    """The results of named calls, one after the other.
+
+    >>> in_turn([("one", lambda: 1), ("two", lambda: 2)])
+    [1, 2]
+    """
+    return [call() for _, call in calls]
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
     """The input of an experiment. `datasets` by name (see `sources`); `quick`: fewer values, models and orderings.
 
-    `run(jobs)` returns the outcome of each job, from the store if it is there.
+    `run(jobs)` returns the outcome of each job, from the store if it is there. `each(calls)` returns the results of
+    named calls, in order: work that is no job, spread over the cores.
     """
 
     datasets: Mapping[str, VoteDataset]
     seeds: tuple[int, ...]
     quick: bool
     run: Run
+    each: Each = in_turn
 
 
 OWN_VERDICTS: tuple[str, ...] = tuple(ELSEWHERE)  # on the paper's own classifiers: these make the headline

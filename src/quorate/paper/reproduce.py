@@ -8,12 +8,15 @@ in the same folder can delete those it no longer has. Called by `quorate reprodu
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from quorate import compiled
 from quorate.datasets.content import data_folder
@@ -25,7 +28,7 @@ from quorate.paper.jobs import Job, JobOutcome
 from quorate.paper.report import Context, Part, Reproduction, page, summary_of
 from quorate.paper.sources import USES, Sources
 from quorate.paper.store import Record, RunStore, distinct, run_records, table_csv, write_runs
-from quorate.paper.sweep import Backend, Progress, sweep
+from quorate.paper.sweep import Backend, Call, Progress, spread, sweep
 from quorate.reports.figures import DrawnFigure, draw
 from quorate.reports.format import json_page
 from quorate.reports.section import Section
@@ -83,8 +86,8 @@ def reproduce(
     folder.mkdir(parents=True, exist_ok=True)
     compiled.wait_until_compiled()  # there are thousands of runs
     with backend_for(cluster, jobs) as backend:
-        tally = RunTally(sources, folder / "runs", backend, progress, parts)
-        context = Context(sources, chosen_seeds, quick, tally.run)
+        tally = RunTally(sources, folder / "runs", backend, jobs or os.cpu_count() or 1, progress, parts)
+        context = Context(sources, chosen_seeds, quick, tally.run, tally.each)
         tried = {name: _part(name, experiments[name], context, tally) for name in parts}
     made = tuple(part for part in tried.values() if isinstance(part, Part))
     refused = {name: part for name, part in tried.items() if isinstance(part, InvalidInput)}
@@ -198,6 +201,12 @@ def _once(stems: Sequence[str]) -> None:
         raise QuorateError(f"two tables or figures are called {', '.join(twice)}: give each its own key.")
 
 
+def _timed(call: Callable[[], Any]) -> tuple[Any, float]:
+    """The result of a call and the time of this thread that it took."""
+    started = time.thread_time()
+    return call(), time.thread_time() - started
+
+
 @dataclass(slots=True)
 class RunTally:
     """Runs jobs through the store and counts them; `begin` starts a part. The counts are for the current part.
@@ -209,6 +218,7 @@ class RunTally:
     sources: Sources
     folder: Path
     backend: Backend
+    num_threads: int = 1
     progress: Progress | None = None
     parts: tuple[str, ...] = ()
     records: dict[Job, list[Record]] = field(default_factory=dict)
@@ -241,6 +251,18 @@ class RunTally:
         for job, outcome in outcomes.items():
             self.records.setdefault(job, run_records(self.part, outcome))
         return outcomes
+
+    def each(self, calls: Sequence[Call[Any]]) -> list[Any]:
+        """The results of named calls that are no jobs, made on `num_threads` threads of this machine, not stored."""
+        found: dict[int, Any] = {}
+        self._before, self._done, self._known = self._within(), 0.0, len(calls)
+        timed = [(name, partial(_timed, call)) for name, call in calls]
+        for place, (result, seconds) in spread(timed, self.num_threads):
+            found[place] = result
+            self.work_seconds += seconds
+            self._done += 1
+            self._say(calls[place][0])
+        return [found[place] for place in range(len(calls))]
 
     def _counted(self, jobs: Sequence[Job], datasets: Mapping[str, VoteDataset]) -> Iterator[JobOutcome]:
         """The backend, with each job counted when it is done."""

@@ -2,8 +2,8 @@
 
 Stored jobs are not repeated, results are stored at once, progress is counted. What all parameter values of a job share
 is computed once: the stream, and, without learning, the confidence after every vote, which does not depend on the
-threshold. Answers without votes need no posterior, except for their confidence, which is computed for the first tenth
-of them. `run_job` needs no file, so it can run on another machine.
+threshold. Answers without votes need no posterior, except for their confidence, which is computed for the first ones.
+`run_job` needs no file, so it can run on another machine.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -28,8 +29,8 @@ from quorate.paper.jobs import Job, JobOutcome, Knobs
 from quorate.paper.store import RunStore
 from quorate.prior import concentration, hyperprior
 from quorate.rng import stream as random_stream
-from quorate.streams import prepare, simulate
-from quorate.streams.fixed_paths import FixedPaths, fixed_paths
+from quorate.streams import prepare
+from quorate.streams.fixed_paths import fixed_paths
 from quorate.streams.prepare import Stream
 from quorate.streams.runs import CompiledRun, StreamOptions
 from quorate.streams.session_run import start_run
@@ -39,53 +40,62 @@ from quorate.validate import broken, whole
 
 Progress = Callable[[int, int, str], None]
 Backend = Callable[[Sequence[Job], Mapping[str, VoteDataset]], Iterator[JobOutcome]]
+Result = TypeVar("Result")
+Call = tuple[str, Callable[[], Result]]  # with a name
+Finished = tuple[int, Result] | BaseException
 _LOOK_EVERY = 0.2  # seconds: some systems deliver Ctrl-C only between two waits
 
 
 def on_threads(num_threads: int) -> Backend:
-    """A backend that runs jobs on this machine, `num_threads` at a time; yields outcomes as they finish.
-
-    Uses daemon threads: after Ctrl-C the process ends at once, without waiting for running jobs.
-    """
+    """A backend that runs jobs on this machine, `num_threads` at a time; yields outcomes as they finish."""
     many = whole(num_threads, where="num_threads")
 
     def run(jobs: Sequence[Job], datasets: Mapping[str, VoteDataset]) -> Iterator[JobOutcome]:
-        todo, finished, stop = deque(jobs), SimpleQueue[JobOutcome | BaseException](), threading.Event()
-        for _ in range(min(many, len(jobs))):
-            threading.Thread(target=_work, args=(todo, datasets, finished, stop), daemon=True).start()
-        try:
-            for _ in jobs:
-                outcome = _next(finished)
-                if isinstance(outcome, BaseException):
-                    raise outcome
-                yield outcome
-        finally:
-            stop.set()
+        for _, outcome in spread([(job.label, partial(run_job, job, datasets[job.data])) for job in jobs], many):
+            yield outcome
 
     return run
 
 
+def spread(calls: Sequence[Call[Result]], num_threads: int) -> Iterator[tuple[int, Result]]:
+    """Run named calls on threads, `num_threads` at a time; yields the place and result of each as they finish.
+
+    Uses daemon threads: after Ctrl-C the process ends at once, without waiting for running calls.
+
+    >>> sorted(spread([("one", lambda: 1), ("two", lambda: 2)], 2))
+    [(0, 1), (1, 2)]
+    """
+    todo, finished, stop = deque(enumerate(calls)), SimpleQueue[Finished[Result]](), threading.Event()
+    for _ in range(min(num_threads, len(calls))):
+        threading.Thread(target=_work, args=(todo, finished, stop), daemon=True).start()
+    try:
+        for _ in calls:
+            found = _next(finished)
+            if isinstance(found, BaseException):
+                raise found
+            yield found
+    finally:
+        stop.set()
+
+
 def _work(
-    todo: deque[Job],
-    datasets: Mapping[str, VoteDataset],
-    finished: SimpleQueue[JobOutcome | BaseException],
-    stop: threading.Event,
+    todo: deque[tuple[int, Call[Result]]], finished: SimpleQueue[Finished[Result]], stop: threading.Event
 ) -> None:
-    """One thread: run jobs until none is left, one fails, or the caller has stopped."""
+    """One thread: make calls until none is left, one fails, or the caller has stopped."""
     while not stop.is_set():
         try:
-            job = todo.popleft()
+            place, (label, call) = todo.popleft()
         except IndexError:
             return
         try:
-            finished.put(run_job(job, datasets[job.data]))
+            finished.put((place, call()))
         except BaseException as problem:  # raised again in the caller's thread
-            problem.add_note(f"while running {job.label}")
+            problem.add_note(f"while running {label}")
             finished.put(problem)
             return
 
 
-def _next(finished: SimpleQueue[JobOutcome | BaseException]) -> JobOutcome | BaseException:
+def _next(finished: SimpleQueue[Finished[Result]]) -> Finished[Result]:
     while True:
         try:
             return finished.get(timeout=_LOOK_EVERY)
@@ -160,7 +170,8 @@ def _stream(job: Job) -> tuple[str, str, int]:
     return job.data, job.model, job.seed
 
 
-SAMPLED = 0.1  # share of the answers without votes whose confidence is computed
+CONFIDENCE_EVERY = 10  # the mean confidence is that of every tenth item: other answers are often certain without it
+SAMPLED = 0.02  # share of the answers without votes whose confidence is computed
 FIXED = {"fixed-finexp": "finite", "fixed-infexp": "infinite"}
 # Method -> its estimator, and whether the votes already seen are left out of the final count, as in the released code.
 PUBLISHED: dict[str, tuple[Literal["infexp", "finexp"], bool]] = {
@@ -192,7 +203,7 @@ def run_job(job: Job, dataset: VoteDataset) -> JobOutcome:
     started = time.thread_time()  # time of this thread only
     stream = prepare(dataset, job.pool_size, job.model, job.seed, "shuffled")  # the arguments of `simulate`: cached
     phases = _phases(job, stream)
-    runs = _runs(job, dataset, stream)
+    runs = _runs(job, stream)
     labels = np.array([run.labels for run in runs])  # (Q, T)
     costs = np.array([run.costs for run in runs])
     confidence = np.array([run.confidence for run in runs])
@@ -237,21 +248,23 @@ def _rows(params: list[FloatArray]) -> FloatArray:
     return rows
 
 
-def _runs(job: Job, dataset: VoteDataset, stream: Stream) -> list[Run]:
+def _runs(job: Job, stream: Stream) -> list[Run]:
     if job.variant == "as-published":
         _check_published(job)
         return [_published(job, stream, knobs) for knobs in job.knobs]
     if job.method in FIXED and job.query_free_after is None:
-        paths = fixed_paths(stream, POSTERIORS[FIXED[job.method]])
-        return [_on_paths(paths, job, knobs) for knobs in job.knobs]
+        thresholds = [float(method(job.method, **dict(knobs)).knobs["threshold"]) for knobs in job.knobs]
+        most = max((threshold for threshold in thresholds if threshold < 1.0), default=0.0)
+        paths = fixed_paths(stream, POSTERIORS[FIXED[job.method]], most)
+        return [Run(*paths.at(threshold), np.zeros(0)) for threshold in thresholds]
     if job.query_free_after is not None and method(job.method).predicting.learned:
         return [_two_phases(job, stream, knobs, job.query_free_after) for knobs in job.knobs]
-    return [_simulated(job, dataset, knobs) for knobs in job.knobs]
+    return [_simulated(job, stream, knobs) for knobs in job.knobs]
 
 
 def _two_phases(job: Job, stream: Stream, knobs: Knobs, asked: int) -> Run:
     """A run with a query-free phase, whose answers are the classes of the largest alpha: the most probable winners."""
-    options = StreamOptions(job.window, job.refit_every, query_free_after=asked)
+    options = StreamOptions(job.window, job.refit_every, query_free_after=asked, confidence_every=CONFIDENCE_EVERY)
     run = start_run(stream, method(job.method, **dict(knobs)), options, seed=job.seed)
     assert isinstance(run, CompiledRun)
     run.advance(0, asked)
@@ -264,29 +277,19 @@ def _two_phases(job: Job, stream: Stream, knobs: Knobs, asked: int) -> Run:
     return Run(outputs.costs, outputs.labels, outputs.confidence, run.fits[-1] if run.num_fits else np.zeros(0))
 
 
-def _simulated(job: Job, dataset: VoteDataset, knobs: Knobs) -> Run:
+def _simulated(job: Job, stream: Stream, knobs: Knobs) -> Run:
+    """`simulate` without what no job keeps: reasons, and errors of each run by itself."""
     chosen = method(job.method, **dict(knobs))
     if isinstance(chosen.policy, Threshold) and chosen.policy.threshold >= 1.0 and job.query_free_after is None:
         # Threshold 1 asks until the pool is settled: the same votes and answers without computing a belief. With a pool
         # of 50 this one threshold took a third of the time of all. What it would learn is then unknown.
         chosen = method("until-settled")
-    done = simulate(
-        dataset,
-        chosen,
-        pool_size=job.pool_size,
-        model=job.model,
-        seed=job.seed,
-        window=job.window,
-        refit_every=job.refit_every,
-        query_free_after=job.query_free_after,
-    )
-    params = done.fits[-1] if len(done.fits) else np.zeros(0)
-    return Run(done.costs, done.predictions, done.confidence, params)
-
-
-def _on_paths(paths: FixedPaths, job: Job, knobs: Knobs) -> Run:
-    costs, labels, confidence = paths.at(method(job.method, **dict(knobs)).knobs["threshold"])
-    return Run(costs, labels, confidence, np.zeros(0))
+    after = job.query_free_after
+    options = StreamOptions(job.window, job.refit_every, query_free_after=after, confidence_every=CONFIDENCE_EVERY)
+    run = start_run(stream, chosen, options, seed=job.seed)
+    run.advance(0, len(stream.items))
+    outputs = run.outputs
+    return Run(outputs.costs, outputs.labels, outputs.confidence, run.fits[-1] if run.num_fits else np.zeros(0))
 
 
 def _published(job: Job, stream: Stream, knobs: Knobs) -> Run:

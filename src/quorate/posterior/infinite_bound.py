@@ -93,8 +93,7 @@ def leader_bound(beta: FloatArray) -> float:
         fourth += square * square
         fifth += square * (square * b)
     if rival > MOST_OF_A_RIVAL or leader > MOST_OF_THE_LEADER or first > MOST_OF_ALL:
-        of_two: float = duel(beta)
-        return of_two
+        return duel(beta)
     square = leader * leader
     first -= leader
     second -= square
@@ -116,4 +115,5 @@ def leader_bound(beta: FloatArray) -> float:
         b += terms[i + 1]
         c += terms[i + 2]
         d += terms[i + 3]
-    return min((a + b) + (c + d) + ERROR, 1.0)
+    bound: float = min((a + b) + (c + d) + ERROR, 1.0)
+    return bound

@@ -1,7 +1,8 @@
 """Runs of methods without learning for all thresholds at once: without learning, beliefs depend only on the votes.
 
-Takes a stream, returns the belief after every vote until the pool is settled; `FixedPaths.at(threshold)` is the run for
-one threshold, equal to `simulate` to the last bit (tested). Called by the sweeps of the experiments.
+Takes a stream, returns the belief after every vote until the pool is settled, or is more certain than the largest
+threshold below 1; `FixedPaths.at(threshold)` is the run for one threshold, equal to `simulate` to the last bit
+(tested). Called by the sweeps of the experiments.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from quorate.compiled import kernel
 from quorate.decision.belief import NO_LIMIT, RULE, belief_into, pick_label, stop_before_rule
 from quorate.streams.prepare import Stream
 from quorate.types import FloatArray, IntArray
+from quorate.validate import broken
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,12 +25,15 @@ class FixedPaths:
 
     `highest` (T, N + 1) largest probability, which the rule uses   `labels` (T, N + 1) class answered
     `confidence` (T, N + 1) its probability: the highest, or equal to it up to round-off if classes are tied
+    `most` the largest threshold below 1 for which these are complete: beliefs after it was exceeded are 0, except for
+    the last
     """
 
     highest: FloatArray
     confidence: FloatArray
     labels: IntArray
     last: IntArray
+    most: float = 1.0
 
     def at(self, threshold: float) -> tuple[IntArray, IntArray, FloatArray]:
         """Costs, labels and confidence (T,) of the run that stops as soon as a class is more probable than `threshold`.
@@ -37,6 +42,8 @@ class FixedPaths:
         >>> paths.at(0.5), paths.at(0.6)
         ((array([0]), array([2]), array([0.6])), (array([1]), array([1]), array([0.9])))
         """
+        if self.most < threshold < 1.0:
+            raise broken("threshold", threshold, f"at most {self.most}, or 1", "compute the paths for it.")
         votes = np.arange(self.highest.shape[1])
         stops = (self.highest > threshold) | (votes == self.last[:, None])
         costs = stops.argmax(axis=1)
@@ -44,10 +51,11 @@ class FixedPaths:
         return costs, self.labels[rows, costs], self.confidence[rows, costs]
 
 
-def fixed_paths(stream: Stream, posterior: int) -> FixedPaths:
+def fixed_paths(stream: Stream, posterior: int, most: float = 1.0) -> FixedPaths:
     """The paths of all items of the stream with theta = phi = 1 and tau = 1 / M for each of M classifiers.
 
-    `posterior` is a code of `decision.belief`. O(T N) posteriors for all thresholds together.
+    `posterior` is a code of `decision.belief`. `most`: the largest threshold below 1 that is needed. O(T N) posteriors
+    for all thresholds together.
 
     >>> from quorate.datasets import synthetic
     >>> from quorate.decision.belief import FINITE
@@ -57,17 +65,16 @@ def fixed_paths(stream: Stream, posterior: int) -> FixedPaths:
     [0, 119, 176]
     """
     num_items, num_classifiers, num_classes = stream.log_predictions.shape
-    most = int(stream.pool_sizes.max())
-    highest = np.zeros((num_items, most + 1))
-    confidence = np.zeros((num_items, most + 1))
-    labels = np.zeros((num_items, most + 1), dtype=np.int64)
+    shape = num_items, int(stream.pool_sizes.max()) + 1
+    highest, confidence = np.zeros(shape), np.zeros(shape)
+    labels = np.zeros(shape, dtype=np.int64)
     last = np.zeros(num_items, dtype=np.int64)
     tau = np.full((num_classifiers, num_classes), 1.0 / num_classifiers)
     _walk(
         stream.votes, stream.pool_sizes, stream.log_predictions, stream.mean_predictions, stream.tie_draws, tau,
-        posterior, NO_LIMIT, highest, confidence, labels, last,
+        posterior, NO_LIMIT, most, highest, confidence, labels, last,
     )  # fmt: skip
-    return FixedPaths(highest, confidence, labels, last)
+    return FixedPaths(highest, confidence, labels, last, most)
 
 
 @kernel
@@ -80,6 +87,7 @@ def _walk(
     tau: FloatArray,
     posterior: int,
     no_limit: int,
+    most: float,
     highest: FloatArray,
     confidence: FloatArray,
     labels: IntArray,
@@ -100,9 +108,13 @@ def _walk(
             label = pick_label(probs, tie_draws[t])
             labels[t, asked] = label
             confidence[t, asked] = probs[label]
-            highest[t, asked] = probs.max()
+            top = probs.max()
+            highest[t, asked] = top
             if stop_before_rule(seen, pool_sizes[t], 0, no_limit, True) != RULE:
                 break
             seen[votes[t, asked]] += 1
             asked += 1
+            while top > most and stop_before_rule(seen, pool_sizes[t], 0, no_limit, True) == RULE:
+                seen[votes[t, asked]] += 1
+                asked += 1
         last[t] = asked

@@ -44,7 +44,8 @@ class StreamOptions:
     Parameters are learned from the last `window` items with votes (None: all), after every `refit_every` closed items.
     `min_votes` and `max_votes` limit the votes of an item. From item `query_free_after` on no expert is asked and
     nothing is learned; a method that shrinks its answers then answers like `Session.predict`. `voter_costs`: the cost
-    of a vote of each person, by number, for methods with named people; None: 1.
+    of a vote of each person, by number, for methods with named people; None: 1. `confidence_every`: the confidence of
+    every n-th item is computed, others are NaN, for sweeps that report its mean; decisions and answers are the same.
     """
 
     window: int | None = WINDOW
@@ -53,13 +54,15 @@ class StreamOptions:
     max_votes: int | None = None
     query_free_after: int | None = None
     voter_costs: tuple[float, ...] | None = None
+    confidence_every: int = 1
 
     def __post_init__(self) -> None:
         """Check every value; convert to Python numbers."""
         limits = {"window": 1, "refit_every": 1, "min_votes": 0, "max_votes": 0, "query_free_after": 0}
+        limits["confidence_every"] = 1
         for name, least in limits.items():
             value = getattr(self, name)
-            if value is not None or name in ("refit_every", "min_votes"):
+            if value is not None or name in ("refit_every", "min_votes", "confidence_every"):
                 object.__setattr__(self, name, whole(value, where=name, least=least))
         vote_limits(self.min_votes, self.max_votes)
         if self.voter_costs is not None:
@@ -183,6 +186,7 @@ class CompiledRun(StreamRun):
             stop_asking=self.stop_asking,
             min_votes=options.min_votes,
             max_votes=NO_LIMIT if options.max_votes is None else options.max_votes,
+            confidence_every=1 if keep_probs else options.confidence_every,
         )
         self.state = StreamState(
             packed=pack(self.start),

@@ -6,6 +6,7 @@ items: a whole stream, or a single item if a controller acts between items. Call
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +24,9 @@ from quorate.decision.belief import (
     pick_label,
     stop_before_rule,
 )
+from quorate.decision.blended import MOST_REMAINING, surely_asks
 from quorate.decision.error_costs import cheapest_answer
+from quorate.decision.look_ahead import FEWEST_GROUPS, wins_alone
 from quorate.decision.model_picker import picker_rate, picker_update
 from quorate.decision.quota import binomial_quantile
 from quorate.decision.rules import ALWAYS, BLENDED, THRESHOLD, rule_asks
@@ -38,6 +41,7 @@ from quorate.types import FloatArray, IntArray
 
 NO_QUOTA, BY_RATE, BY_PICKER = range(3)
 ENTERED, CLOSED, VOTES, FITS = range(4)  # indices in `StreamState.counts`
+_FEW_REMAINING = 16  # with so many remaining votes or fewer a belief takes little time
 
 
 class Inputs(NamedTuple):
@@ -75,6 +79,7 @@ class CompiledMethod(NamedTuple):
     stop_asking: int  # items from this one on are answered without experts
     min_votes: int
     max_votes: int
+    confidence_every: int  # the confidence of other items is NaN, so that some of their beliefs need no computing
 
 
 class StreamState(NamedTuple):
@@ -133,6 +138,43 @@ def _copy(source: FloatArray, target: FloatArray) -> None:
 
 
 @kernel
+def _certain_answer(rule_kind: int, first: float, alpha: FloatArray, votes: IntArray, num_remaining: int) -> int:
+    """The answer, if it is certain that the rule stops and who is most probable; else -1. For finite pools.
+
+    q, the probability that a class gets more votes than any other could then have, is a lower bound p of its
+    probability to win. If a class leads in votes and in beta = alpha + votes, clearly enough for rounding (see
+    `surely_asks`), it is the most probable, and 1 / K is a lower bound, too. All others together have at most 1 - p.
+    Hence V <= (1 - p) / d, d the votes that the next class needs to take the lead.
+    """
+    if num_remaining > MOST_REMAINING:
+        return -1
+    total = 0.0
+    for k in range(votes.size):
+        total += alpha[k] + votes[k]
+    top, most, runner_up = 0, -1.0, 0
+    for k in range(votes.size):
+        expected = votes[k] + num_remaining * ((alpha[k] + votes[k]) / total)
+        if expected > most:
+            top, most = k, expected
+    surely = wins_alone(top, alpha, votes, num_remaining, total)
+    leads = True
+    for k in range(votes.size):
+        if k != top:
+            runner_up = max(runner_up, votes[k])
+            ahead = alpha[top] + votes[top] - alpha[k] - votes[k]
+            leads = leads and votes[top] >= votes[k] and surely * ahead > 4.0 * TIE_WIDTH * (total + num_remaining)
+    if leads:
+        surely = max(surely, 1.0 / votes.size)
+    elif surely <= 0.5 + TIE_WIDTH:
+        return -1
+    surely -= TIE_WIDTH
+    if rule_kind == THRESHOLD:
+        return top if surely > first else -1
+    needed = max(1, votes[top] - runner_up + 1)
+    return top if (1.0 - surely) / needed <= first else -1
+
+
+@kernel
 def _has_duel(posterior: int, threshold: float) -> bool:
     """Is there a bound of the largest probability that tells when it is below the threshold?"""
     return posterior == INFINITE or (posterior == FINITE and threshold >= 0.5)
@@ -142,6 +184,14 @@ def _has_duel(posterior: int, threshold: float) -> bool:
 def _duel(posterior: int, alpha: FloatArray, votes: IntArray, pool_size: int) -> float:
     """An upper bound of the largest probability, cheaper than the posterior."""
     return leader_bound(alpha + votes) if posterior == INFINITE else finite_duel(alpha, votes, pool_size)
+
+
+@kernel
+def _asks_by_bounds(min_gain: float, alpha: FloatArray, votes: IntArray, num_remaining: int) -> bool:
+    """`surely_asks` where it takes much less time than a belief, else False."""
+    least = 4 if min_gain == 0.0 else _FEW_REMAINING
+    is_cheaper = num_remaining > least and (min_gain == 0.0 or votes.size > FEWEST_GROUPS)
+    return is_cheaper and surely_asks(min_gain, alpha, votes, num_remaining)
 
 
 @kernel
@@ -164,7 +214,8 @@ def run_stream(
     )
     unequal = inputs.error_costs.size > 0
     duels = method.rule_kind == THRESHOLD and _has_duel(method.ask_posterior, rule_first) and not unequal
-    looks_at_alpha = duels or method.rule_kind == BLENDED
+    by_bounds = method.ask_posterior == FINITE and method.rule_kind in (THRESHOLD, BLENDED) and not unequal
+    looks_at_alpha = duels or by_bounds or method.rule_kind == BLENDED
     alpha = np.empty(num_classes)
     for t in range(first, last):
         pool_size = inputs.pool_sizes[t]
@@ -180,18 +231,29 @@ def run_stream(
         asked = 0
         first_look = min(method.min_votes, limit)  # earlier votes are asked without checking the rule
         code = ASK
+        is_unsampled = t < method.stop_asking and t % method.confidence_every != 0
+        certain = -1  # the answer, if it is certain without a belief
         while t < method.stop_asking:
             code = stop_before_rule(seen, pool_size, method.min_votes, limit, method.stops_when_settled)
             if code == RULE:
                 prior = packed if method.ask_learned else fixed
                 if looks_at_alpha and asked == first_look:
                     _concentrate(prior, num_classifiers, logs, alpha)
+                if by_bounds and is_unsampled and same_belief:
+                    certain = _certain_answer(method.rule_kind, rule_first, alpha, seen, pool_size - asked)
+                    if certain >= 0:
+                        break
                 if duels and asked < inputs.recorded[t]:
                     bound = _duel(method.ask_posterior, alpha, seen, pool_size)
                     if bound <= rule_first - TIE_WIDTH:  # hence so is max p: no need to compute it
                         seen[inputs.votes[t, asked]] += 1
                         asked += 1
                         continue
+                can_ask = by_bounds and method.rule_kind == BLENDED and asked < inputs.recorded[t]
+                if can_ask and _asks_by_bounds(rule_first, alpha, seen, pool_size - asked):
+                    seen[inputs.votes[t, asked]] += 1
+                    asked += 1
+                    continue
                 if duels and method.ask_posterior == INFINITE and method.stops_when_settled:
                     infinite_into(alpha + seen, probs)  # what `belief_into` does for a pool that is not settled
                 elif method.rule_kind != ALWAYS:
@@ -219,14 +281,14 @@ def run_stream(
             prior = packed if method.predict_learned else fixed
             _believe(method.predict_posterior, prior, num_classifiers, logs, mean, seen, pool_size, probs)
         tie_draw = inputs.tie_draws[t] if t < method.stop_asking else 0.0
-        label = pick_label(probs, tie_draw)
+        label = certain if certain >= 0 else pick_label(probs, tie_draw)
         if unequal:
             label = cheapest_answer(inputs.error_costs, probs, tie_draw, work)
         if outputs.probs.shape[0] > 0:
             _copy(probs, outputs.probs[t])
         outputs.costs[t] = asked
         outputs.labels[t] = label
-        outputs.confidence[t] = probs[label]
+        outputs.confidence[t] = math.nan if is_unsampled else probs[label]
         outputs.stops[t] = code
         if t >= method.stop_asking:
             continue
