@@ -22,6 +22,7 @@ from quorate.methods import ANONYMOUS, method
 from quorate.posterior.duel import duel, finite_duel
 from quorate.posterior.finite import plurality_finite
 from quorate.posterior.infinite import plurality_infinite
+from quorate.posterior.infinite_bound import leader_bound
 from quorate.session import Session
 from quorate.streams import prepare, simulate
 from quorate.streams.classifier_saving import classifier_report
@@ -91,6 +92,8 @@ def test_posteriors_are_alike(data):
         lambda: plurality_finite(alpha, votes, pool_size=max(pool_size, 1)).tolist(),
         lambda: plurality_infinite(alpha, votes).tolist(),
         lambda: duel(alpha + votes),
+        lambda: leader_bound(alpha + votes),
+        lambda: leader_bound(np.minimum(alpha, 1.0) + (votes == votes.max())),
         lambda: finite_duel(alpha, votes, int(votes.sum()) + 3),
     ):
         interpreted, made = both_ways(call)

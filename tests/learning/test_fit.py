@@ -5,7 +5,7 @@ import pytest
 
 from quorate.compiled import kernel
 from quorate.errors import InvalidInput
-from quorate.learning.fit import DENSE_LIMIT, INFO_SIZE, TIGHT, fit, fit_kernel, minimise, report_of
+from quorate.learning.fit import DENSE_LIMIT, INFO_SIZE, TIGHT, WARM, fit, fit_kernel, minimise, report_of
 from quorate.learning.newton import dense_step, factorise
 from quorate.learning.objective import (
     negative_log_posterior,
@@ -145,6 +145,33 @@ def test_warm_start_takes_at_most_five_iterations(num_classifiers, with_bias, sh
     _, report = fit(predictions[shift : 500 + shift], votes[shift : 500 + shift], start=last, bias=with_bias)
     assert report.converged
     assert report.num_iterations <= 5
+
+
+@pytest.mark.parametrize(("num_classifiers", "with_bias"), [(1, False), (1, True), (3, True)])
+def test_a_refit_that_trusts_its_last_step_is_converged_and_reports_what_is_true(num_classifiers, with_bias):
+    """Refits of a stream report nothing and do not evaluate the result; those of a session report, and are the same."""
+    predictions, votes = voted(truth(num_classifiers, 8, with_bias), 900, seed=15)
+    params, _ = fit(predictions[:500], votes[:500], bias=with_bias)
+    log_predictions, counts, tau_shape = checked_window(predictions, votes)
+    saved = 0
+    for first in range(20, 420, 20):
+        window = slice(first, first + 500)
+        exact, _ = fit(predictions[window], votes[window], start=params, bias=with_bias)
+        start, info = pack(params), np.empty(INFO_SIZE)
+        with_report, without = np.empty(start.size), np.empty(start.size)
+        rows = np.ascontiguousarray(log_predictions[window]), np.ascontiguousarray(counts[window]), 500
+        fit_kernel(start, *rows, 3.0, 2.0, 1.0, 0.0, WARM, with_report, info)
+        fit_kernel(start, *rows, 3.0, 2.0, 1.0, 0.0, WARM, without, np.empty(0))
+        np.testing.assert_array_equal(with_report, without)
+        params, report = unpack(without, tau_shape), report_of(info)
+        value = negative_log_posterior(params, predictions[window], votes[window])
+        gradient = negative_log_posterior_gradient(params, predictions[window], votes[window])
+        assert report.gradient_norm == pytest.approx(np.abs(gradient).max() / max(1, abs(value)), rel=1e-3, abs=1e-14)
+        assert report.log_posterior == pytest.approx(-value, rel=1e-13)
+        assert report.gradient_norm < 3 * WARM
+        np.testing.assert_allclose(pack(params), pack(exact), rtol=1e-4, atol=1e-5)
+        saved += report.num_evaluations - report.num_iterations
+    assert saved == 20  # an evaluation at the start and one after each step, the report's included
 
 
 def test_restart_at_the_optimum_stays_there():

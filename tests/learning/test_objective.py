@@ -4,7 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from quorate.densities import log_dirichlet_multinomial
+from quorate.densities import exponentiate, log_dirichlet_multinomial
 from quorate.errors import InvalidInput
 from quorate.learning import curvature
 from quorate.learning.objective import (
@@ -14,7 +14,7 @@ from quorate.learning.objective import (
     negative_log_posterior_hessian,
 )
 from quorate.learning.problem import compress, pack, unpack
-from quorate.learning.softmax import exponentiate, softmax_rows
+from quorate.learning.softmax import softmax_rows
 from quorate.prior import concentration, hyperprior
 from quorate.types import PriorParams
 

@@ -33,7 +33,7 @@ from quorate.experts.panel import (
     latent_into,
     polya_into,
 )
-from quorate.learning.fit import INFO_SIZE, WARM, fit_kernel
+from quorate.learning.fit import WARM, fit_kernel
 from quorate.prior import concentration_into
 from quorate.types import FloatArray, IntArray
 
@@ -116,7 +116,7 @@ def fit_panel(state: PanelState, sweeps: int) -> None:
         improve_trust(state, belief)
     fit_kernel(
         state.exchangeable, state.log_f, state.vote_counts, kept, SHAPE, RATE, BIAS_SD, BIAS_DF, WARM,
-        state.exchangeable, np.empty(INFO_SIZE),
+        state.exchangeable, np.empty(0),
     )  # fmt: skip
 
 

@@ -40,12 +40,11 @@ def hessian(
     blocks = (packed.size - 2) // num_classes  # one for each classifier, one for the bias
     size = blocks * num_classes
     theta = packed[0]
-    out[:] = 0.0
     by_class = np.zeros((blocks, blocks, num_classes))  # the diag(w - theta D s) terms
-    cross = np.zeros((2, size))  # rows theta and phi
+    sums_of_products = np.zeros((size + 2, size))  # the other terms; the last two rows are those of theta and phi
     inputs = np.ones((blocks, num_classes))  # dz_k / d(tau_mk, bias_k): log f_mk and 1
-    batch = np.zeros((_BATCH, size))  # sqrt(kappa) y, times the inputs
-    scales = np.zeros((_BATCH, 2))  # rows theta and phi are these multiples of `batch`, except for classes with votes
+    # sqrt(kappa) y, times the inputs; then its multiples in the rows theta and phi, except for classes with votes
+    batch = np.zeros((_BATCH, size + 2))
     filled = 0
     pulls = np.empty(num_classes)  # w / sqrt(kappa) of the classes with votes
     for t in range(first.size - 1):
@@ -56,13 +55,15 @@ def hessian(
         root = math.sqrt(kappa)
         inverse = 1.0 / root
         level = -theta * sums[t, 0] * inverse
-        scales[filled, 0] = -(sums[t, 0] + theta * sums[t, 2]) * inverse
-        scales[filled, 1] = -theta * sums[t, 1] * inverse
+        theta_scale = -(sums[t, 0] + theta * sums[t, 2]) * inverse
+        phi_scale = -theta * sums[t, 1] * inverse
+        batch[filled, size] = theta_scale
+        batch[filled, size + 1] = phi_scale
         if blocks == 1:
             _add_alone(
-                theta, root, level, s, log_predictions[t, 0], scales[filled], classes[first[t] : first[t + 1]],
-                slopes[first[t] : first[t + 1]], bends[first[t] : first[t + 1]], batch[filled], by_class[0, 0], cross,
-                pulls, out,
+                theta, root, level, s, log_predictions[t, 0], classes[first[t] : first[t + 1]],
+                slopes[first[t] : first[t + 1]], bends[first[t] : first[t + 1]], batch[filled], by_class[0, 0], pulls,
+                sums_of_products,
             )  # fmt: skip
         else:
             for m in range(blocks):
@@ -82,33 +83,36 @@ def hessian(
             for entry in range(first[t], first[t + 1]):
                 k = classes[entry]
                 bend = theta * bends[entry] * s[k]
-                own = theta * s[k] * (slopes[entry] + bend)
+                from_theta = s[k] * (slopes[entry] + bend)  # w / theta
+                own = theta * from_theta
                 pull = own * inverse
                 pulls[entry - first[t]] = pull
-                theta_part = own / theta + scales[filled, 0] * pull
-                phi_part = bend + scales[filled, 1] * pull
+                theta_part = from_theta + theta_scale * pull
+                phi_part = bend + phi_scale * pull
                 for m in range(blocks):
                     x = inputs[m, k]
                     batch[filled, m * num_classes + k] -= pull * x
-                    cross[0, m * num_classes + k] += theta_part * x
-                    cross[1, m * num_classes + k] += phi_part * x
+                    sums_of_products[size, m * num_classes + k] += theta_part * x
+                    sums_of_products[size + 1, m * num_classes + k] += phi_part * x
                     for n in range(m + 1):
                         by_class[m, n, k] += (own - pull * pull) * x * inputs[n, k]
                 for before in range(first[t], entry):
-                    _subtract_pair(out, inputs, k, classes[before], pull * pulls[before - first[t]])
+                    _subtract_pair(sums_of_products, inputs, k, classes[before], pull * pulls[before - first[t]])
         filled += 1
         if filled == _BATCH:
-            _add_outer(out, cross, batch, scales)
+            _add_outer(sums_of_products, batch)
             filled = 0
     batch[filled:] = 0.0
-    _add_outer(out, cross, batch, scales)
+    _add_outer(sums_of_products, batch)
     for m in range(blocks):
         for n in range(m + 1):
             for k in range(num_classes):
-                out[2 + m * num_classes + k, 2 + n * num_classes + k] += by_class[m, n, k]
-    for a in range(cross.shape[1]):
-        out[2 + a, 0] = cross[0, a]
-        out[2 + a, 1] = cross[1, a]
+                sums_of_products[m * num_classes + k, n * num_classes + k] += by_class[m, n, k]
+    for a in range(size):
+        out[2 + a, 0] = sums_of_products[size, a]
+        out[2 + a, 1] = sums_of_products[size + 1, a]
+        for b in range(a + 1):
+            out[2 + a, 2 + b] = sums_of_products[a, b]
     out[0, 0], out[1, 0], out[1, 1] = _scalars(packed, evidence, traces)
     _to_log_scale(packed, 2 + num_classifiers * num_classes, hyperprior, gradient, out)
 
@@ -120,15 +124,13 @@ def _add_alone(
     level: float,
     share: FloatArray,
     spoken: FloatArray,
-    scales: FloatArray,
     classes: IntArray,
     slopes: FloatArray,
     bends: FloatArray,
     target: FloatArray,
     pair: FloatArray,
-    cross: FloatArray,
     pulls: FloatArray,
-    out: FloatArray,
+    sums_of_products: FloatArray,
 ) -> None:
     """The terms of one item for a single classifier without a class bias, to the bit what `hessian` adds for several.
 
@@ -137,8 +139,10 @@ def _add_alone(
     diagonal only.
     """
     inverse = 1.0 / root
-    theta_scale = scales[0]
-    phi_scale = scales[1]
+    theta_scale = target[share.size]
+    phi_scale = target[share.size + 1]
+    theta_row = sums_of_products[share.size]
+    phi_row = sums_of_products[share.size + 1]
     for k in range(share.size):
         pushed = root * share[k] * spoken[k]
         target[k] = pushed
@@ -147,56 +151,51 @@ def _add_alone(
         k = classes[entry]
         x = spoken[k]
         bend = theta * bends[entry] * share[k]
-        own = theta * share[k] * (slopes[entry] + bend)
+        from_theta = share[k] * (slopes[entry] + bend)
+        own = theta * from_theta
         pull = own * inverse
         pulls[entry] = pull
         target[k] -= pull * x
-        cross[0, k] += (own / theta + theta_scale * pull) * x
-        cross[1, k] += (bend + phi_scale * pull) * x
+        theta_row[k] += (from_theta + theta_scale * pull) * x
+        phi_row[k] += (bend + phi_scale * pull) * x
         pair[k] += (own - pull * pull) * x * x
         for before in range(entry):
             j = classes[before]
-            out[2 + k, 2 + j] -= pull * pulls[before] * x * spoken[j]
+            sums_of_products[k, j] -= pull * pulls[before] * x * spoken[j]
 
 
-def _plain_add_outer(out: FloatArray, cross: FloatArray, batch: FloatArray, scales: FloatArray) -> None:
-    """`_add_outer` by NumPy; entries above the diagonal are overwritten later."""
-    row0, row1, row2, row3 = batch
-    for target, (c0, c1, c2, c3) in ((out[2:, 2:], batch[:, :, None]), (cross, scales[:, :, None])):
-        target[:] += (c0 * row0 + c1 * row1) + (c2 * row2 + c3 * row3)
+def _plain_add_outer(sums_of_products: FloatArray, batch: FloatArray) -> None:
+    """`_add_outer` by NumPy; entries above the diagonal are never read."""
+    row0, row1, row2, row3 = batch[:, : sums_of_products.shape[1]]
+    c0, c1, c2, c3 = batch[:, :, None]
+    sums_of_products += (c0 * row0 + c1 * row1) + (c2 * row2 + c3 * row3)
 
 
 @kernel_or(_plain_add_outer)
-def _add_outer(out: FloatArray, cross: FloatArray, batch: FloatArray, scales: FloatArray) -> None:
-    """out[2 + a, 2 + b] += sum_i batch[i, a] batch[i, b] for b <= a; cross[a, b] += sum_i scales[i, a] batch[i, b]."""
+def _add_outer(sums_of_products: FloatArray, batch: FloatArray) -> None:
+    """sums_of_products[a, b] += sum_i batch[i, a] batch[i, b]: (P, P - 2) and (_BATCH, P), for b <= a."""
     row0 = batch[0]
     row1 = batch[1]
     row2 = batch[2]
     row3 = batch[3]
-    size = batch.shape[1]
-    for a in range(size + 2):
-        if a < size:
-            c0, c1, c2, c3 = row0[a], row1[a], row2[a], row3[a]
-            target = out[2 + a, 2:]
-            end = min(size, (a | 7) + 1)  # whole vectors; entries above the diagonal are overwritten later
-        else:
-            c0, c1, c2, c3 = scales[0, a - size], scales[1, a - size], scales[2, a - size], scales[3, a - size]
-            target = cross[a - size]
-            end = size
-        for b in range(end):
+    num_rows, size = sums_of_products.shape
+    for a in range(num_rows):
+        c0, c1, c2, c3 = row0[a], row1[a], row2[a], row3[a]
+        target = sums_of_products[a]
+        for b in range(min(size, (a | 7) + 1)):  # whole vectors; entries above the diagonal are never read
             target[b] += (c0 * row0[b] + c1 * row1[b]) + (c2 * row2[b] + c3 * row3[b])
 
 
 @kernel
-def _subtract_pair(out: FloatArray, inputs: FloatArray, k: int, j: int, product: float) -> None:
+def _subtract_pair(sums_of_products: FloatArray, inputs: FloatArray, k: int, j: int, product: float) -> None:
     """Subtract product * (inputs of class k)(inputs of class j)' and its transpose, j < k, from the lower triangle."""
     num_classes = inputs.shape[1]
     for m in range(inputs.shape[0]):
         multiple = product * inputs[m, k]
         for n in range(inputs.shape[0]):
-            a = 2 + m * num_classes + k
-            b = 2 + n * num_classes + j
-            out[max(a, b), min(a, b)] -= multiple * inputs[n, j]
+            a = m * num_classes + k
+            b = n * num_classes + j
+            sums_of_products[max(a, b), min(a, b)] -= multiple * inputs[n, j]
 
 
 @kernel

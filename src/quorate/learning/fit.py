@@ -26,6 +26,7 @@ INFO_SIZE = 4  # of what `fit_kernel` reports: iterations, evaluations, gradient
 
 TIGHT = 1e-10  # gradient norm that `fit` aims at; Newton's last step usually ends far below it
 WARM = 1e-8  # gradient norm that refits in a stream aim at: a hundred times below CONVERGED, one step fewer than TIGHT
+_SURELY = 2.0  # a refit trusts a last step that should reduce the norm to half of what it aims at, or less
 _MAX_ITERATIONS = 400
 _NEW_HESSIAN = 1e-100  # a norm so small that the next step recomputes the Hessian; its square does not underflow
 _MAX_STEP = 3.0  # longest move of a logarithm: a factor of e^3 = 20 for theta, phi, tau; a bias b moves 3 + 2 |b|
@@ -110,7 +111,8 @@ def fit_kernel(
     """`fit` on the first `num_items` rows of log_predictions (W, M, K) and votes (W, K), in slot order.
 
     `start` and `out` (P,) are parameters in the order of `problem.pack` (they may be the same array); a bias is learned
-    iff P = 2 + M K + K. `info` (INFO_SIZE,) is read by `report_of`.
+    iff P = 2 + M K + K. `info` (INFO_SIZE,) is read by `report_of`; with an empty one nothing is reported, and the
+    objective need not be evaluated at the result.
     """
     evidence = compress(log_predictions[:num_items], votes[:num_items])
     numbers = HyperpriorNumbers(shape, rate, bias_sd, bias_df)
@@ -127,7 +129,10 @@ def minimise(
     out: FloatArray,
     info: FloatArray,
 ) -> None:
-    """Minimise the negative log posterior from `start` (P,) -> out (P,), by dense Newton or by Newton-CG."""
+    """Minimise the negative log posterior from `start` (P,) -> out (P,), by dense Newton or by Newton-CG.
+
+    A search for less than WARM checks every step. A refit does not check a last step that is sure to be enough.
+    """
     size = start.size
     num_logs = 2 + evidence.log_predictions.shape[1] * evidence.log_predictions.shape[2]
     traces = empty_traces(evidence)
@@ -147,16 +152,31 @@ def minimise(
     evaluations = 1
     iterations = 0
     damping = 0.0
+    is_new = True  # whether the last step had a Hessian of its own
     norm_before = _NEW_HESSIAN
+    is_known = True  # whether value and norm are those of the point
     while norm > tolerance and iterations < _MAX_ITERATIONS:
         if dense:
-            # A step with the old factor costs a third of one with a new Hessian, and should reduce the norm by the
-            # same factor as the last step: keep it if two such steps are enough.
+            # A step with the old factor costs less than half of one with a new Hessian, and should reduce the norm by
+            # the same factor as the last step: keep it if two such steps are enough. After a step with a new Hessian
+            # the factor is about twice that of the last step.
             ratio = norm / norm_before
             if 2.0 * norm * (ratio * ratio) > tolerance or damping > 0.0:
                 hessian(packed, evidence, hyperprior, traces, gradient, matrix)
                 damping = factorise(matrix, 0.1 * damping if damping > 1e-9 else 0.0, factor)
+                is_new = True
+            else:
+                expected = (2.0 if is_new else 1.0) * ratio * norm
+                is_known = tolerance < WARM or _SURELY * expected > tolerance
+                is_new = False
             dense_step(factor, gradient, step)
+            if not is_known:
+                for p in range(size):
+                    point[p] += step[p]
+                for p in range(num_logs):
+                    point[p] = min(max(point[p], -_MAX_LOG), _MAX_LOG)
+                iterations += 1
+                break
         else:
             conjugate_step(packed, evidence, hyperprior, traces, gradient, min(0.1, math.sqrt(norm)), step)
         slope = _shorten(step, point, num_logs, gradient)
@@ -187,6 +207,12 @@ def minimise(
         norm = trial_norm
         iterations += 1
     _exponentiate(point, num_logs, out)
+    if info.size == 0:
+        return
+    if not is_known:
+        value = evaluate(out, evidence, hyperprior, traces, gradient)
+        norm = _norm(gradient, value)
+        evaluations += 1
     info[0] = iterations
     info[1] = evaluations
     info[2] = norm

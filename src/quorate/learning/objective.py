@@ -14,14 +14,14 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quorate.compiled import kernel
+from quorate.compiled import kernel, kernel_or
 from quorate.densities import log_gamma, rise
 from quorate.learning import curvature
 from quorate.learning.problem import Evidence, HyperpriorNumbers, Traces, checked_window, compress, empty_traces, pack
 from quorate.learning.softmax import softmax_rows
 from quorate.prior import Hyperprior
 from quorate.prior import hyperprior as find_hyperprior
-from quorate.types import FloatArray, PriorParams
+from quorate.types import FloatArray, IntArray, PriorParams
 from quorate.validate import broken
 
 _FEW = 8  # counts up to this: `rise` written out
@@ -99,70 +99,51 @@ def evaluate(
     packed: FloatArray, evidence: Evidence, hyperprior: HyperpriorNumbers, traces: Traces, gradient: FloatArray
 ) -> float:
     """Value at the parameters `packed` (P,); fills the gradient (P,) in x and the traces."""
-    log_predictions, first, classes, sizes, more_than = evidence
+    log_predictions, first, classes, sizes, more_than, items = evidence
     share, slopes, bends, sums = traces
     num_classifiers, num_classes = log_predictions.shape[1:]
     num_logs = 2 + num_classifiers * num_classes
-    with_bias = packed.size > num_logs
     theta = packed[0]
     phi = packed[1]
     softmax_rows(packed, log_predictions, share)
-    gradient[:] = 0.0  # the log likelihood's slope in Theta until the end
-    log_likelihood = 0.0
-    product = 1.0  # one logarithm for the factors of many classes, before they can overflow
+    own = np.empty(classes.size)  # shares of the classes voted for
+    for entry in range(own.size):
+        own[entry] = share[items[entry], classes[entry]]
+    log_likelihood, phi_slope = _rises(theta, phi, own, sizes, slopes, bends)
     theta_slope = 0.0
-    phi_slope = 0.0
+    voted = np.empty(first.size - 1, np.int64)  # items with votes: the others change no bit of the result
+    num_voted = 0
     for t in range(first.size - 1):
-        if first[t] == first[t + 1]:
-            continue
-        s = share[t]
         slope_share = 0.0
         bend_share = 0.0
         bend_share_share = 0.0
         for entry in range(first[t], first[t + 1]):
-            own_share = s[classes[entry]]
-            alpha = theta * own_share + phi
-            if sizes[entry] <= _FEW and 1e-30 < alpha < 1e20:
-                slope = 0.0
-                bend = 0.0
-                for votes in range(sizes[entry]):
-                    factor = alpha + votes
-                    inverse = 1.0 / factor
-                    product *= factor
-                    slope += inverse
-                    bend -= inverse * inverse
-                if product > 1e100 or product < 1e-100:
-                    log_likelihood += math.log(product)
-                    product = 1.0
-            else:
-                log_rise, slope, bend = rise(alpha, sizes[entry])
-                log_likelihood += log_rise
-            slopes[entry] = slope
-            bends[entry] = bend
-            phi_slope += slope
-            slope_share += slope * own_share
-            bend_share += bend * own_share
-            bend_share_share += bend * own_share * own_share
+            bent = bends[entry] * own[entry]
+            slope_share += slopes[entry] * own[entry]
+            bend_share += bent
+            bend_share_share += bent * own[entry]
         sums[t, 0] = slope_share
         sums[t, 1] = bend_share
         sums[t, 2] = bend_share_share
         theta_slope += slope_share
-        # d log likelihood / d z_k = theta s_k (d_k - slope_share): a multiple of s, plus the classes with votes.
-        for m in range(num_classifiers):
-            row = gradient[2 + m * num_classes : 2 + (m + 1) * num_classes]
-            spoken = log_predictions[t, m]
+        voted[num_voted] = t
+        num_voted += first[t] < first[t + 1]
+    gradient[:] = 0.0  # the log likelihood's slope in Theta until the end
+    # d log likelihood / d z_k = theta s_k (d_k - slope_share): the classes with votes, and a multiple of s.
+    for m in range(num_classifiers):
+        row = gradient[2 + m * num_classes : 2 + (m + 1) * num_classes]
+        for entry in range(own.size):
+            k = classes[entry]
+            row[k] += slopes[entry] * own[entry] * log_predictions[items[entry], m, k]
+        _subtract_means(voted[:num_voted], sums, share, log_predictions, m, row)
+    if packed.size > num_logs:
+        row = gradient[num_logs:]
+        for entry in range(own.size):
+            row[classes[entry]] += slopes[entry] * own[entry]
+        for t in range(first.size - 1):
+            s = share[t]
             for k in range(num_classes):
-                row[k] -= slope_share * s[k] * spoken[k]
-            for entry in range(first[t], first[t + 1]):
-                k = classes[entry]
-                row[k] += slopes[entry] * s[k] * spoken[k]
-        if with_bias:
-            row = gradient[num_logs:]
-            for k in range(num_classes):
-                row[k] -= slope_share * s[k]
-            for entry in range(first[t], first[t + 1]):
-                row[classes[entry]] += slopes[entry] * s[classes[entry]]
-    log_likelihood += math.log(product)
+                row[k] -= sums[t, 0] * s[k]
     total = theta + num_classes * phi
     for votes in range(more_than.size):
         log_likelihood -= more_than[votes] * math.log(total + votes)
@@ -173,6 +154,77 @@ def evaluate(
     gradient[1] = phi_slope
     value: float = _add_hyperprior(packed, num_classifiers, num_logs, hyperprior, gradient)
     return value - log_likelihood
+
+
+@kernel
+def _rises(
+    theta: float, phi: float, own: FloatArray, sizes: IntArray, slopes: FloatArray, bends: FloatArray
+) -> tuple[float, float]:
+    """The sum of ln Gamma(alpha + h) - ln Gamma(alpha), alpha = theta own + phi, and its slope in phi.
+
+    Fills the first two derivatives in alpha. The terms of first votes come first, because their loop has no branches
+    and becomes vector instructions.
+    """
+    for entry in range(own.size):
+        inverse = 1.0 / (theta * own[entry] + phi)
+        slopes[entry] = inverse
+        bends[entry] = -inverse * inverse
+    log_likelihood = 0.0
+    phi_slope = 0.0
+    product = 1.0  # one logarithm for the factors of many classes, before they can overflow
+    for entry in range(own.size):
+        alpha = theta * own[entry] + phi
+        if sizes[entry] <= _FEW and 1e-30 < alpha < 1e20:
+            product *= alpha
+            slope = slopes[entry]
+            bend = bends[entry]
+            for votes in range(1, sizes[entry]):
+                factor = alpha + votes
+                inverse = 1.0 / factor
+                product *= factor
+                slope += inverse
+                bend -= inverse * inverse
+            if product > 1e100 or product < 1e-100:
+                log_likelihood += math.log(product)
+                product = 1.0
+        else:
+            log_rise, slope, bend = rise(alpha, sizes[entry])
+            log_likelihood += log_rise
+        slopes[entry] = slope
+        bends[entry] = bend
+        phi_slope += slope
+    return log_likelihood + math.log(product), phi_slope
+
+
+def _plain_subtract_means(
+    items: IntArray, sums: FloatArray, share: FloatArray, log_predictions: FloatArray, m: int, row: FloatArray
+) -> None:
+    """`_subtract_means` by NumPy."""
+    terms = sums[items, :1] * (share[items] * log_predictions[items, m])
+    whole = len(terms) & ~3
+    for i in range(0, whole, 4):
+        row -= (terms[i] + terms[i + 1]) + (terms[i + 2] + terms[i + 3])
+    for i in range(whole, len(terms)):
+        row -= terms[i]
+
+
+@kernel_or(_plain_subtract_means)
+def _subtract_means(
+    items: IntArray, sums: FloatArray, share: FloatArray, log_predictions: FloatArray, m: int, row: FloatArray
+) -> None:
+    """row[k] -= sum_t (sum_j d_j s_j)_t s_tk log f_tmk over the items t, four in one pass."""
+    whole = items.size & ~3
+    for i in range(0, whole, 4):
+        t0, t1, t2, t3 = items[i], items[i + 1], items[i + 2], items[i + 3]
+        s0, s1, s2, s3 = share[t0], share[t1], share[t2], share[t3]
+        l0, l1, l2, l3 = log_predictions[t0, m], log_predictions[t1, m], log_predictions[t2, m], log_predictions[t3, m]
+        c0, c1, c2, c3 = sums[t0, 0], sums[t1, 0], sums[t2, 0], sums[t3, 0]
+        for k in range(row.size):
+            row[k] -= (c0 * (s0[k] * l0[k]) + c1 * (s1[k] * l1[k])) + (c2 * (s2[k] * l2[k]) + c3 * (s3[k] * l3[k]))
+    for i in range(whole, items.size):
+        t = items[i]
+        for k in range(row.size):
+            row[k] -= sums[t, 0] * (share[t, k] * log_predictions[t, m, k])
 
 
 @kernel

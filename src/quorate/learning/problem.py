@@ -20,7 +20,7 @@ class Evidence(NamedTuple):
     """Predictions and votes of T items.
 
     `log_predictions` (T, M, K)   `first` (T+1,): item t voted for classes[first[t]:first[t+1]], in rising order,
-    sizes[...] times each
+    sizes[...] times each; items[...] is t
     `more_than` (max n,) how many items have more than s votes
     """
 
@@ -29,6 +29,7 @@ class Evidence(NamedTuple):
     classes: IntArray
     sizes: IntArray
     more_than: IntArray
+    items: IntArray
 
 
 class HyperpriorNumbers(NamedTuple):
@@ -41,10 +42,10 @@ class HyperpriorNumbers(NamedTuple):
 
 
 class Traces(NamedTuple):
-    """Intermediate results of `objective.evaluate` for `curvature`; rows of items without votes are not set.
+    """Intermediate results of `objective.evaluate` for `curvature`.
 
     `share` (T, K) softmax s   `slopes`, `bends` d_k = sum_{s<h_k} 1/(alpha_k+s) and e_k = -sum 1/(alpha_k+s)^2 of the
-    classes voted for   `sums` (T, 3) = sum_k d_k s_k, sum_k e_k s_k, sum_k e_k s_k^2
+    classes voted for   `sums` (T, 3) = sum_k d_k s_k, sum_k e_k s_k, sum_k e_k s_k^2; 0 for items without votes
     """
 
     share: FloatArray
@@ -72,6 +73,7 @@ def compress(log_predictions: FloatArray, votes: IntArray) -> Evidence:
     first = np.zeros(num_items + 1, np.int64)
     classes = np.empty(filled, np.int64)
     sizes = np.empty(filled, np.int64)
+    items = np.empty(filled, np.int64)
     more_than = np.zeros(most, np.int64)
     place = 0
     for t in range(num_items):
@@ -80,6 +82,7 @@ def compress(log_predictions: FloatArray, votes: IntArray) -> Evidence:
             if votes[t, k] > 0:
                 classes[place] = k
                 sizes[place] = votes[t, k]
+                items[place] = t
                 total += votes[t, k]
                 place += 1
         first[t + 1] = place
@@ -87,7 +90,7 @@ def compress(log_predictions: FloatArray, votes: IntArray) -> Evidence:
             more_than[total - 1] += 1
     for s in range(most - 2, -1, -1):
         more_than[s] += more_than[s + 1]
-    return Evidence(log_predictions, first, classes, sizes, more_than)
+    return Evidence(log_predictions, first, classes, sizes, more_than, items)
 
 
 @kernel

@@ -15,6 +15,7 @@ import math
 import numpy as np
 
 from quorate.compiled import kernel, shared_kernel
+from quorate.densities import exponentiate
 from quorate.posterior.gamma_cdf import (
     NODES,
     NUM_NODES,
@@ -185,10 +186,10 @@ def _integrate(
     shapes, shifts, peaks = classes[SHAPE], classes[SHIFT], classes[PEAK]
     nodes = min(NUM_NODES, HALF * size)  # NUM_NODES; a length the compiler knew would be unrolled, not vectorised
     width = (end - start) / panels
-    scratch = np.empty((5, size + 1, NUM_NODES))
-    factors, densities, cdfs, before, sums = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
-    rows = np.empty((2, NUM_NODES))
-    damping, after = rows[0], rows[1]
+    scratch = np.empty((6, size + 1, NUM_NODES))
+    factors, densities, cdfs, sums = scratch[0], scratch[1], scratch[2], scratch[3]
+    before, after = scratch[4], scratch[5]  # products of the G_j before k; of those from k on, times the weights
+    dampings = np.empty((panels, NUM_NODES))
     edges = classes[START].copy()  # G_j where the panel begins
     amplitudes = np.empty(size)  # of g_j in the current panel, without factors and damping
     growth = np.empty(size)
@@ -196,62 +197,70 @@ def _integrate(
         for i in range(nodes):
             sums[j, i] = 0.0
     if direct:
+        _factorise(shapes, width, factors)
         for j in range(size):
-            _factorise(shapes[j], width, factors[j])
             half = math.exp(0.5 * shapes[j] * width)
             growth[j] = half * half
             amplitudes[j] = width * half * classes[DENSITY, j]
-        _factorise(1.0, width, factors[size])
-    x_start = top * math.exp(start)
+        x_start = top * math.exp(start)
+        for panel in range(panels):
+            x_middle = top * math.exp(start + (panel + 0.5) * width)
+            for i in range(nodes):
+                dampings[panel, i] = x_start - x_middle * factors[size, i]
+        exponentiate(dampings.reshape(dampings.size))
     for panel in range(panels):
         middle = start + (panel + 0.5) * width
-        x_middle = top * math.exp(middle)
         for i in range(nodes):
             before[0, i] = 1.0
-            after[i] = MIRRORED_WEIGHTS[i]
-        if direct:
-            for i in range(nodes):
-                damping[i] = math.exp(x_start - x_middle * factors[size, i])
+            after[size, i] = MIRRORED_WEIGHTS[i]
         for j in range(size):
             if direct:
                 for i in range(nodes):
-                    densities[j, i] = amplitudes[j] * factors[j, i] * damping[i]
+                    densities[j, i] = amplitudes[j] * factors[j, i] * dampings[panel, i]
                 amplitudes[j] *= growth[j]
             else:
                 for i in range(nodes):
                     s = middle + width * MIRRORED[i] + shifts[j]
                     densities[j, i] = width * math.exp(peaks[j] - shapes[j] * exp_excess(s))
-            edges[j] = _accumulate(edges[j], densities[j], cdfs[j], nodes // 2)
+            edges[j] = _accumulate(edges[j], j, densities, cdfs, nodes // 2)
             for i in range(nodes):
                 before[j + 1, i] = before[j, i] * cdfs[j, i]
         for j in range(size - 1, -1, -1):
             for i in range(nodes):
-                sums[j, i] += densities[j, i] * before[j, i] * after[i]
-                after[i] *= cdfs[j, i]
+                after[j, i] = after[j + 1, i] * cdfs[j, i]
+        for j in range(size):
+            for i in range(nodes):
+                sums[j, i] += densities[j, i] * before[j, i] * after[j + 1, i]
     defect: float = _collect(shapes, classes[START], edges, sums, probs)
     return defect
 
 
 @kernel
-def _factorise(shape: float, width: float, factors: FloatArray) -> None:
-    """e^(shape * width * MIRRORED), half of it as reciprocals."""
-    for i in range(HALF):
-        factors[i] = math.exp(shape * width * MIRRORED[i])
-    for i in range(HALF):
-        factors[HALF + i] = 1.0 / factors[i]
+def _factorise(shapes: FloatArray, width: float, factors: FloatArray) -> None:
+    """e^(shape * width * MIRRORED) for the shapes (n,) and 1 -> factors (n + 1, NUM_NODES), half by reciprocals."""
+    left = np.empty((factors.shape[0], HALF))
+    for j in range(factors.shape[0]):
+        scale = width * (shapes[j] if j < shapes.size else 1.0)
+        for i in range(HALF):
+            left[j, i] = scale * MIRRORED[i]
+    exponentiate(left.reshape(left.size))
+    for j in range(factors.shape[0]):
+        for i in range(HALF):
+            factors[j, i] = left[j, i]
+            factors[j, HALF + i] = 1.0 / left[j, i]
 
 
 @kernel
-def _accumulate(edge: float, density: FloatArray, cdf: FloatArray, half: int) -> float:
-    """Fill cdf (n,) with G at the nodes from G = edge where the panel begins; return G where it ends.
+def _accumulate(edge: float, j: int, densities: FloatArray, cdfs: FloatArray, half: int) -> float:
+    """Fill cdfs[j] (n,) with G_j at the nodes from G_j = edge where the panel begins; return G_j where it ends.
 
     The even part of the density about the middle of the panel has an odd running integral, and the odd part an even
     one: two matrices of a quarter of the size. Their eight rows are written out, so that sums stay in registers.
     """
-    d0, d1, d2, d3 = density[0], density[1], density[2], density[3]
-    d4, d5, d6, d7 = density[4], density[5], density[6], density[7]
-    m0, m1, m2, m3 = density[8], density[9], density[10], density[11]
-    m4, m5, m6, m7 = density[12], density[13], density[14], density[15]
+    d0, d1, d2, d3 = densities[j, 0], densities[j, 1], densities[j, 2], densities[j, 3]
+    d4, d5, d6, d7 = densities[j, 4], densities[j, 5], densities[j, 6], densities[j, 7]
+    m0, m1, m2, m3 = densities[j, 8], densities[j, 9], densities[j, 10], densities[j, 11]
+    m4, m5, m6, m7 = densities[j, 12], densities[j, 13], densities[j, 14], densities[j, 15]
     e0, e1, e2, e3, e4, e5, e6, e7 = d0 + m0, d1 + m1, d2 + m2, d3 + m3, d4 + m4, d5 + m5, d6 + m6, d7 + m7
     o0, o1, o2, o3, o4, o5, o6, o7 = d0 - m0, d1 - m1, d2 - m2, d3 - m3, d4 - m4, d5 - m5, d6 - m6, d7 - m7
     total: float = (WEIGHTS[0] * e0 + WEIGHTS[1] * e1) + (WEIGHTS[2] * e2 + WEIGHTS[3] * e3)
@@ -262,8 +271,8 @@ def _accumulate(edge: float, density: FloatArray, cdf: FloatArray, half: int) ->
         even += (EVEN[4, i] * o4 + EVEN[5, i] * o5) + (EVEN[6, i] * o6 + EVEN[7, i] * o7)
         odd = (ODD[0, i] * e0 + ODD[1, i] * e1) + (ODD[2, i] * e2 + ODD[3, i] * e3)
         odd += (ODD[4, i] * e4 + ODD[5, i] * e5) + (ODD[6, i] * e6 + ODD[7, i] * e7)
-        cdf[i] = middle + even + odd
-        cdf[half + i] = middle + even - odd
+        cdfs[j, i] = middle + even + odd
+        cdfs[j, half + i] = middle + even - odd
     return edge + total
 
 

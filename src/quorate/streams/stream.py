@@ -30,9 +30,11 @@ from quorate.decision.look_ahead import FEWEST_GROUPS, wins_alone
 from quorate.decision.model_picker import picker_rate, picker_update
 from quorate.decision.quota import binomial_quantile
 from quorate.decision.rules import ALWAYS, BLENDED, THRESHOLD, rule_asks
-from quorate.learning.fit import INFO_SIZE, WARM, fit_kernel
+from quorate.learning.fit import WARM, fit_kernel
 from quorate.learning.problem import unpacked
-from quorate.posterior.duel import duel, finite_duel
+from quorate.posterior.duel import finite_duel
+from quorate.posterior.infinite import infinite_into
+from quorate.posterior.infinite_bound import leader_bound
 from quorate.posterior.settled import is_settled
 from quorate.prior import concentration_into
 from quorate.types import FloatArray, IntArray
@@ -181,7 +183,7 @@ def _has_duel(posterior: int, threshold: float) -> bool:
 @kernel
 def _duel(posterior: int, alpha: FloatArray, votes: IntArray, pool_size: int) -> float:
     """An upper bound of the largest probability, cheaper than the posterior."""
-    return duel(alpha + votes) if posterior == INFINITE else finite_duel(alpha, votes, pool_size)
+    return leader_bound(alpha + votes) if posterior == INFINITE else finite_duel(alpha, votes, pool_size)
 
 
 @kernel
@@ -259,7 +261,10 @@ def run_stream(
                         certain = choice
                         break
                 if method.rule_kind != ALWAYS:
-                    _believe(method.ask_posterior, prior, num_classifiers, logs, mean, seen, pool_size, probs)
+                    if duels and method.ask_posterior == INFINITE and method.stops_when_settled:
+                        infinite_into(alpha + seen, probs)  # what `belief_into` does for a pool that is not settled
+                    else:
+                        _believe(method.ask_posterior, prior, num_classifiers, logs, mean, seen, pool_size, probs)
                     if not rule_asks(
                         method.rule_kind,
                         rule_first,
@@ -334,7 +339,7 @@ def _learn(
         method.bias_df,
         WARM,
         state.packed,
-        np.empty(INFO_SIZE),
+        np.empty(0),
     )
     _copy(state.packed, outputs.trace[counts[FITS]])
     outputs.trace_at[counts[FITS]] = t
