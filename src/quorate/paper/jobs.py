@@ -21,7 +21,7 @@ from quorate.types import FloatArray, IntArray
 Knobs = tuple[tuple[str, float | int | str], ...]
 Variant = Literal["exact", "as-published"]
 
-_FIXED = {"fixed-finexp": 12, "fixed-infexp": 3}  # microseconds for each member of the pool
+_FIXED = {"fixed-finexp": 10, "fixed-infexp": 4}  # microseconds for each member of the pool
 _LEARNED = {  # microseconds, and more for each member of the pool
     "quorate": (20, 1.2),
     "finexp": (8, 0.7),
@@ -72,7 +72,7 @@ class Job:
         if self.variant == "as-published":
             return runs * 1000 * (10 + size)
         if self.method in _FIXED:  # all thresholds share one pass
-            return _FIXED[self.method] * size + runs
+            return _FIXED[self.method] * size + runs // 4
         if self.method not in _LEARNED:
             return runs * (1 + size // 30)
         if self.query_free_after is not None:
