@@ -91,7 +91,7 @@ def gain_or_enough(
         sure = _surely_gained(alpha, votes, num_remaining, chosen[0], chosen[1])
         if sure > enough * _SURELY:
             return sure
-    found: float = _gain_of(alpha, votes, num_remaining, chosen, groups, horizon, probs, error_costs, enough, True)
+    found: float = _gain_of(alpha, votes, num_remaining, chosen, groups, horizon, probs, error_costs, enough)
     return found
 
 
@@ -99,17 +99,15 @@ def gain_or_enough(
 def gain_of_two(
     alpha: FloatArray, votes: IntArray, num_remaining: int, first: int, second: int, enough: float
 ) -> float:
-    """`gain_or_enough` if it is above `enough` at the last level already, else -1; no probabilities are needed.
+    """`gain_or_enough` if `first` and `second` are the two most probable classes, without their probabilities.
 
-    `first` and `second` are the two most probable classes, of more than three, and not all remaining votes can be
-    looked ahead; otherwise the result is -1 too.
+    For more than three classes, if not all remaining votes can be looked ahead; otherwise the result is -1.
     """
     groups, horizon = look_ahead_size(votes.size, num_remaining)
     if groups != FEWEST_GROUPS or votes.size <= FEWEST_GROUPS or horizon == num_remaining:
         return -1.0
-    chosen = np.array([first, second])
     found: float = _gain_of(
-        alpha, votes, num_remaining, chosen, groups, horizon, alpha, np.zeros((0, 0)), enough, False
+        alpha, votes, num_remaining, np.array([first, second]), groups, horizon, alpha, np.zeros((0, 0)), enough
     )
     return found
 
@@ -125,12 +123,8 @@ def _gain_of(
     probs: FloatArray,
     error_costs: FloatArray,
     enough: float,
-    to_the_end: bool,
 ) -> float:
-    """`gain_or_enough` with the chosen classes; not `to_the_end`: -1 unless the last level is enough.
-
-    `probs` is used only with error costs.
-    """
+    """`gain_or_enough` with the chosen classes; `probs` is used only with error costs."""
     explicit = chosen.size
     counts, beta = np.zeros(groups, np.int64), np.zeros(groups)
     _group_into(alpha, votes, chosen, counts, beta)
@@ -154,8 +148,6 @@ def _gain_of(
             known = max(known, (at_best - now) / num_remaining)
         if known > enough * _SURELY:
             return known
-    if not to_the_end:
-        return -1.0
     if costs.size == 0 and groups > 2 and explicit <= _WIDTH:
         _step_all_back(horizon, beta, total, ranks, weights, winners, worth)
     else:

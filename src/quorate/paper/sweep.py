@@ -14,23 +14,25 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
 from quorate.decision.belief import POSTERIORS
+from quorate.decision.counting import AskAll
 from quorate.decision.threshold import Threshold
 from quorate.errors import QuorateError
-from quorate.methods import method
+from quorate.methods import Method, method
 from quorate.paper import as_published
 from quorate.paper.jobs import Job, JobOutcome, Knobs
 from quorate.paper.store import RunStore
 from quorate.prior import concentration, hyperprior
 from quorate.rng import stream as random_stream
 from quorate.streams import prepare
-from quorate.streams.fixed_paths import fixed_paths
+from quorate.streams.fixed_paths import FixedPaths, fixed_paths
 from quorate.streams.prepare import Stream
 from quorate.streams.runs import CompiledRun, StreamOptions
 from quorate.streams.session_run import start_run
@@ -212,10 +214,10 @@ def run_job(job: Job, dataset: VoteDataset) -> JobOutcome:
     return JobOutcome(
         job=job,
         sizes=np.unique(phases, return_counts=True)[1],
-        costs=_by_phase(costs, phases),
-        errors=_by_phase(errors, phases),
-        drawn_errors=_by_phase(labels != stream.consensus, phases),
-        confidence=_by_phase(confidence, phases),
+        costs=_by_phase(np.mean, costs, phases),
+        errors=_by_phase(np.mean, errors, phases),
+        drawn_errors=_by_phase(np.mean, labels != stream.consensus, phases),
+        confidence=_by_phase(np.nanmean, confidence, phases),
         params=_rows([run.params for run in runs]),
         item_costs=costs[:, kept].astype(np.int32),
         item_errors=errors[:, kept].astype(np.float32),
@@ -234,10 +236,10 @@ def _phases(job: Job, stream: Stream) -> IntArray:
     return (np.arange(num_items) >= job.query_free_after).astype(np.int64)
 
 
-def _by_phase(values: np.ndarray, phases: IntArray) -> FloatArray:
+def _by_phase(mean: Callable[..., FloatArray], values: np.ndarray, phases: IntArray) -> FloatArray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # the published variants have no confidence
-        return np.stack([np.nanmean(values[:, phases == phase], axis=1) for phase in np.unique(phases)], axis=1)
+        return np.stack([mean(values[:, phases == phase], axis=1) for phase in np.unique(phases)], axis=1)
 
 
 def _rows(params: list[FloatArray]) -> FloatArray:
@@ -254,18 +256,45 @@ def _runs(job: Job, stream: Stream) -> list[Run]:
         return [_published(job, stream, knobs) for knobs in job.knobs]
     if job.method in FIXED and job.query_free_after is None:
         thresholds = [float(method(job.method, **dict(knobs)).knobs["threshold"]) for knobs in job.knobs]
-        most = max((threshold for threshold in thresholds if threshold < 1.0), default=0.0)
-        paths = fixed_paths(stream, POSTERIORS[FIXED[job.method]], most)
+        paths = _paths(stream, FIXED[job.method], thresholds)
         return [Run(*paths.at(threshold), np.zeros(0)) for threshold in thresholds]
     if job.query_free_after is not None and method(job.method).predicting.learned:
-        return [_two_phases(job, stream, knobs, job.query_free_after) for knobs in job.knobs]
+        return _two_phases(job, stream, job.query_free_after)
     return [_simulated(job, stream, knobs) for knobs in job.knobs]
 
 
-def _two_phases(job: Job, stream: Stream, knobs: Knobs, asked: int) -> Run:
-    """A run with a query-free phase, whose answers are the classes of the largest alpha: the most probable winners."""
+def _two_phases(job: Job, stream: Stream, asked: int) -> list[Run]:
+    """Runs with a query-free phase, whose answers are the classes of the largest alpha: the most probable winners."""
     options = StreamOptions(job.window, job.refit_every, query_free_after=asked, confidence_every=CONFIDENCE_EVERY)
-    run = start_run(stream, method(job.method, **dict(knobs)), options, seed=job.seed)
+    return [_two_phase(*how, options, job.seed, asked) for how in _ways_to_ask(job, stream, asked)]
+
+
+def _ways_to_ask(job: Job, stream: Stream, asked: int) -> list[tuple[Method, Stream]]:
+    """The job's methods, and the streams they run on.
+
+    Who asks with a fixed prior asks the same votes whatever is learned. These are known for all thresholds at once; the
+    method then asks every vote of a stream that has no others.
+    """
+    methods = [method(job.method, **dict(knobs)) for knobs in job.knobs]
+    if methods[0].asking.learned or not isinstance(methods[0].policy, Threshold):
+        return [(each, stream) for each in methods]
+    thresholds = [float(each.knobs["threshold"]) for each in methods]
+    paths = _paths(_first_items(stream, asked), methods[0].asking.posterior, thresholds)
+    found = []
+    for each, threshold in zip(methods, thresholds, strict=True):
+        recorded = stream.recorded.copy()
+        recorded[:asked] = paths.at(threshold)[0]
+        found.append((replace(each, policy=AskAll()), replace(stream, recorded=recorded)))
+    return found
+
+
+def _first_items(stream: Stream, many: int) -> Stream:
+    parts: dict[str, Any] = {each.name: getattr(stream, each.name) for each in fields(stream)}
+    return replace(stream, **{name: part[:many] for name, part in parts.items() if part is not None})
+
+
+def _two_phase(chosen: Method, stream: Stream, options: StreamOptions, seed: int, asked: int) -> Run:
+    run = start_run(stream, chosen, options, seed=seed)
     assert isinstance(run, CompiledRun)
     run.advance(0, asked)
     outputs = run.outputs
@@ -275,6 +304,12 @@ def _two_phases(job: Job, stream: Stream, knobs: Knobs, asked: int) -> Run:
     alpha = concentration(params, stream.predictions[asked:].reshape(-1, *params.tau.shape))
     outputs.labels[asked:] = alpha.argmax(axis=1)
     return Run(outputs.costs, outputs.labels, outputs.confidence, run.fits[-1] if run.num_fits else np.zeros(0))
+
+
+def _paths(stream: Stream, posterior: str, thresholds: Sequence[float]) -> FixedPaths:
+    """The walks of all items with the fixed prior, as far as these thresholds need them."""
+    most = max((threshold for threshold in thresholds if threshold < 1.0), default=0.0)
+    return fixed_paths(stream, POSTERIORS[posterior], most)
 
 
 def _simulated(job: Job, stream: Stream, knobs: Knobs) -> Run:

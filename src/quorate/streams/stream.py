@@ -24,7 +24,7 @@ from quorate.decision.belief import (
     pick_label,
     stop_before_rule,
 )
-from quorate.decision.blended import MOST_REMAINING, surely_asks
+from quorate.decision.blended import MOST_REMAINING, SURELY_ASKS, UNSURE, choice_by_bounds
 from quorate.decision.error_costs import cheapest_answer
 from quorate.decision.look_ahead import FEWEST_GROUPS, wins_alone
 from quorate.decision.model_picker import picker_rate, picker_update
@@ -143,7 +143,7 @@ def _certain_answer(rule_kind: int, first: float, alpha: FloatArray, votes: IntA
 
     q, the probability that a class gets more votes than any other could then have, is a lower bound p of its
     probability to win. If a class leads in votes and in beta = alpha + votes, clearly enough for rounding (see
-    `surely_asks`), it is the most probable, and 1 / K is a lower bound, too. All others together have at most 1 - p.
+    `choice_by_bounds`), it is the most probable, and 1 / K is a lower bound, too. All others have at most 1 - p in all.
     Hence V <= (1 - p) / d, d the votes that the next class needs to take the lead.
     """
     if num_remaining > MOST_REMAINING:
@@ -181,17 +181,19 @@ def _has_duel(posterior: int, threshold: float) -> bool:
 
 
 @kernel
-def _duel(posterior: int, alpha: FloatArray, votes: IntArray, pool_size: int) -> float:
-    """An upper bound of the largest probability, cheaper than the posterior."""
-    return leader_bound(alpha + votes) if posterior == INFINITE else finite_duel(alpha, votes, pool_size)
+def _duel(posterior: int, alpha: FloatArray, votes: IntArray, pool_size: int, enough: float) -> float:
+    """An upper bound of the largest probability, cheaper than the posterior; any bound up to `enough` will do."""
+    return leader_bound(alpha + votes, enough) if posterior == INFINITE else finite_duel(alpha, votes, pool_size)
 
 
 @kernel
-def _asks_by_bounds(min_gain: float, alpha: FloatArray, votes: IntArray, num_remaining: int) -> bool:
-    """`surely_asks` where it takes much less time than a belief, else False."""
+def _by_bounds(min_gain: float, alpha: FloatArray, votes: IntArray, num_remaining: int) -> int:
+    """`choice_by_bounds` where it takes much less time than a belief, else UNSURE."""
     least = 4 if min_gain == 0.0 else _FEW_REMAINING
-    is_cheaper = num_remaining > least and (min_gain == 0.0 or votes.size > FEWEST_GROUPS)
-    return is_cheaper and surely_asks(min_gain, alpha, votes, num_remaining)
+    if num_remaining > least and (min_gain == 0.0 or votes.size > FEWEST_GROUPS):
+        found: int = choice_by_bounds(min_gain, alpha, votes, num_remaining)
+        return found
+    return UNSURE
 
 
 @kernel
@@ -244,16 +246,21 @@ def run_stream(
                     if certain >= 0:
                         break
                 if duels and asked < inputs.recorded[t]:
-                    bound = _duel(method.ask_posterior, alpha, seen, pool_size)
-                    if bound <= rule_first - TIE_WIDTH:  # hence so is max p: no need to compute it
+                    enough = rule_first - TIE_WIDTH
+                    bound = _duel(method.ask_posterior, alpha, seen, pool_size, enough)
+                    if bound <= enough:  # hence so is max p: no need to compute it
                         seen[inputs.votes[t, asked]] += 1
                         asked += 1
                         continue
-                can_ask = by_bounds and method.rule_kind == BLENDED and asked < inputs.recorded[t]
-                if can_ask and _asks_by_bounds(rule_first, alpha, seen, pool_size - asked):
-                    seen[inputs.votes[t, asked]] += 1
-                    asked += 1
-                    continue
+                if by_bounds and method.rule_kind == BLENDED and asked < inputs.recorded[t]:
+                    choice = _by_bounds(rule_first, alpha, seen, pool_size - asked)
+                    if choice == SURELY_ASKS:
+                        seen[inputs.votes[t, asked]] += 1
+                        asked += 1
+                        continue
+                    if choice != UNSURE and is_unsampled and same_belief:
+                        certain = choice
+                        break
                 if duels and method.ask_posterior == INFINITE and method.stops_when_settled:
                     infinite_into(alpha + seen, probs)  # what `belief_into` does for a pool that is not settled
                 elif method.rule_kind != ALWAYS:
