@@ -123,5 +123,5 @@ def leader_bound(beta: FloatArray, enough: float = 0.0) -> float:
         b += terms[i + 1]
         c += terms[i + 2]
         d += terms[i + 3]
-    bound = min((a + b) + (c + d) + ERROR, 1.0)
-    return bound
+    total: float = (a + b) + (c + d) + ERROR
+    return min(total, 1.0)
