@@ -25,14 +25,14 @@ from quorate.posterior.infinite_bound import (
 
 
 @kernel
-def _bounds(betas, out):
+def _bounds(betas, enough, out):
     for item in range(betas.shape[0]):
-        out[item] = leader_bound(betas[item])
+        out[item] = leader_bound(betas[item], enough)
 
 
-def bounds(betas):
+def bounds(betas, enough=0.0):
     out = np.empty(len(betas))
-    _bounds(np.ascontiguousarray(betas), out)
+    _bounds(np.ascontiguousarray(betas), enough, out)
     return out
 
 
@@ -74,7 +74,14 @@ def test_no_class_has_a_higher_chance(data):
     votes = np.zeros(exponents.size)
     votes[data.draw(st.integers(0, exponents.size - 1))] = data.draw(st.integers(0, 9))
     beta = 10**exponents + votes
-    assert highest(beta) - 1e-10 <= leader_bound(beta) <= 1.0
+    assert highest(beta) - 1e-10 <= leader_bound(beta, 0.0) <= 1.0
+    assert highest(beta) - 1e-10 <= leader_bound(beta, 0.95) <= 1.0
+
+
+def test_against_a_rival_of_shape_one_the_chance_is_known():
+    leaders = np.linspace(1.0, 9.0, 33)
+    betas = np.stack([leaders, np.ones(33)], axis=1)
+    np.testing.assert_allclose(bounds(betas, 1.0), highest(betas), atol=1e-10)
 
 
 def test_no_class_has_a_higher_chance_in_beliefs_like_those_of_streams():
@@ -85,6 +92,10 @@ def test_no_class_has_a_higher_chance_in_beliefs_like_those_of_streams():
         betas += rng.gamma(1.0, 0.02, shape) + rng.multinomial(3, rng.dirichlet(np.full(num_classes, 0.2), 3000))
         gap = bounds(betas) - highest(betas)
         assert gap.min() > -1e-10
+        for enough in (0.5, 0.95):
+            coarse = bounds(betas, enough)
+            assert (coarse >= highest(betas) - 1e-10).all()
+            np.testing.assert_array_equal(coarse[coarse > enough], bounds(betas)[coarse > enough])
         leads = np.sort(betas, axis=1)
         is_clear = (leads[:, -1] > 2) & (leads[:, -2] < 1) & (betas.sum(axis=1) < 16)
         assert is_clear.sum() > 10 and gap[is_clear].max() < 3e-4

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from quorate.errors import JournalError, JournalLocked
+from quorate.session import Session
 from quorate.session.jsonl import JsonlJournal
 from tests.session.journal_support import HEADER, contents, failing_write, path, vote, write_journal
 
@@ -42,9 +43,21 @@ def test_a_dropped_journal_lets_go_of_its_lock(path):
         assert journal.header() == HEADER
 
 
+def test_a_session_as_a_context_releases_its_journal(path):
+    with Session("quorate", classes=["cat", "dog"], pool_size=3, journal=path) as session:
+        session.open("a", [0.5, 0.5])
+        with pytest.raises(JournalLocked):
+            Session.resume(path)
+    with pytest.raises(JournalError):
+        session.vote("a", "cat")
+    with Session.resume(path) as again:
+        assert again.open_items() == ["a"]
+
+
 # Imports once, then forks a new writer for each line on stdin: it prints its pid, then each acknowledged seq.
 WRITERS = """
 import os, sys
+from quorate.session import Session
 from quorate.session.jsonl import JsonlJournal
 
 def write(path, once):
@@ -282,6 +295,7 @@ def test_a_full_device_that_cannot_be_truncated_stops_the_journal(path):
 FILLER = """
 import resource, signal, sys
 from quorate.errors import JournalError
+from quorate.session import Session
 from quorate.session.jsonl import JsonlJournal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 path, limit = sys.argv[1], int(sys.argv[2])

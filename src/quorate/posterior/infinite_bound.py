@@ -64,17 +64,20 @@ def _lower_polynomials() -> FloatArray:
 
 
 FIRST, SECOND, THIRD, FOURTH, FIFTH = (np.ascontiguousarray(row) for row in _lower_polynomials())
-_LOG_STEP, _LEFT = math.log(STEP), math.exp(POINTS[0]) / STEP
+_LOG_2, _LOG_STEP, _LEFT = math.log(2.0), math.log(STEP), math.exp(POINTS[0]) / STEP
 
 
 @kernel
-def leader_bound(beta: FloatArray) -> float:
+def leader_bound(beta: FloatArray, enough: float = 0.0) -> float:
     """At least every probability of `plurality_infinite` for beta (K,), K >= 2, up to 1e-10.
+
+    A larger bound is returned if it is at most `enough` and takes less time: against a rival of shape 1, hence against
+    all larger ones, the leader's chance is at most 1 - 2^-a.
 
     >>> from quorate.posterior.infinite import plurality_infinite
     >>> beta = np.array([2.5, 0.1, 0.1, 0.1])
     >>> bool(0.0 < leader_bound(beta) - plurality_infinite(beta, [0, 0, 0, 0]).max() < 1e-4), round(duel(beta), 2)
-    (True, 0.97)
+    (True, 0.99)
     """
     leader = 0.0
     rival = 0.0
@@ -86,6 +89,11 @@ def leader_bound(beta: FloatArray) -> float:
     for b in beta:
         rival = max(rival, min(b, leader))
         leader = max(leader, b)
+    if rival >= 1.0:
+        bound: float = 1.0 - math.exp(-_LOG_2 * leader)
+        if bound <= enough:
+            return bound
+    for b in beta:
         square = b * b
         first += b
         second += square
@@ -115,5 +123,5 @@ def leader_bound(beta: FloatArray) -> float:
         b += terms[i + 1]
         c += terms[i + 2]
         d += terms[i + 3]
-    bound: float = min((a + b) + (c + d) + ERROR, 1.0)
-    return bound
+    total: float = (a + b) + (c + d) + ERROR
+    return min(total, 1.0)

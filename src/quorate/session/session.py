@@ -10,7 +10,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from quorate import rng
 from quorate.decision.policy import QueryPolicy
@@ -61,6 +61,8 @@ class Session(ReadCalls, PeopleCalls):
     them, `target` is "plurality" (default: what the whole pool would vote) or "truth" (the class behind the votes, by
     the method `crowd`), `gold` the true classes of some items, which calibrate the confidence under "truth".
     `method` may then be omitted, and so may `pool_size` if it is the number of `experts`.
+
+    `with Session.resume("votes.jsonl") as session:` releases the journal at the end, for the next session.
 
     >>> session = Session("quorate", classes=["cat", "dog", "bird"], pool_size=6, seed=7)
     >>> decision = session.open("photo-1", [0.7, 0.2, 0.1])
@@ -139,6 +141,15 @@ class Session(ReadCalls, PeopleCalls):
         if replay.leaving is not None:  # the process may have ended before `leave` had closed every item
             session._close_stuck(replay.leaving["time"])
         return session
+
+    def __enter__(self) -> Self:
+        """The session itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the journal, and so release its lock; what needs the journal is refused from then on."""
+        if self._journal is not None:
+            self._journal.close()
 
     def open(
         self,

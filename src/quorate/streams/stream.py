@@ -181,9 +181,9 @@ def _has_duel(posterior: int, threshold: float) -> bool:
 
 
 @kernel
-def _duel(posterior: int, alpha: FloatArray, votes: IntArray, pool_size: int) -> float:
-    """An upper bound of the largest probability, cheaper than the posterior."""
-    return leader_bound(alpha + votes) if posterior == INFINITE else finite_duel(alpha, votes, pool_size)
+def _duel(posterior: int, alpha: FloatArray, votes: IntArray, pool_size: int, enough: float) -> float:
+    """An upper bound of the largest probability, cheaper than the posterior; any bound up to `enough` will do."""
+    return leader_bound(alpha + votes, enough) if posterior == INFINITE else finite_duel(alpha, votes, pool_size)
 
 
 @kernel
@@ -246,8 +246,9 @@ def run_stream(
                     if certain >= 0:
                         break
                 if duels and asked < inputs.recorded[t]:
-                    bound = _duel(method.ask_posterior, alpha, seen, pool_size)
-                    if bound <= rule_first - TIE_WIDTH:  # hence so is max p: no need to compute it
+                    enough = rule_first - TIE_WIDTH
+                    bound = _duel(method.ask_posterior, alpha, seen, pool_size, enough)
+                    if bound <= enough:  # hence so is max p: no need to compute it
                         seen[inputs.votes[t, asked]] += 1
                         asked += 1
                         continue
