@@ -29,7 +29,7 @@ from quorate.types import FloatArray, IntArray, TableLike, VoteDataset
 from quorate.validate import broken, fraction, whole
 from quorate.version import __version__
 from quorate.workflows.experts.report import difference_text
-from quorate.workflows.run import PredictionSources, VoteSource, read_inputs, truth_of
+from quorate.workflows.inputs import PredictionSources, VoteSource, read_inputs, truth_of
 
 ONE_SITTING = 1800.0  # seconds: a longer pause is not time spent on a vote
 MOST_CELLS = 100_000_000  # people * classes^2; 8 bytes each, twice while learning
