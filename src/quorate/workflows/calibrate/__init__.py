@@ -30,7 +30,7 @@ from quorate.validate import broken, whole
 from quorate.version import __version__
 from quorate.workflows.calibrate.measure import NUM_BINS, Honesty, class_scores, honesty
 from quorate.workflows.calibrate.report import reliability_figure
-from quorate.workflows.run import PredictionSources, VoteSource, read_inputs
+from quorate.workflows.inputs import PredictionSources, VoteSource, read_inputs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as MplFigure

@@ -29,7 +29,7 @@ from quorate.types import FloatArray, IntArray, TableLike, VoteDataset
 from quorate.validate import broken, fraction, whole
 from quorate.version import __version__
 from quorate.workflows.experts.report import difference_text
-from quorate.workflows.run import PredictionSources, VoteSource, read_inputs, truth_of
+from quorate.workflows.inputs import PredictionSources, VoteSource, read_inputs, truth_of
 
 ONE_SITTING = 1800.0  # seconds: a longer pause is not time spent on a vote
 MOST_CELLS = 100_000_000  # people * classes^2; 8 bytes each, twice while learning
@@ -97,18 +97,24 @@ class ExpertsResult:
     @property
     def answer(self) -> str:
         """The result in one sentence."""
-        num, differ = len(self.people), len(self.differing)
-        verb = "gives" if differ == 1 else "give"
-        differ_too = f", {differ:,} {verb} a class clearly more or less often than the others" if differ else ""
+        careless = self._who([each.quality.person for each in self.careless], "looks careless", "look careless")
+        differing = self._who([name for name, _ in self.differing], "gives", "give")
+        differ_too = f", {differing} a class clearly more or less often than the others" if self.differing else ""
         alpha, size = self.agreement.krippendorff_alpha, self.agreement.effective_size
         most = "" if self.num_known == len(self.ballots.items) else "at most about "
         worth = f"; the votes of an item are worth {most}{size.value:.1f} independent people"
         worth = "" if np.isnan(size.value) else worth
         agreeing = "all votes are equal" if np.isnan(alpha.value) else f"their agreement is {alpha.value:.2f}"
         return (
-            f"Of {num:,} people, {len(self.careless):,} look careless{differ_too}; {self._accuracies()}; {agreeing} "
+            f"Of {len(self.people):,} people, {careless}{differ_too}; {self._accuracies()}; {agreeing} "
             f"(Krippendorff's alpha){worth}."
         )
+
+    def _who(self, names: list[str], one: str, several: str) -> str:
+        """The only one of a small panel by name, else how many, with the verb."""
+        if len(names) == 1:
+            return f"{names[0] if len(self.people) <= MOST_NAMED else 1} {one}"
+        return f"{len(names):,} {several}" if names else f"none {one}"
 
     def _accuracies(self) -> str:
         """The best and the worst of a small panel by name; where most of a crowd lie."""

@@ -28,6 +28,7 @@ from quorate.tables.truth_and_costs import Costs, read_costs, read_truth
 from quorate.tables.votes.vote_order import vote_order
 from quorate.types import TableLike, frozen_array
 from quorate.validate import bounded, broken, whole
+from quorate.workflows.inputs import PredictionSources, VoteSource, read_inputs, truth_of
 from quorate.workflows.plan import next_steps, notes, report
 from quorate.workflows.plan.advice import REFERENCES, Advice, Band, Goal, Rival, advised, band, rivals, study
 from quorate.workflows.plan.curves import Measured, PilotCurve, Progress
@@ -36,7 +37,6 @@ from quorate.workflows.plan.next_steps import free_folder, prediction_files
 from quorate.workflows.plan.people import PeopleWorth, people_worth
 from quorate.workflows.plan.pools import FEWEST_ITEMS, PartlyVoted, Pilot, pilot_of
 from quorate.workflows.plan.report import plan_figure
-from quorate.workflows.run import PredictionSources, VoteSource, read_inputs, truth_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as MplFigure

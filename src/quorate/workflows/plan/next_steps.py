@@ -16,7 +16,7 @@ from quorate.decision.quota import QuotaPolicy
 from quorate.methods import Method, method
 from quorate.tables.predictions.read import named_sources
 from quorate.tables.readers.open_files import ending_of
-from quorate.workflows.run import PredictionSources
+from quorate.workflows.inputs import PredictionSources
 
 if TYPE_CHECKING:
     from quorate.workflows.plan import Plan

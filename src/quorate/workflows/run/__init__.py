@@ -6,15 +6,12 @@ Reads the tables, replays the stream under a method and returns a `RunResult`; w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
-import numpy as np
-
 from quorate.decision.policy import QueryPolicy
-from quorate.errors import source_is
 from quorate.files import check_free
 from quorate.methods import REFIT_EVERY, WINDOW, Method, Target
 from quorate.streams.classifier_saving import classifier_report
@@ -22,20 +19,17 @@ from quorate.streams.control import Speed
 from quorate.streams.error_costs import ErrorCosts, read_error_costs
 from quorate.streams.pools import Order, PartlyVoted, PoolSize, build_pools, by_truth
 from quorate.streams.runs import StreamOptions
-from quorate.tables import Joined, join, read_predictions, read_votes
+from quorate.tables import Joined
 from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
-from quorate.tables.readers import TEXT, pa
 from quorate.tables.readers.sources import Progress
 from quorate.tables.truth_and_costs import Costs, read_costs, read_truth
 from quorate.tables.votes.names import abstain_names
 from quorate.tables.votes.vote_order import VoteOrder, vote_order
-from quorate.types import IntArray, PredictionLike, TableLike, VoteDataset
+from quorate.types import TableLike
 from quorate.validate import bounded, broken
+from quorate.workflows.inputs import PredictionSources, VoteSource, read_inputs, truth_of
 from quorate.workflows.run.replay import Aim, RunPlan, build_plan, control_summary, replayed, until_settled
 from quorate.workflows.run.result import RunResult, pool_agreement, spending, write_run
-
-VoteSource = TableLike | np.ndarray | VoteDataset
-PredictionSources = PredictionLike | Sequence[PredictionLike] | Mapping[str, PredictionLike] | None
 
 
 @shows(TableKeywords)
@@ -189,81 +183,7 @@ def _settings(joined: Joined, plan: RunPlan, *, order: Order, shuffled: str | No
     }
 
 
-def read_inputs(
-    votes: VoteSource,
-    predictions: PredictionSources,
-    columns: TableOptions,
-    *,
-    by_time: bool,
-    progress: Progress | None,
-) -> tuple[Joined, bool]:
-    """Votes and predictions joined, and whether the votes of an item have an order: counts have none.
-
-    `by_time`: order votes by time, else by row.
-    """
-    voters = None
-    if isinstance(votes, VoteDataset):
-        columns = replace(columns, classes=columns.classes or votes.classes)
-        given = dict(zip(votes.models, np.asarray(votes.predictions), strict=True))
-        predictions = given if predictions is None else predictions
-        voters, votes = votes.voters, votes.votes
-    if isinstance(votes, np.ndarray):  # an array cannot be misread
-        columns, table = replace(columns, as_read=True), _long_table(votes, columns, voters)
-        if columns.ids is None:  # the rows of the predictions are the rows of the votes
-            columns = replace(columns, ids=list(range(len(votes))))
-    else:
-        table = votes
-    with source_is("votes"):
-        read = read_votes(table, progress=progress, **columns.keywords(read_votes))
-    if not by_time and read.raw.time is not None:
-        read = replace(read, raw=replace(read.raw, time=None))
-    predicted = None
-    if predictions is not None:
-        with source_is("predictions"):
-            predicted = read_predictions(predictions, **columns.keywords(read_predictions))
-    has_order = read.raw.classes is None  # only counts know their classes from the format
-    return join(read, predicted, **columns.keywords(join)), has_order
-
-
-def truth_of(votes: VoteSource, truth: TableLike | None, columns: TableOptions) -> TableLike | None:
-    """The table of true classes: `truth`, or else that of a `VoteDataset`; None if there is none."""
-    if truth is not None or not isinstance(votes, VoteDataset) or votes.truth is None:
-        return truth
-    at = np.flatnonzero(votes.truth >= 0).tolist()
-    names = votes.classes if columns.classes is None else columns.classes
-    ids = range(votes.num_items) if columns.ids is None else columns.ids
-    table = {"task": [str(ids[t]) for t in at], "truth": [str(names[int(votes.truth[t])]) for t in at]}
-    found: TableLike | None = pa.table(table) if at else None
-    return found
-
-
 def read_as(columns: TableOptions) -> dict[str, Any]:
     """How labels were read, for summary.json and params.json: `score` must read them in the same way."""
     named = abstain_names(columns.abstain_labels, columns.classes)
     return {"accuracy": columns.accuracy, "abstain_labels": list(named)}
-
-
-def _long_table(votes: np.ndarray, columns: TableOptions, voters: IntArray | None = None) -> pa.Table:
-    """An array (items, votes) of class numbers, -1 for none, as a long table; `classes` and `ids` name them.
-
-    `voters` (items, votes): who cast each vote, -1 where unknown; people are named by their numbers.
-    """
-    if votes.ndim != 2 or votes.dtype.kind not in "iu":
-        rule = "whole numbers (items, votes per item), -1 for none"
-        raise broken("votes", f"{votes.dtype} {votes.shape}", rule, "pass such an array, or a table.")
-    rows, places = np.nonzero(votes >= 0)
-    numbers = votes[rows, places]
-    most = int(numbers.max(initial=0))
-    names = [str(number) for number in range(most + 1)] if columns.classes is None else list(columns.classes)
-    ids = [str(number) for number in range(len(votes))] if columns.ids is None else [str(each) for each in columns.ids]
-    for what, found, needed in (("classes", names, most + 1), ("ids", ids, len(votes))):
-        if len(found) < needed:
-            raise broken(what, len(found), f"{needed} names for these `votes`", "name them all.")
-    table = {
-        "task": pa.array(ids, type=TEXT).take(pa.array(rows)),
-        "label": pa.array(names, type=TEXT).take(pa.array(numbers)),
-    }
-    if voters is not None:
-        who = voters[rows, places]
-        table["worker"] = pa.array([None if number < 0 else str(number) for number in who.tolist()], type=TEXT)
-    return pa.table(table)

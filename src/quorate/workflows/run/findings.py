@@ -23,7 +23,8 @@ from quorate.tables.readers.sources import Progress
 from quorate.tables.votes.names import name_texts
 from quorate.types import TableLike, VoteDataset
 from quorate.validate import broken
-from quorate.workflows.run import PredictionSources, run
+from quorate.workflows.inputs import PredictionSources
+from quorate.workflows.run import run
 from quorate.workflows.run.findings_report import findings_headline, findings_page, summarise_findings
 from quorate.workflows.run.result import RunResult, write_run
 
