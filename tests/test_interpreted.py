@@ -23,6 +23,7 @@ from quorate.posterior.duel import duel, finite_duel
 from quorate.posterior.finite import plurality_finite
 from quorate.posterior.infinite import plurality_infinite
 from quorate.posterior.infinite_bound import leader_bound
+from quorate.posterior.wins_alone import wins_alone
 from quorate.session import Session
 from quorate.streams import prepare, simulate
 from quorate.streams.classifier_saving import classifier_report
@@ -95,6 +96,7 @@ def test_posteriors_are_alike(data):
         lambda: leader_bound(alpha + votes),
         lambda: leader_bound(np.minimum(alpha, 1.0) + (votes == votes.max())),
         lambda: finite_duel(alpha, votes, int(votes.sum()) + 3),
+        lambda: wins_alone(0, alpha, votes, 20),
     ):
         interpreted, made = both_ways(call)
         assert interpreted == made

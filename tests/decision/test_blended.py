@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from quorate.decision.blended import SURELY_ASKS, UNSURE, BlendedValue, blended_asks, blended_gain, choice_by_bounds
+from quorate.decision.blended import BlendedValue, blended_asks, blended_gain
 from quorate.decision.value import optimistic_gain
 from quorate.errors import InvalidInput
 from quorate.posterior.finite import plurality_finite
@@ -44,42 +44,6 @@ def test_it_asks_up_to_its_gain_and_no_further():
     gain = blended_gain(-1.0, probs, probs, VOTES, POOL - 3, ALPHA, NO_COSTS)
     assert BlendedValue(gain - 1e-9).asks(None, seen, probs)
     assert not BlendedValue(gain).asks(None, seen, probs)
-
-
-@settings(max_examples=300, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(2, 12), st.integers(1, 90), st.sampled_from([0.0, 1e-4, 1e-3, 0.01, 0.1]))
-def test_what_the_bounds_are_sure_of_is_so(seed, classes, remaining, min_gain):
-    rng = np.random.default_rng(seed)
-    alpha = rng.gamma(0.5, 2.0, classes) + 1e-3
-    votes = rng.multinomial(rng.integers(12), alpha / alpha.sum())
-    choice = choice_by_bounds(min_gain, alpha, votes, remaining)
-    probs = plurality_finite(alpha, votes, pool_size=int(votes.sum()) + remaining)
-    assert choice == UNSURE or blended_asks(min_gain, probs, probs, votes, remaining, alpha, NO_COSTS) == (
-        choice == SURELY_ASKS
-    )
-    assert choice < 0 or choice == probs.argmax()
-
-
-@pytest.mark.parametrize("min_gain", [0.0, 1e-4])
-def test_the_bounds_are_sure_of_close_contests_only(min_gain):
-    alpha = np.array([2.0, 1.5, 0.6, 0.4])
-    assert choice_by_bounds(min_gain, alpha, np.array([2, 1, 0, 0]), 40) == SURELY_ASKS
-    assert choice_by_bounds(min_gain, alpha, np.array([30, 1, 0, 0]), 20) == UNSURE, "nobody can catch up"
-    assert choice_by_bounds(min_gain, alpha, np.array([2, 1, 0, 0]), 1000) == UNSURE, "products could overflow"
-    assert choice_by_bounds(min_gain, np.array([1.0]), np.array([0]), 40) == UNSURE, "a single class"
-
-
-def test_with_a_gain_the_bounds_need_a_clear_order_of_the_two_leading_classes():
-    votes = np.zeros(4, np.int64)
-    assert choice_by_bounds(1e-4, np.array([2.0, 1.5, 0.6, 0.4]), votes, 40) == SURELY_ASKS
-    assert choice_by_bounds(1e-4, np.array([2.0, 1.5, 1.5, 0.4]), votes, 40) == UNSURE
-    assert choice_by_bounds(1e-4, np.array([1.5, 1.5, 0.6, 0.4]), votes, 40) == UNSURE
-
-
-def test_the_bounds_are_sure_to_stop_by_the_most_that_can_be_gained_or_by_the_expected_gain():
-    alpha = np.array([0.1, 9.0, 0.6, 0.3])
-    assert choice_by_bounds(0.2, alpha, np.zeros(4, np.int64), 40) == 1
-    assert choice_by_bounds(0.02, alpha, np.array([0, 3, 0, 0]), 40) == 1
 
 
 @settings(max_examples=60, deadline=None)

@@ -3,13 +3,15 @@
 import numpy as np
 import pytest
 
-from quorate import errors
+from quorate import compiled, errors
 from quorate.datasets import load_npz, synthetic, vote_dataset
+from quorate.decision.bounds import UNSURE
 from quorate.decision.quota import RandomQuota
 from quorate.decision.threshold import Threshold
 from quorate.errors import InvalidInput
 from quorate.methods import ANONYMOUS, method
 from quorate.streams import prepare, simulate
+from quorate.streams import stream as stream_kernels
 from quorate.streams.runs import StreamOptions
 from quorate.streams.session_run import SessionRun
 from quorate.streams.simulate import run_by_agreement, simulate_stream
@@ -100,6 +102,37 @@ def test_without_most_confidences_every_vote_and_answer_is_the_same(spec, accura
         assert np.array_equal(whole.fits, some.fits) and whole.reasons == some.reasons
         assert np.array_equal(some.confidence[::10], whole.confidence[::10])
         assert np.isnan(np.delete(some.confidence, np.s_[::10])).all()
+
+
+@pytest.mark.parametrize(
+    ("spec", "parameter", "every", "most"),
+    [
+        ("quorate", {"min_gain": 0.01}, 1, 0.6),  # only where it asks: the confidence of every item is reported
+        ("quorate", {"min_gain": 0.01}, 10, 0.3),
+        ("quorate", {"min_gain": 0.0}, 1, 0.4),
+        ("finexp", {"threshold": 0.7}, 10, 0.6),
+    ],
+)
+def test_in_large_pools_bounds_replace_a_good_part_of_the_beliefs(monkeypatch, spec, parameter, every, most):
+    """Interpreted, because the beliefs are counted."""
+    monkeypatch.setattr(compiled._state, "compiled", False)
+    monkeypatch.setattr(compiled._state, "fixed", True)
+    beliefs, believe = [0], stream_kernels._believe
+
+    def counted(*given):
+        beliefs[-1] += 1
+        believe(*given)
+
+    monkeypatch.setattr(stream_kernels, "_believe", counted)
+    data = synthetic(num_items=60, num_classes=5, pool_size=40, accuracy=0.9, agreement=0.9, seed=6)
+    stream, options = prepare(data, 40, 0, 3), StreamOptions(confidence_every=every, refit_every=10)
+    with_bounds = simulate_stream(stream, method(spec, **parameter), options, seed=3)
+    beliefs.append(0)
+    monkeypatch.setattr(stream_kernels, "choice_by_bounds", lambda *_: UNSURE)
+    without = simulate_stream(stream, method(spec, **parameter), options, seed=3)
+    assert np.array_equal(with_bounds.costs, without.costs)
+    assert np.array_equal(with_bounds.predictions, without.predictions)
+    assert 0 < beliefs[0] <= most * beliefs[1], beliefs
 
 
 def test_changing_a_result_does_not_change_the_next_one():

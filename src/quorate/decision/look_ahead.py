@@ -5,8 +5,9 @@ returns the best expected gain per vote. Compiled; called by `decision.blended`.
 
 The next votes are Polya draws. With x (C,) their counts, beta = alpha + votes and S = sum(beta),
 `P_k(x) = sum_c (beta_c + x_c) / (S + |x|) P_k(x + e_c)`, and after the last vote P is the winner's share. One backward
-pass from the last vote gives P in every state; the value of stopping at a level is the mean of the best answer's P
-there. With more than MOST_GROUPS classes the most probable are treated one by one and the others as one group.
+pass from the last vote (`backward_pass`) gives P in every state; the value of stopping at a level is the mean of the
+best answer's P there. With more than MOST_GROUPS classes the most probable are treated one by one and the others as one
+group.
 """
 
 from __future__ import annotations
@@ -16,11 +17,21 @@ import math
 import numpy as np
 
 from quorate.compiled import kernel
+from quorate.decision.backward_pass import (
+    MOST_AT_ONCE,
+    advance,
+    least_cost,
+    state_ranks,
+    state_weights,
+    step_all_back,
+    step_back,
+    worth_at,
+)
+from quorate.posterior.wins_alone import wins_alone
 from quorate.types import FloatArray, IntArray
 
 MOST_STATES = 1024  # limit on the states x, for any number of classes and voters
 MOST_GROUPS, FEWEST_GROUPS = 6, 3  # single classes, the last group for all others if there are more classes
-_WIDTH = 5  # of the rows of probabilities that `_step_all_back` processes at once
 _SURELY = 1.0 + 1e-9  # a value larger by this factor is larger despite rounding
 
 
@@ -131,7 +142,7 @@ def _gain_of(
     costs = _group_costs(probs, error_costs, chosen)
     total = beta.sum()
 
-    ranks, weights = _ranks(groups, horizon), _weights(beta, total, horizon)
+    ranks, weights = state_ranks(groups, horizon), state_weights(beta, total, horizon)
     winners = np.empty((ranks[groups - 1, horizon + 1], explicit))  # P of the states of one level
     worth = np.empty(horizon + 1)
     if horizon == num_remaining:
@@ -140,20 +151,20 @@ def _gain_of(
         _likely_into(horizon, num_remaining - horizon, counts, beta, total, votes.size - explicit, winners)
     at_best = 1.0 if costs.size == 0 else 0.0
     means = np.zeros(explicit)
-    worth[horizon] = _worth(horizon, weights, winners, costs, means)
+    worth[horizon] = worth_at(horizon, weights, winners, costs, means)
     if enough < math.inf:
-        now = means.max() if costs.size == 0 else -_least_cost(means, costs)
+        now = means.max() if costs.size == 0 else -least_cost(means, costs)
         known: float = (worth[horizon] - now) / horizon
         if horizon < num_remaining:
             known = max(known, (at_best - now) / num_remaining)
         if known > enough * _SURELY:
             return known
-    if costs.size == 0 and groups > 2 and explicit <= _WIDTH:
-        _step_all_back(horizon, beta, total, ranks, weights, winners, worth)
+    if costs.size == 0 and groups > 2 and explicit <= MOST_AT_ONCE:
+        step_all_back(horizon, beta, total, ranks, weights, winners, worth)
     else:
         for level in range(horizon - 1, -1, -1):
-            _step_back(level, beta, total, ranks, winners)
-            worth[level] = _worth(level, weights, winners, costs, means)
+            step_back(level, beta, total, ranks, winners)
+            worth[level] = worth_at(level, weights, winners, costs, means)
     best = (at_best - worth[0]) / num_remaining if horizon < num_remaining else 0.0  # after all votes no doubt is left
     for level in range(1, horizon + 1):
         best = max(best, (worth[level] - worth[0]) / level)
@@ -167,37 +178,10 @@ def _surely_gained(alpha: FloatArray, votes: IntArray, num_remaining: int, first
     Whatever the answer is now, another one of the two is right after the last vote at least if it wins alone. So the
     gain is at least the smaller of both probabilities of having more votes than any other class could then have.
     """
-    total = 0.0
-    for k in range(votes.size):
-        total += alpha[k] + votes[k]
-    least = wins_alone(second, alpha, votes, num_remaining, total)
+    least = wins_alone(second, alpha, votes, num_remaining)
     if least > 0.0:
-        least = min(least, wins_alone(first, alpha, votes, num_remaining, total))
+        least = min(least, wins_alone(first, alpha, votes, num_remaining))
     return float(least / num_remaining)
-
-
-@kernel
-def wins_alone(chosen: int, alpha: FloatArray, votes: IntArray, num_remaining: int, total: float) -> float:
-    """The probability that the class gets so many of the remaining votes that no other class can have as many."""
-    rival = 0
-    for k in range(votes.size):
-        if k != chosen:
-            rival = max(rival, votes[k])
-    needed = max((rival + num_remaining - votes[chosen]) // 2 + 1, 0)
-    if needed > num_remaining:
-        return 0.0
-    own, others = alpha[chosen] + votes[chosen], total - alpha[chosen] - votes[chosen]
-    probability = 1.0  # of exactly `needed` votes: beta-binomial
-    for x in range(needed):
-        probability *= (own + x) / (total + x) * (num_remaining - x) / (x + 1.0)
-    for x in range(num_remaining - needed):
-        probability *= (others + x) / (total + needed + x)
-    wins = probability
-    for x in range(needed, num_remaining):
-        left = num_remaining - x
-        probability *= (own + x) / (x + 1.0) * left / (others + left - 1.0)
-        wins += probability
-    return float(wins)
 
 
 @kernel
@@ -254,45 +238,6 @@ def _group_costs(probs: FloatArray, error_costs: FloatArray, chosen: IntArray) -
 
 
 @kernel
-def _ranks(groups: int, horizon: int) -> IntArray:
-    """(C, H + 2) binom(s + i - 1, i): how many counts of i groups have a sum below s.
-
-    With s_i = x_1 + .. + x_i, the sum of these over i < C is the index of x among the states of its level.
-    """
-    ranks = np.zeros((groups, horizon + 2), np.int64)
-    for s in range(1, horizon + 2):
-        ranks[0, s] = 1
-        for i in range(1, groups):
-            ranks[i, s] = ranks[i, s - 1] + ranks[i - 1, s]
-    return ranks
-
-
-@kernel
-def _weights(beta: FloatArray, total: float, horizon: int) -> FloatArray:
-    """(C + 1, H + 1) w_c(x) = Gamma(beta_c + x) / (Gamma(beta_c) x!) up to scale; the last row is for S.
-
-    The probability of x after |x| votes is the product of the w_c(x_c) over w_S(|x|).
-    """
-    weights = np.ones((beta.size + 1, horizon + 1))
-    for c in range(beta.size + 1):
-        start = beta[c] if c < beta.size else total
-        for x in range(horizon):
-            weights[c, x + 1] = weights[c, x] * ((start + x) / (total + horizon) / (x + 1.0))
-    return weights
-
-
-@kernel
-def _advance(sums: IntArray) -> bool:
-    """Move on to the partial sums of the next state of the level; False after the last one."""
-    for i in range(sums.size - 1):
-        if sums[i] < sums[i + 1]:
-            sums[i] += 1
-            return True
-        sums[i] = 0
-    return False
-
-
-@kernel
 def _last_into(horizon: int, counts: IntArray, winners: FloatArray) -> None:
     """Write the winner's share for every state after the last vote; at most one class of a group can win."""
     groups, explicit = counts.size, winners.shape[1]
@@ -313,7 +258,7 @@ def _last_into(horizon: int, counts: IntArray, winners: FloatArray) -> None:
             winners[rank, k] = count
         for k in range(explicit):
             winners[rank, k] = 1.0 / tied if winners[rank, k] == top else 0.0
-        _advance(sums)
+        advance(sums)
 
 
 @kernel
@@ -356,167 +301,4 @@ def _likely_into(
                 winners[rank, k] = weight
         for k in range(explicit):
             winners[rank, k] /= mass
-        _advance(sums)
-
-
-@kernel
-def _step_back(level: int, beta: FloatArray, total: float, ranks: IntArray, winners: FloatArray) -> None:
-    """Turn `winners` of the states of the next level into those of this one: the mean over the next vote.
-
-    In place: a state's successors have the same rank or a higher one.
-    """
-    groups, explicit = beta.size, winners.shape[1]
-    sums, mean = np.zeros(groups, np.int64), np.empty(explicit)
-    sums[groups - 1] = level
-    scale = 1.0 / (total + level)
-    for rank in range(ranks[groups - 1, level + 1]):
-        mean[:] = 0.0
-        place = rank
-        for c in range(groups - 1, -1, -1):
-            if c < groups - 1:
-                place += ranks[c, sums[c] + 1]
-            share = (beta[c] + (sums[c] - (sums[c - 1] if c > 0 else 0))) * scale
-            for k in range(explicit):
-                mean[k] += share * winners[place, k]
-        for k in range(explicit):
-            winners[rank, k] = mean[k]
-        _advance(sums)
-
-
-@kernel
-def _step_all_back(
-    horizon: int,
-    beta: FloatArray,
-    total: float,
-    ranks: IntArray,
-    weights: FloatArray,
-    winners: FloatArray,
-    worth: FloatArray,
-) -> None:
-    """`_step_back` and `_worth` for every level before the last, to the same bits, in about half of the time.
-
-    For three groups or more, up to five classes, and errors of equal cost. `winners` is that of the last level.
-    """
-    groups, explicit = beta.size, winners.shape[1]
-    rows = np.zeros((winners.shape[0], _WIDTH))  # of a fixed width, so that a row's sums are numbers in registers
-    for rank in range(winners.shape[0]):
-        for k in range(explicit):
-            rows[rank, k] = winners[rank, k]
-    sums, offsets = np.zeros(groups, np.int64), np.zeros(groups, np.int64)
-    shares = np.empty((groups, horizon))
-    for level in range(horizon - 1, -1, -1):
-        scale = 1.0 / (total + level)
-        for c in range(groups):
-            for x in range(level + 1):
-                shares[c, x] = (beta[c] + x) * scale
-        worth[level] = _level_worth(level, ranks, weights, shares, groups > explicit, sums, offsets, rows)
-
-
-@kernel
-def _level_worth(
-    level: int,
-    ranks: IntArray,
-    weights: FloatArray,
-    shares: FloatArray,
-    has_others: bool,
-    sums: IntArray,
-    offsets: IntArray,
-    rows: FloatArray,
-) -> float:
-    """Turn `rows` of the next level into those of this one; returns the value of stopping at this level.
-
-    `offsets` (C,) become the differences of rank between a state and its successor by a vote for each group.
-    """
-    last = sums.size - 1
-    for i in range(last):
-        sums[i], offsets[i] = 0, last - i
-    sums[last], offsets[last] = level, 0
-    worth, rank, i = 0.0, 0, 0
-    while i < last:
-        others, joint = level - sums[last - 1], sums[1]
-        for first in range(joint + 1):  # the first two groups share the votes `joint`: ranks in a row
-            share = shares[last, others]
-            a, b, c = share * rows[rank, 0], share * rows[rank, 1], share * rows[rank, 2]
-            d, e = share * rows[rank, 3], share * rows[rank, 4]
-            for group in range(last - 1, -1, -1):
-                if group > 1:
-                    share = shares[group, sums[group] - sums[group - 1]]
-                else:
-                    share = shares[1, joint - first] if group == 1 else shares[0, first]
-                place = rank + offsets[group]
-                a += share * rows[place, 0]
-                b += share * rows[place, 1]
-                c += share * rows[place, 2]
-                d += share * rows[place, 3]
-                e += share * rows[place, 4]
-            rows[rank, 0], rows[rank, 1], rows[rank, 2], rows[rank, 3], rows[rank, 4] = a, b, c, d, e
-            best = max(a, b, c, d, e)
-            if has_others and others > 0:
-                best = max(best, (1.0 - a - b - c - d - e) / others)
-            probability = weights[0, first] * weights[1, joint - first]
-            for group in range(2, last + 1):
-                probability *= weights[group, sums[group] - sums[group - 1]]
-            worth += probability * best
-            rank += 1
-        i = 1
-        while i < last and sums[i] == sums[i + 1]:
-            sums[i] = 0
-            i += 1
-        if i < last:
-            sums[i] += 1
-            offsets[i] = offsets[i + 1] + ranks[i, sums[i] + 1]
-            for group in range(i - 1, -1, -1):
-                offsets[group] = offsets[group + 1] + 1
-    return float(worth / weights[last + 1, level])
-
-
-@kernel
-def _worth(level: int, weights: FloatArray, winners: FloatArray, costs: FloatArray, means: FloatArray) -> float:
-    """The value of stopping at this level: the mean over its states of the best answer's value.
-
-    `means` (m,) becomes the mean of P.
-    A class of the group of others can be the answer once the group has a vote: its probability is the group's divided
-    by the group's votes.
-    """
-    groups, explicit = weights.shape[0] - 1, winners.shape[1]
-    sums = np.zeros(groups, np.int64)
-    sums[groups - 1] = level
-    total, is_last = 0.0, False
-    rank = 0
-    means[:] = 0.0
-    while not is_last:
-        probability, before = 1.0, 0
-        for c in range(groups):
-            probability *= weights[c, sums[c] - before]
-            before = sums[c]
-        best, others = 0.0, 1.0
-        if costs.size > 0:
-            best = -_least_cost(winners[rank], costs)
-        else:
-            for k in range(explicit):
-                best = max(best, winners[rank, k])
-                others -= winners[rank, k]
-            if groups > explicit and level > sums[explicit - 1]:
-                best = max(best, others / (level - sums[explicit - 1]))
-        total += probability * best
-        for k in range(explicit):
-            means[k] += probability * winners[rank, k]
-        is_last = not _advance(sums)
-        rank += 1
-    for k in range(explicit):
-        means[k] /= weights[groups, level]
-    return float(total / weights[groups, level])
-
-
-@kernel
-def _least_cost(winners: FloatArray, costs: FloatArray) -> float:
-    """The expected cost of the cheapest answer among the chosen classes; winners (m,), costs (m + 1, m)."""
-    least, others = math.inf, 1.0
-    for k in range(winners.size):
-        others -= winners[k]
-    for answer in range(winners.size):
-        cost = others * costs[winners.size, answer]
-        for k in range(winners.size):
-            cost += winners[k] * costs[k, answer]
-        least = min(least, cost)
-    return float(least)
+        advance(sums)

@@ -24,9 +24,8 @@ from quorate.decision.belief import (
     pick_label,
     stop_before_rule,
 )
-from quorate.decision.blended import MOST_REMAINING, SURELY_ASKS, UNSURE, choice_by_bounds
+from quorate.decision.bounds import SURELY_ASKS, UNSURE, choice_by_bounds
 from quorate.decision.error_costs import cheapest_answer
-from quorate.decision.look_ahead import FEWEST_GROUPS, wins_alone
 from quorate.decision.model_picker import picker_rate, picker_update
 from quorate.decision.quota import binomial_quantile
 from quorate.decision.rules import ALWAYS, BLENDED, THRESHOLD, rule_asks
@@ -41,7 +40,6 @@ from quorate.types import FloatArray, IntArray
 
 NO_QUOTA, BY_RATE, BY_PICKER = range(3)
 ENTERED, CLOSED, VOTES, FITS = range(4)  # indices in `StreamState.counts`
-_FEW_REMAINING = 16  # with so many remaining votes or fewer a belief takes little time
 
 
 class Inputs(NamedTuple):
@@ -138,43 +136,6 @@ def _copy(source: FloatArray, target: FloatArray) -> None:
 
 
 @kernel
-def _certain_answer(rule_kind: int, first: float, alpha: FloatArray, votes: IntArray, num_remaining: int) -> int:
-    """The answer, if it is certain that the rule stops and who is most probable; else -1. For finite pools.
-
-    q, the probability that a class gets more votes than any other could then have, is a lower bound p of its
-    probability to win. If a class leads in votes and in beta = alpha + votes, clearly enough for rounding (see
-    `choice_by_bounds`), it is the most probable, and 1 / K is a lower bound, too. All others have at most 1 - p in all.
-    Hence V <= (1 - p) / d, d the votes that the next class needs to take the lead.
-    """
-    if num_remaining > MOST_REMAINING:
-        return -1
-    total = 0.0
-    for k in range(votes.size):
-        total += alpha[k] + votes[k]
-    top, most, runner_up = 0, -1.0, 0
-    for k in range(votes.size):
-        expected = votes[k] + num_remaining * ((alpha[k] + votes[k]) / total)
-        if expected > most:
-            top, most = k, expected
-    surely = wins_alone(top, alpha, votes, num_remaining, total)
-    leads = True
-    for k in range(votes.size):
-        if k != top:
-            runner_up = max(runner_up, votes[k])
-            ahead = alpha[top] + votes[top] - alpha[k] - votes[k]
-            leads = leads and votes[top] >= votes[k] and surely * ahead > 4.0 * TIE_WIDTH * (total + num_remaining)
-    if leads:
-        surely = max(surely, 1.0 / votes.size)
-    elif surely <= 0.5 + TIE_WIDTH:
-        return -1
-    surely -= TIE_WIDTH
-    if rule_kind == THRESHOLD:
-        return top if surely > first else -1
-    needed = max(1, votes[top] - runner_up + 1)
-    return top if (1.0 - surely) / needed <= first else -1
-
-
-@kernel
 def _has_duel(posterior: int, threshold: float) -> bool:
     """Is there a bound of the largest probability that tells when it is below the threshold?"""
     return posterior == INFINITE or (posterior == FINITE and threshold >= 0.5)
@@ -184,16 +145,6 @@ def _has_duel(posterior: int, threshold: float) -> bool:
 def _duel(posterior: int, alpha: FloatArray, votes: IntArray, pool_size: int, enough: float) -> float:
     """An upper bound of the largest probability, cheaper than the posterior; any bound up to `enough` will do."""
     return leader_bound(alpha + votes, enough) if posterior == INFINITE else finite_duel(alpha, votes, pool_size)
-
-
-@kernel
-def _by_bounds(min_gain: float, alpha: FloatArray, votes: IntArray, num_remaining: int) -> int:
-    """`choice_by_bounds` where it takes much less time than a belief, else UNSURE."""
-    least = 4 if min_gain == 0.0 else _FEW_REMAINING
-    if num_remaining > least and (min_gain == 0.0 or votes.size > FEWEST_GROUPS):
-        found: int = choice_by_bounds(min_gain, alpha, votes, num_remaining)
-        return found
-    return UNSURE
 
 
 @kernel
@@ -241,27 +192,18 @@ def run_stream(
                 prior = packed if method.ask_learned else fixed
                 if looks_at_alpha and asked == first_look:
                     _concentrate(prior, num_classifiers, logs, alpha)
-                if by_bounds and is_unsampled and same_belief:
-                    certain = _certain_answer(method.rule_kind, rule_first, alpha, seen, pool_size - asked)
-                    if certain >= 0:
-                        break
-                if duels and asked < inputs.recorded[t]:
+                choice = UNSURE
+                if by_bounds:
+                    may_stop = is_unsampled and same_belief
+                    choice = choice_by_bounds(method.rule_kind, rule_first, alpha, seen, pool_size - asked, may_stop)
+                if duels and choice == UNSURE:
                     enough = rule_first - TIE_WIDTH
-                    bound = _duel(method.ask_posterior, alpha, seen, pool_size, enough)
-                    if bound <= enough:  # hence so is max p: no need to compute it
-                        seen[inputs.votes[t, asked]] += 1
-                        asked += 1
-                        continue
-                if by_bounds and method.rule_kind == BLENDED and asked < inputs.recorded[t]:
-                    choice = _by_bounds(rule_first, alpha, seen, pool_size - asked)
-                    if choice == SURELY_ASKS:
-                        seen[inputs.votes[t, asked]] += 1
-                        asked += 1
-                        continue
-                    if choice != UNSURE and is_unsampled and same_belief:
-                        certain = choice
-                        break
-                if method.rule_kind != ALWAYS:
+                    if _duel(method.ask_posterior, alpha, seen, pool_size, enough) <= enough:  # hence so is max p
+                        choice = SURELY_ASKS
+                if choice >= 0:
+                    certain = choice
+                    break
+                if choice == UNSURE and method.rule_kind != ALWAYS:
                     if duels and method.ask_posterior == INFINITE and method.stops_when_settled:
                         infinite_into(alpha + seen, probs)  # what `belief_into` does for a pool that is not settled
                     else:
