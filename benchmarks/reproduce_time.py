@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 from report import Row
 
@@ -21,7 +22,7 @@ LIMIT = 600.0
 
 
 def measure(part: str, data: str, out: str | None = None) -> tuple[float, float]:
-    """Seconds on the clock and CPU seconds of one part, or of all, into the new folder `out`, or one that is deleted."""
+    """Seconds on the clock and CPU seconds of one part, or of all, into the new folder `out`, or a temporary one."""
     with tempfile.TemporaryDirectory() as folder:
         begin, before = time.perf_counter(), _cpu_of_children()
         options = ["--data", data, "--out", out or f"{folder}/out"]
@@ -55,7 +56,7 @@ def main() -> int:
     parser.add_argument("--part", default="all", help="an experiment of `quorate reproduce`")
     parser.add_argument("--out", help="a new folder that keeps the results, for benchmarks/experiments_page.py")
     options = parser.parse_args()
-    if options.out and os.path.exists(options.out):
+    if options.out and Path(options.out).exists():
         parser.error(f"{options.out} exists: a clean run needs a new folder")
     clock, cpu = measure(options.part, os.environ["QUORATE_DATA"], options.out)
     print(f"{options.part}: {clock:.0f} s on the clock, {cpu:.0f} s of CPU, {cpu / (os.cpu_count() or 1):.0f} s a core")
