@@ -29,6 +29,7 @@ import quorate
 from quorate import Hyperprior, Method, PriorParams, Simulation, VoteDataset, concentration, simulate
 from quorate.datasets import load_npz, synthetic
 from quorate.learning.learner import Window, refit
+from quorate.learning.problem import unpack
 from quorate.posterior.settled import is_settled
 from quorate.streams import Stream, prepare
 
@@ -143,8 +144,8 @@ def _moments_of(
 
 def params_at(run: Simulation, item: int) -> PriorParams | None:
     """The run's parameters at this item; None before the first fit."""
-    place = np.searchsorted([at for at, _ in run.trace], item) - 1
-    return run.trace[place][1] if place >= 0 else None
+    place = int(np.searchsorted(run.fitted_after, item)) - 1
+    return unpack(run.fits[place], run.tau_shape) if place >= 0 else None
 
 
 class Refit(NamedTuple):
