@@ -141,7 +141,7 @@ fused classifiers have 13 values of `min_gain` instead of 25, except on the shif
 tenth item, and of the first fiftieth of the items without experts.
 
 On two shared cores it took {seconds["total"] / 60:.1f} minutes ({", ".join(f"{part} {value:.0f} s" for part, value in seconds.items() if part != "total")}):
-{timed["runs"]["run"]} runs computed, {timed["runs"]["per_second"]:.0f} per second, and {timed["runs"]["from_store"]} reused from an earlier run.
+{timed["runs"]["run"]} runs computed, {timed["runs"]["per_second"]:.0f} per second, in {timed["runs"]["core_seconds"]:.0f} s of CPU, and {timed["runs"]["from_store"]} that parts share or that were stored before.
 The authors report about four days of GPUs.
 
 ## Results

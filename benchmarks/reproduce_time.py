@@ -1,6 +1,6 @@
 """How long `quorate reproduce all` takes from one clean run: on the clock, and in CPU seconds.
 
-    QUORATE_DATA=folder python benchmarks/reproduce_time.py [--part shift]
+    QUORATE_DATA=folder python benchmarks/reproduce_time.py [--part shift] [--out quorate-reproduction]
 
 Required: 10 minutes on two cores. Nothing else should run; the CPU seconds over the cores say what it would take alone.
 """
@@ -14,17 +14,18 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 from report import Row
 
 LIMIT = 600.0
 
 
-def measure(part: str, data: str) -> tuple[float, float]:
-    """Seconds on the clock and CPU seconds of one part, or of all, into an empty folder."""
+def measure(part: str, data: str, out: str | None = None) -> tuple[float, float]:
+    """Seconds on the clock and CPU seconds of one part, or of all, into the new folder `out`, or a temporary one."""
     with tempfile.TemporaryDirectory() as folder:
         begin, before = time.perf_counter(), _cpu_of_children()
-        options = ["--data", data, "--out", f"{folder}/out", "--json"]
+        options = ["--data", data, "--out", out or f"{folder}/out"]
         subprocess.run(
             [sys.executable, "-m", "quorate", "reproduce", part, *options], check=True, stdout=subprocess.DEVNULL
         )
@@ -53,8 +54,11 @@ def _cpu_of_children() -> float:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", default="all", help="an experiment of `quorate reproduce`")
+    parser.add_argument("--out", help="a new folder that keeps the results, for benchmarks/experiments_page.py")
     options = parser.parse_args()
-    clock, cpu = measure(options.part, os.environ["QUORATE_DATA"])
+    if options.out and Path(options.out).exists():
+        parser.error(f"{options.out} exists: a clean run needs a new folder")
+    clock, cpu = measure(options.part, os.environ["QUORATE_DATA"], options.out)
     print(f"{options.part}: {clock:.0f} s on the clock, {cpu:.0f} s of CPU, {cpu / (os.cpu_count() or 1):.0f} s a core")
     return 0
 

@@ -48,7 +48,7 @@ def lock(fd: int, path: Path) -> None:
     """Become the only writer of this file until `fd` is closed or the process ends."""
     if not _take_lock(fd):
         rule = f"a journal that no other session writes; {_lock_holder(fd)} has it open"
-        fix = "end the other session (`with session:` releases the journal at the end, and so does its process), "
+        fix = "close the other session (leave its `with` block, or end its process), "
         fix += "or read the journal without writing: read_journal(path)."
         raise JournalLocked(field="journal", value=str(path), rule=rule, fix=fix)
 

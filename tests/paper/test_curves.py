@@ -56,6 +56,13 @@ def test_figures_draw_a_panel_for_each_classifier(result, tmp_path: Path):
         assert len(lines) >= len(curves.METHODS)
 
 
+def test_only_panels_with_fewer_seeds_are_named(result):
+    assert "the first" not in result.lead[0]
+    made, seeds = toy("cifar10h", HEIGHTS, 50), replace(context(), seeds=(3, 4, 5))
+    assert made.name not in curves._lead([made], seeds)[0]
+    assert made.name in curves._lead([replace(made, until_settled=made.until_settled[:2])], seeds)[0]
+
+
 def test_without_data_it_says_so():
     assert "No data set" in curves.section(context()).lead[0]
 

@@ -57,7 +57,6 @@ def test_a_session_as_a_context_releases_its_journal(path):
 # Imports once, then forks a new writer for each line on stdin: it prints its pid, then each acknowledged seq.
 WRITERS = """
 import os, sys
-from quorate.session import Session
 from quorate.session.jsonl import JsonlJournal
 
 def write(path, once):
@@ -295,7 +294,6 @@ def test_a_full_device_that_cannot_be_truncated_stops_the_journal(path):
 FILLER = """
 import resource, signal, sys
 from quorate.errors import JournalError
-from quorate.session import Session
 from quorate.session.jsonl import JsonlJournal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 path, limit = sys.argv[1], int(sys.argv[2])

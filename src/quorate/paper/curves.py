@@ -114,7 +114,8 @@ def _never_much_worse(panels: Sequence[CurvePanel]) -> Claim:
 
 POOLS = {"cifar10h": (3, 10, 50), "imagenet16h": (3, 6), "imagenet16h_shift": (6,), "chaosnli": (100,)}
 METHODS = (*PAPER_METHODS, "quorate")
-WHOLE_POOL_SEEDS, LARGE_SET = 2, 5000  # seeds if the pool is everybody, on sets of so many items or more
+# With everybody in the pool a seed only changes the order: two are enough for sets of 5000 items or more.
+WHOLE_POOL_SEEDS, LARGE_SET = 2, 5000
 QUICK_LARGE = 20  # in a quick run, one classifier is enough for pools above this
 CAUTIONS = (
     "The paper prints no figures for these curves, and its CIFAR-10H classifiers are ResNet-18s of 50, 70 and 85 %. "
@@ -185,12 +186,13 @@ def jobs_of(setup: CurveSetting, context: Context) -> list[Job]:
     dataset = context.datasets[setup.data]
     is_whole = dataset.num_items >= LARGE_SET and setup.pool_size == dataset.votes.shape[1]
     coarse = setup.model == "all" and setup.family != "imagenet16h_shift"
-    of = partial(grid, pool_size=setup.pool_size, num_classes=dataset.num_classes, quick=context.quick, coarse=coarse)
+    many = dataset.num_classes
+    grid_of = partial(grid, pool_size=setup.pool_size, num_classes=many, quick=context.quick, coarse=coarse)
     names = ("quorate",) if setup.model == "all" else METHODS
     jobs = []
     for seed in context.seeds[: WHOLE_POOL_SEEDS if is_whole else None]:
         for name in names:
-            jobs.append(Job(setup.data, setup.pool_size, setup.model, seed, name, of(name)))
+            jobs.append(Job(setup.data, setup.pool_size, setup.model, seed, name, grid_of(name)))
         jobs.append(Job(setup.data, setup.pool_size, setup.model, seed, "until-settled", settings(None)))
     return jobs
 
@@ -222,10 +224,11 @@ def panel(
 
 def _lead(panels: Sequence[CurvePanel], context: Context) -> tuple[str, ...]:
     runs = sum(len(stream.costs) for panel in panels for some in panel.methods.values() for stream in some)
+    fewer = {panel.name for panel in panels if len(panel.until_settled) < len(context.seeds)}
+    only = f"the first {WHOLE_POOL_SEEDS} for {', '.join(sorted(fewer))}: a seed only changes the order there"
     return (
         f"{runs} runs on {len(panels)} settings of data set, pool size and classifier, seeds "
-        f"{', '.join(map(str, context.seeds))}; the first {WHOLE_POOL_SEEDS} on CIFAR-10H with 50 experts, where the "
-        "pool is everybody and a seed only changes the order. Lines are LOWESS fits (fraction 0.2) to the runs of all "
-        "seeds, as in the paper; the band is the range of the seeds. Errors count ties of the pool by their "
-        "expectation; the dotted line is what no method can beat because of ties.",
+        f"{', '.join(map(str, context.seeds))}{f' ({only})' if fewer else ''}. Lines are LOWESS fits (fraction 0.2) to "
+        "the runs of all seeds, as in the paper; the band is the range of the seeds. Errors count ties of the pool by "
+        "their expectation; the dotted line is what no method can beat because of ties.",
     )

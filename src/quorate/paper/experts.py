@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -56,17 +56,22 @@ def section(context: Context) -> Section:
     """Tables, claims and the frontiers."""
     streams, gains = (QUICK_STREAMS, QUICK_GAINS) if context.quick else (STREAMS, GAINS)
     panels, crowds = ([name for name in names if name in context.datasets] for names in (PANELS, IDS))
-    of_crowds = [(f"{IDS[name][0]}, seed {seed}", _ratios_of(context, name, seed)) for name in crowds
-                 for seed in context.seeds]  # the longest first  # fmt: skip
-    of_panels = [
-        (f"{PANELS[name]}, stream {number + 1}", partial(stream_points, context.datasets[name], number, streams, gains))
+    calls: dict[tuple[str, int], tuple[str, Callable[[], Any]]] = {
+        (name, seed): (f"{IDS[name][0]}, seed {seed}", _ratios_of(context, name, seed))
+        for name in crowds
+        for seed in context.seeds
+    }  # the longest first
+    calls |= {
+        (name, n): (
+            f"{PANELS[name]}, stream {n + 1}",
+            partial(stream_points, context.datasets[name], n, streams, gains),
+        )
         for name in panels
-        for number in range(streams)
-    ]
-    done = context.each([*of_crowds, *of_panels])
-    many, rest = len(context.seeds), done[len(of_crowds) :]
-    ratios = {name: np.array(done[many * n : many * (n + 1)]) for n, name in enumerate(crowds)}
-    found = {name: _as_ways(rest[streams * n : streams * (n + 1)]) for n, name in enumerate(panels)}
+        for n in range(streams)
+    }
+    done = dict(zip(calls, context.each(list(calls.values())), strict=True))
+    ratios = {name: np.array([done[name, seed] for seed in context.seeds]) for name in crowds}
+    found = {name: _as_ways([done[name, n] for n in range(streams)]) for name in panels}
     tables = [
         *([_votes_table(found), _errors_table(found)] if found else []),
         *([_ids_table(ratios)] if ratios else []),

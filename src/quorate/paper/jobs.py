@@ -114,8 +114,8 @@ class JobOutcome:
     """A job's results: Q parameter settings, B phases (blocks of the data set, or with and without experts), T items.
 
     `sizes` (B,) items of each phase   `costs` (Q, B) votes per item   `errors` (Q, B) error rate, expected over ties
-    `drawn_errors` (Q, B) error rate with ties drawn at random   `confidence` (Q, B) mean confidence; in a phase without
-    experts, of the first items, a fiftieth
+    `drawn_errors` (Q, B) error rate with ties drawn at random   `confidence` (Q, B) mean confidence of
+    every tenth item (fixed methods: of all items); without experts, of the first 2 %
     `params` (Q, P) packed parameters at the end, (Q, 0) if nothing is learned, NaN at threshold 1
     `item_costs`, `item_errors` (Q, T) if the job keeps items, else (Q, 0)
     `seconds` if it was run just now; not part of the result, hence not stored with it
@@ -298,8 +298,8 @@ def grid(
         gains = np.where(doubts == 1.0, 1.0, 0.5 * doubts)  # a vote gains at most about half of the doubt
         return settings("min_gain", _rounded(gains))
     if "threshold" in method(name).knobs:
-        doubts = np.delete(doubts, 1)  # threshold 1 / K never asks either: the largest probability is above it
-        return settings("threshold", _rounded(1.0 - doubts))
+        asking = doubts[doubts < 1.0 - 1.0 / num_classes]  # threshold 1 / K asks only where all classes are equal
+        return settings("threshold", _rounded(1.0 - np.concatenate([[1.0], asking])))
     raise AssertionError(name)
 
 

@@ -51,7 +51,14 @@ QUICK_ITEMS = 1250  # a quick run takes every second, third, ... item of larger 
 _WRITTEN = re.compile(r"report\.html|runs\.(csv|parquet)|tables/[A-Za-z0-9.-]+\.csv|figures/[A-Za-z0-9.-]+\.(svg|png)")
 EXTRAS = ("matplotlib", "statsmodels", "pyarrow")
 # Seconds of each part on two cores, for the progress bar.
-SHARES = {"curves": 450.0, "shift": 45.0, "two-phase": 35.0, "calibration": 3.0, "experts": 35.0, "as-published": 200.0}
+SECONDS = {
+    "curves": 450.0,
+    "shift": 45.0,
+    "two-phase": 35.0,
+    "calibration": 3.0,
+    "experts": 35.0,
+    "as-published": 200.0,
+}
 FIRST_SHARE = 0.8  # share of the rest of a part that the current jobs count for, because more may follow
 STEPS = 1000  # of the progress bar
 
@@ -278,7 +285,7 @@ class RunTally:
     def _say(self, what: str) -> None:
         if self.progress is None:
             return
-        shares = [SHARES.get(part, 10.0) for part in self.parts]
+        shares = [SECONDS.get(part, 10.0) for part in self.parts]
         number = self.parts.index(self.part)
         reached = (sum(shares[:number]) + shares[number] * self._within()) / sum(shares)
         self._shown = max(self._shown, int(STEPS * reached))  # if more jobs follow, the bar waits; it never moves back

@@ -34,7 +34,7 @@ from quorate.rng import stream as random_stream
 from quorate.streams import prepare
 from quorate.streams.fixed_paths import FixedPaths, fixed_paths
 from quorate.streams.prepare import Stream
-from quorate.streams.runs import CompiledRun, StreamOptions
+from quorate.streams.runs import CompiledRun, StreamOptions, StreamRun
 from quorate.streams.session_run import start_run
 from quorate.streams.simulate import expected_errors
 from quorate.types import FloatArray, IntArray, VoteDataset
@@ -259,17 +259,16 @@ def _runs(job: Job, stream: Stream) -> list[Run]:
         paths = _paths(stream, FIXED[job.method], thresholds)
         return [Run(*paths.at(threshold), np.zeros(0)) for threshold in thresholds]
     if job.query_free_after is not None and method(job.method).predicting.learned:
-        return _two_phases(job, stream, job.query_free_after)
+        return _query_free_runs(job, stream, job.query_free_after)
     return [_simulated(job, stream, knobs) for knobs in job.knobs]
 
 
-def _two_phases(job: Job, stream: Stream, asked: int) -> list[Run]:
+def _query_free_runs(job: Job, stream: Stream, asked: int) -> list[Run]:
     """Runs with a query-free phase, whose answers are the classes of the largest alpha: the most probable winners."""
-    options = StreamOptions(job.window, job.refit_every, query_free_after=asked, confidence_every=CONFIDENCE_EVERY)
-    return [_two_phase(*how, options, job.seed, asked) for how in _ways_to_ask(job, stream, asked)]
+    return [_query_free_run(job, *pair, asked) for pair in _methods_and_streams(job, stream, asked)]
 
 
-def _ways_to_ask(job: Job, stream: Stream, asked: int) -> list[tuple[Method, Stream]]:
+def _methods_and_streams(job: Job, stream: Stream, asked: int) -> list[tuple[Method, Stream]]:
     """The job's methods, and the streams they run on.
 
     Who asks with a fixed prior asks the same votes whatever is learned. These are known for all thresholds at once; the
@@ -293,8 +292,8 @@ def _first_items(stream: Stream, many: int) -> Stream:
     return replace(stream, **{name: part[:many] for name, part in parts.items() if part is not None})
 
 
-def _two_phase(chosen: Method, stream: Stream, options: StreamOptions, seed: int, asked: int) -> Run:
-    run = start_run(stream, chosen, options, seed=seed)
+def _query_free_run(job: Job, chosen: Method, stream: Stream, asked: int) -> Run:
+    run = start_run(stream, chosen, _options(job), seed=job.seed)
     assert isinstance(run, CompiledRun)
     run.advance(0, asked)
     outputs = run.outputs
@@ -303,6 +302,16 @@ def _two_phase(chosen: Method, stream: Stream, options: StreamOptions, seed: int
     params = run.answer_params
     alpha = concentration(params, stream.predictions[asked:].reshape(-1, *params.tau.shape))
     outputs.labels[asked:] = alpha.argmax(axis=1)
+    return _run_of(run)
+
+
+def _options(job: Job) -> StreamOptions:
+    after = job.query_free_after
+    return StreamOptions(job.window, job.refit_every, query_free_after=after, confidence_every=CONFIDENCE_EVERY)
+
+
+def _run_of(run: StreamRun) -> Run:
+    outputs = run.outputs
     return Run(outputs.costs, outputs.labels, outputs.confidence, run.fits[-1] if run.num_fits else np.zeros(0))
 
 
@@ -319,12 +328,9 @@ def _simulated(job: Job, stream: Stream, knobs: Knobs) -> Run:
         # Threshold 1 asks until the pool is settled: the same votes and answers without computing a belief. With a pool
         # of 50 this one threshold took a third of the time of all. What it would learn is then unknown.
         chosen = method("until-settled")
-    after = job.query_free_after
-    options = StreamOptions(job.window, job.refit_every, query_free_after=after, confidence_every=CONFIDENCE_EVERY)
-    run = start_run(stream, chosen, options, seed=job.seed)
+    run = start_run(stream, chosen, _options(job), seed=job.seed)
     run.advance(0, len(stream.items))
-    outputs = run.outputs
-    return Run(outputs.costs, outputs.labels, outputs.confidence, run.fits[-1] if run.num_fits else np.zeros(0))
+    return _run_of(run)
 
 
 def _published(job: Job, stream: Stream, knobs: Knobs) -> Run:

@@ -113,3 +113,13 @@ def test_a_data_set_with_voters_is_as_good_as_a_table():
     for mine, theirs in zip(one.people, other.people, strict=True):
         assert (mine.quality.person, mine.with_others) == (theirs.quality.person, theirs.with_others)
         assert mine.quality.accuracy.value == pytest.approx(theirs.quality.accuracy.value)
+
+
+def test_one_careless_person_of_a_small_panel_is_named_and_several_are_counted(table, found):
+    votes, _ = table
+    assert "p6" in found.answer.split(";")[0]
+    again = pd.concat([votes, votes[votes["annotator"] == "p6"].assign(annotator="p7")])
+    both = quorate.rate_experts(again)
+    named = [each.quality.person for each in both.careless]
+    assert named == ["p6", "p7"]
+    assert not any(name in both.answer.split(";")[0] for name in named)

@@ -113,7 +113,7 @@ class ExpertsResult:
     def _who(self, names: list[str], one: str, several: str) -> str:
         """The only one of a small panel by name, else how many, with the verb."""
         if len(names) == 1:
-            return f"{names[0] if len(self.people) <= MOST_NAMED else 1} {one}"
+            return f"{names[0] if len(self.people) <= MOST_NAMED else '1'} {one}"
         return f"{len(names):,} {several}" if names else f"none {one}"
 
     def _accuracies(self) -> str:
