@@ -64,7 +64,8 @@ def leader_bound(beta: FloatArray, enough: float = 0.0) -> float:
 
     >>> from quorate.posterior.infinite import plurality_infinite
     >>> beta = np.array([2.5, 0.1, 0.1, 0.1])
-    >>> bool(0.0 < leader_bound(beta) - plurality_infinite(beta, [0, 0, 0, 0]).max() < 1e-4), round(duel(beta), 2)
+    >>> gap = leader_bound(beta) - plurality_infinite(beta, [0, 0, 0, 0]).max()
+    >>> bool(0.0 < gap < 1e-4), round(float(duel(beta)), 2)
     (True, 0.99)
     """
     leading = 0  # the index of the leader
