@@ -39,8 +39,8 @@ def _begin_from(made: Path, own: Path) -> None:
 
 # folders whose tests are traced for coverage, like CORE in the Makefile; all others run untraced, which is faster
 TRACED = {
-    "prior", "posterior", "learning", "decision", "session", "streams", "methods", "audit", "densities", "validate",
-    "rng",
+    "prior", "posterior", "learning", "decision", "session", "streams", "methods", "audit", "densities",
+    "exponential", "validate", "rng",
 }  # fmt: skip
 
 

@@ -40,14 +40,14 @@ EXPERTS = ".experts"  # added to the name of the marker: the kernels of crowds a
 FEW_ITEMS = 1500  # streams up to this length run interpreted in less time than compiling takes
 NO_NUMBER = (OverflowError, ZeroDivisionError, ValueError)  # raised by Python where compiled code gives inf or nan
 _KERNEL_SOURCES = (
-    "compiled.py", "compile_kernels.py", "machine_code.py", "densities.py", "prior.py", "posterior", "decision",
-    "learning", "experts", "streams",
+    "compiled.py", "compile_kernels.py", "machine_code.py", "validate.py", "densities.py", "exponential.py", "prior.py",
+    "posterior", "decision", "learning", "experts", "streams",
 )  # fmt: skip
 
 
 @cache
 def sources_digest() -> str:
-    """Digest of every source file that may contain a kernel, and of what is compiled."""
+    """Digest of every source file that may contain a kernel or a constant of one, and of what is compiled."""
     package = Path(__file__).parent
     digest = hashlib.blake2b(digest_size=16)
     for name in _KERNEL_SOURCES:

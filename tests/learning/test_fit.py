@@ -1,11 +1,14 @@
 """The search: same optimum from every start, correct reports, cheap refits, both kinds of Newton step."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 
+from quorate import compiled
 from quorate.compiled import kernel
 from quorate.errors import InvalidInput
-from quorate.learning.fit import DENSE_LIMIT, INFO_SIZE, TIGHT, WARM, fit, fit_kernel, minimise, report_of
+from quorate.learning.fit import DENSE_LIMIT, INFO_SIZE, WARM, fit, fit_kernel, minimise, report_of
 from quorate.learning.newton import dense_step, factorise
 from quorate.learning.objective import (
     negative_log_posterior,
@@ -148,20 +151,19 @@ def test_warm_start_takes_at_most_five_iterations(num_classifiers, with_bias, sh
 
 
 @pytest.mark.parametrize(("num_classifiers", "with_bias"), [(1, False), (1, True), (3, True)])
-def test_a_refit_that_trusts_its_last_step_is_converged_and_reports_what_is_true(num_classifiers, with_bias):
+def test_a_refit_is_converged_and_reports_what_is_true(num_classifiers, with_bias):
     """Refits of a stream report nothing and do not evaluate the result; those of a session report, and are the same."""
     predictions, votes = voted(truth(num_classifiers, 8, with_bias), 900, seed=15)
     params, _ = fit(predictions[:500], votes[:500], bias=with_bias)
     log_predictions, counts, tau_shape = checked_window(predictions, votes)
-    saved = 0
     for first in range(20, 420, 20):
         window = slice(first, first + 500)
         exact, _ = fit(predictions[window], votes[window], start=params, bias=with_bias)
         start, info = pack(params), np.empty(INFO_SIZE)
         with_report, without = np.empty(start.size), np.empty(start.size)
         rows = np.ascontiguousarray(log_predictions[window]), np.ascontiguousarray(counts[window]), 500
-        fit_kernel(start, *rows, 3.0, 2.0, 1.0, 0.0, WARM, with_report, info)
-        fit_kernel(start, *rows, 3.0, 2.0, 1.0, 0.0, WARM, without, np.empty(0))
+        fit_kernel(start, *rows, 3.0, 2.0, 1.0, 0.0, True, with_report, info)
+        fit_kernel(start, *rows, 3.0, 2.0, 1.0, 0.0, True, without, np.empty(0))
         np.testing.assert_array_equal(with_report, without)
         params, report = unpack(without, tau_shape), report_of(info)
         value = negative_log_posterior(params, predictions[window], votes[window])
@@ -170,8 +172,34 @@ def test_a_refit_that_trusts_its_last_step_is_converged_and_reports_what_is_true
         assert report.log_posterior == pytest.approx(-value, rel=1e-13)
         assert report.gradient_norm < 3 * WARM
         np.testing.assert_allclose(pack(params), pack(exact), rtol=1e-4, atol=1e-5)
-        saved += report.num_evaluations - report.num_iterations
-    assert saved == 20  # an evaluation at the start and one after each step, the report's included
+        assert report.num_evaluations == report.num_iterations + 1  # at the start, and after each step
+
+
+def test_most_refits_without_a_report_do_not_evaluate_their_last_step(monkeypatch):
+    """Interpreted, because calls of `evaluate` are counted."""
+    monkeypatch.setattr(compiled._state, "compiled", False)
+    monkeypatch.setattr(compiled._state, "fixed", True)
+    module, calls = import_module("quorate.learning.fit"), []
+    evaluate = module.evaluate
+    monkeypatch.setattr(module, "evaluate", lambda *arguments: calls.append(1) or evaluate(*arguments))
+    predictions, votes = voted(truth(1, 4), 180, seed=15)
+    packed = pack(fit(predictions[:100], votes[:100])[0])
+    log_predictions, counts, _ = checked_window(predictions, votes)
+
+    def num_calls(is_refit, info):
+        calls.clear()
+        fit_kernel(packed, *rows, 100, 3.0, 2.0, 1.0, 0.0, is_refit, out, info)
+        return len(calls)
+
+    out, info, saved = np.empty(packed.size), np.empty(INFO_SIZE), []
+    for first in range(10, 90, 10):
+        rows = log_predictions[first : first + 100], counts[first : first + 100]
+        assert num_calls(False, info) == num_calls(False, np.empty(0)) == info[1]  # `fit` evaluates every step
+        reported, unreported = num_calls(True, info), num_calls(True, np.empty(0))
+        assert reported == info[1]
+        saved.append(reported - unreported)
+        packed = out.copy()
+    assert set(saved) <= {0, 1} and sum(saved) > 4
 
 
 def test_restart_at_the_optimum_stays_there():
@@ -195,7 +223,7 @@ def test_conjugate_gradients_and_dense_newton_agree(num_classifiers, with_bias, 
         for dense in (True, False):
             out, info = np.empty(packed.size), np.empty(INFO_SIZE)
             numbers = HyperpriorNumbers(*prior.numbers)
-            minimise(packed, compress(log_predictions, counts), numbers, dense, TIGHT, out, info)
+            minimise(packed, compress(log_predictions, counts), numbers, dense, False, out, info)
             assert report_of(info).converged
             results.append(out)
     np.testing.assert_allclose(results, np.tile(results[0], (len(results), 1)), rtol=1e-7, atol=1e-7)
@@ -209,7 +237,7 @@ def test_the_scatter_of_the_bias_is_learned_with_it(dense):
     log_predictions, counts, tau_shape = checked_window(predictions, votes)
     start = pack(prior.mode(6, with_bias=True))
     out, info = np.empty(start.size), np.empty(INFO_SIZE)
-    minimise(start, compress(log_predictions, counts), HyperpriorNumbers(*prior.numbers), dense, TIGHT, out, info)
+    minimise(start, compress(log_predictions, counts), HyperpriorNumbers(*prior.numbers), dense, False, out, info)
     assert report_of(info).converged
     learned = unpack(out, tau_shape)
     scatter = np.sqrt((prior.bias_df * prior.bias_sd**2 + (learned.bias**2).sum()) / (prior.bias_df + 6))
@@ -266,7 +294,7 @@ def test_factor_of_an_indefinite_matrix_gives_a_descent_and_a_broken_one_the_gra
 @kernel
 def _fit_inside(start, log_predictions, votes, num_items, out, info):
     """Called like in a compiled simulation."""
-    fit_kernel(start, log_predictions, votes, num_items, 3.0, 2.0, 1.0, 0.0, TIGHT, out, info)
+    fit_kernel(start, log_predictions, votes, num_items, 3.0, 2.0, 1.0, 0.0, False, out, info)
 
 
 def test_calls_from_python_and_from_a_kernel_agree_bit_for_bit():

@@ -33,7 +33,7 @@ from quorate.experts.panel import (
     latent_into,
     polya_into,
 )
-from quorate.learning.fit import WARM, fit_kernel
+from quorate.learning.fit import fit_kernel
 from quorate.prior import concentration_into
 from quorate.types import FloatArray, IntArray
 
@@ -115,7 +115,7 @@ def fit_panel(state: PanelState, sweeps: int) -> None:
         improve_difficulty(state.difficulty, items_of)
         improve_trust(state, belief)
     fit_kernel(
-        state.exchangeable, state.log_f, state.vote_counts, kept, SHAPE, RATE, BIAS_SD, BIAS_DF, WARM,
+        state.exchangeable, state.log_f, state.vote_counts, kept, SHAPE, RATE, BIAS_SD, BIAS_DF, True,
         state.exchangeable, np.empty(0),
     )  # fmt: skip
 

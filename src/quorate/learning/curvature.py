@@ -41,14 +41,14 @@ def hessian(
     size = blocks * num_classes
     theta = packed[0]
     by_class = np.zeros((blocks, blocks, num_classes))  # the diag(w - theta D s) terms
-    sums_of_products = np.zeros((size + 2, size))  # the other terms; the last two rows are those of theta and phi
+    lower = np.zeros((size + 2, size))  # the other terms (lower triangle); the last two rows: theta and phi
     inputs = np.ones((blocks, num_classes))  # dz_k / d(tau_mk, bias_k): log f_mk and 1
     # sqrt(kappa) y, times the inputs; then its multiples in the rows theta and phi, except for classes with votes
     batch = np.zeros((_BATCH, size + 2))
     filled = 0
     pulls = np.empty(num_classes)  # w / sqrt(kappa) of the classes with votes
     for t in range(first.size - 1):
-        kappa = 2.0 * theta * sums[t, 0] + theta * theta * sums[t, 2] if first[t] < first[t + 1] else 0.0
+        kappa = 2.0 * theta * sums[t, 0] + theta * theta * sums[t, 2]
         if not kappa > 0.0:
             continue
         s = share[t]
@@ -63,7 +63,7 @@ def hessian(
             _add_alone(
                 theta, root, level, s, log_predictions[t, 0], classes[first[t] : first[t + 1]],
                 slopes[first[t] : first[t + 1]], bends[first[t] : first[t + 1]], batch[filled], by_class[0, 0], pulls,
-                sums_of_products,
+                lower,
             )  # fmt: skip
         else:
             for m in range(blocks):
@@ -92,27 +92,27 @@ def hessian(
                 for m in range(blocks):
                     x = inputs[m, k]
                     batch[filled, m * num_classes + k] -= pull * x
-                    sums_of_products[size, m * num_classes + k] += theta_part * x
-                    sums_of_products[size + 1, m * num_classes + k] += phi_part * x
+                    lower[size, m * num_classes + k] += theta_part * x
+                    lower[size + 1, m * num_classes + k] += phi_part * x
                     for n in range(m + 1):
                         by_class[m, n, k] += (own - pull * pull) * x * inputs[n, k]
                 for before in range(first[t], entry):
-                    _subtract_pair(sums_of_products, inputs, k, classes[before], pull * pulls[before - first[t]])
+                    _subtract_pair(lower, inputs, k, classes[before], pull * pulls[before - first[t]])
         filled += 1
         if filled == _BATCH:
-            _add_outer(sums_of_products, batch)
+            _add_outer(lower, batch)
             filled = 0
     batch[filled:] = 0.0
-    _add_outer(sums_of_products, batch)
+    _add_outer(lower, batch)
     for m in range(blocks):
         for n in range(m + 1):
             for k in range(num_classes):
-                sums_of_products[m * num_classes + k, n * num_classes + k] += by_class[m, n, k]
+                lower[m * num_classes + k, n * num_classes + k] += by_class[m, n, k]
     for a in range(size):
-        out[2 + a, 0] = sums_of_products[size, a]
-        out[2 + a, 1] = sums_of_products[size + 1, a]
+        out[2 + a, 0] = lower[size, a]
+        out[2 + a, 1] = lower[size + 1, a]
         for b in range(a + 1):
-            out[2 + a, 2 + b] = sums_of_products[a, b]
+            out[2 + a, 2 + b] = lower[a, b]
     out[0, 0], out[1, 0], out[1, 1] = _scalars(packed, evidence, traces)
     _to_log_scale(packed, 2 + num_classifiers * num_classes, hyperprior, gradient, out)
 
@@ -130,7 +130,7 @@ def _add_alone(
     target: FloatArray,
     pair: FloatArray,
     pulls: FloatArray,
-    sums_of_products: FloatArray,
+    lower: FloatArray,
 ) -> None:
     """The terms of one item for a single classifier without a class bias, to the bit what `hessian` adds for several.
 
@@ -141,8 +141,8 @@ def _add_alone(
     inverse = 1.0 / root
     theta_scale = target[share.size]
     phi_scale = target[share.size + 1]
-    theta_row = sums_of_products[share.size]
-    phi_row = sums_of_products[share.size + 1]
+    theta_row = lower[share.size]
+    phi_row = lower[share.size + 1]
     for k in range(share.size):
         pushed = root * share[k] * spoken[k]
         target[k] = pushed
@@ -161,33 +161,33 @@ def _add_alone(
         pair[k] += (own - pull * pull) * x * x
         for before in range(entry):
             j = classes[before]
-            sums_of_products[k, j] -= pull * pulls[before] * x * spoken[j]
+            lower[k, j] -= pull * pulls[before] * x * spoken[j]
 
 
-def _plain_add_outer(sums_of_products: FloatArray, batch: FloatArray) -> None:
+def _plain_add_outer(lower: FloatArray, batch: FloatArray) -> None:
     """`_add_outer` by NumPy; entries above the diagonal are never read."""
-    row0, row1, row2, row3 = batch[:, : sums_of_products.shape[1]]
+    row0, row1, row2, row3 = batch[:, : lower.shape[1]]
     c0, c1, c2, c3 = batch[:, :, None]
-    sums_of_products += (c0 * row0 + c1 * row1) + (c2 * row2 + c3 * row3)
+    lower += (c0 * row0 + c1 * row1) + (c2 * row2 + c3 * row3)
 
 
 @kernel_or(_plain_add_outer)
-def _add_outer(sums_of_products: FloatArray, batch: FloatArray) -> None:
-    """sums_of_products[a, b] += sum_i batch[i, a] batch[i, b]: (P, P - 2) and (_BATCH, P), for b <= a."""
+def _add_outer(lower: FloatArray, batch: FloatArray) -> None:
+    """lower[a, b] += sum_i batch[i, a] batch[i, b]: (P, P - 2) and (_BATCH, P), for b <= a."""
     row0 = batch[0]
     row1 = batch[1]
     row2 = batch[2]
     row3 = batch[3]
-    num_rows, size = sums_of_products.shape
+    num_rows, size = lower.shape
     for a in range(num_rows):
         c0, c1, c2, c3 = row0[a], row1[a], row2[a], row3[a]
-        target = sums_of_products[a]
+        target = lower[a]
         for b in range(min(size, (a | 7) + 1)):  # whole vectors; entries above the diagonal are never read
             target[b] += (c0 * row0[b] + c1 * row1[b]) + (c2 * row2[b] + c3 * row3[b])
 
 
 @kernel
-def _subtract_pair(sums_of_products: FloatArray, inputs: FloatArray, k: int, j: int, product: float) -> None:
+def _subtract_pair(lower: FloatArray, inputs: FloatArray, k: int, j: int, product: float) -> None:
     """Subtract product * (inputs of class k)(inputs of class j)' and its transpose, j < k, from the lower triangle."""
     num_classes = inputs.shape[1]
     for m in range(inputs.shape[0]):
@@ -195,7 +195,7 @@ def _subtract_pair(sums_of_products: FloatArray, inputs: FloatArray, k: int, j: 
         for n in range(inputs.shape[0]):
             a = m * num_classes + k
             b = n * num_classes + j
-            sums_of_products[max(a, b), min(a, b)] -= multiple * inputs[n, j]
+            lower[max(a, b), min(a, b)] -= multiple * inputs[n, j]
 
 
 @kernel
@@ -207,9 +207,8 @@ def _scalars(packed: FloatArray, evidence: Evidence, traces: Traces) -> tuple[fl
     phi_theta = 0.0
     phi_phi = 0.0
     for t in range(first.size - 1):
-        if first[t] < first[t + 1]:
-            theta_theta += sums[t, 2]
-            phi_theta += sums[t, 1]
+        theta_theta += sums[t, 2]
+        phi_theta += sums[t, 1]
     for entry in range(bends.size):
         phi_phi += bends[entry]
     total = packed[0] + num_classes * packed[1]
@@ -282,8 +281,6 @@ def hessian_diagonal(
     out[:] = 0.0
     weights = np.empty(num_classes)
     for t in range(first.size - 1):
-        if first[t] == first[t + 1]:
-            continue
         s = share[t]
         kappa = 2.0 * theta * sums[t, 0] + theta * theta * sums[t, 2]
         for k in range(num_classes):
@@ -331,8 +328,6 @@ def hessian_product(
     push = np.empty(num_classes)
     pull = np.empty(num_classes)
     for t in range(first.size - 1):
-        if first[t] == first[t + 1]:
-            continue
         s = share[t]
         for k in range(num_classes):
             push[k] = moved[num_logs + k] if with_bias else 0.0

@@ -26,7 +26,7 @@ INFO_SIZE = 4  # of what `fit_kernel` reports: iterations, evaluations, gradient
 
 TIGHT = 1e-10  # gradient norm that `fit` aims at; Newton's last step usually ends far below it
 WARM = 1e-8  # gradient norm that refits in a stream aim at: a hundred times below CONVERGED, one step fewer than TIGHT
-_SURELY = 2.0  # a refit trusts a last step that should reduce the norm to half of what it aims at, or less
+_SAFETY = 2.0  # a refit does not evaluate a last step that is expected to end at WARM / _SAFETY or below
 _MAX_ITERATIONS = 400
 _NEW_HESSIAN = 1e-100  # a norm so small that the next step recomputes the Hessian; its square does not underflow
 _MAX_STEP = 3.0  # longest move of a logarithm: a factor of e^3 = 20 for theta, phi, tau; a bias b moves 3 + 2 |b|
@@ -57,7 +57,7 @@ def fit(
     log_predictions, counts, tau_shape = checked_window(predictions, votes)
     packed = _packed_start(start, prior, tau_shape, bias=bias)
     out, info = np.empty(packed.size), np.empty(INFO_SIZE)
-    fit_kernel(packed, log_predictions, counts, counts.shape[0], *prior.numbers, TIGHT, out, info)
+    fit_kernel(packed, log_predictions, counts, counts.shape[0], *prior.numbers, False, out, info)
     return unpack(out, tau_shape), report_of(info)
 
 
@@ -104,19 +104,22 @@ def fit_kernel(
     rate: float,
     bias_sd: float,
     bias_df: float,
-    tolerance: float,
+    is_refit: bool,
     out: FloatArray,
     info: FloatArray,
 ) -> None:
     """`fit` on the first `num_items` rows of log_predictions (W, M, K) and votes (W, K), in slot order.
 
+    A refit (`is_refit`) aims at WARM, not TIGHT. It does not evaluate a last step that is expected to end at half of
+    WARM or below; it can miss WARM (tests allow 3e-8).
+
     `start` and `out` (P,) are parameters in the order of `problem.pack` (they may be the same array); a bias is learned
-    iff P = 2 + M K + K. `info` (INFO_SIZE,) is read by `report_of`; with an empty one nothing is reported, and the
-    objective need not be evaluated at the result.
+    iff P = 2 + M K + K. `info` (INFO_SIZE,) is read by `report_of`; with an empty one nothing is reported, else
+    the objective is evaluated at the result.
     """
     evidence = compress(log_predictions[:num_items], votes[:num_items])
     numbers = HyperpriorNumbers(shape, rate, bias_sd, bias_df)
-    minimise(start, evidence, numbers, start.size <= DENSE_LIMIT, tolerance, out, info)
+    minimise(start, evidence, numbers, start.size <= DENSE_LIMIT, is_refit, out, info)
 
 
 @kernel
@@ -125,14 +128,15 @@ def minimise(
     evidence: Evidence,
     hyperprior: HyperpriorNumbers,
     dense: bool,
-    tolerance: float,
+    is_refit: bool,
     out: FloatArray,
     info: FloatArray,
 ) -> None:
     """Minimise the negative log posterior from `start` (P,) -> out (P,), by dense Newton or by Newton-CG.
 
-    A search for less than WARM checks every step. A refit does not check a last step that is sure to be enough.
+    `is_refit` and `info` are those of `fit_kernel`.
     """
+    tolerance = WARM if is_refit else TIGHT
     size = start.size
     num_logs = 2 + evidence.log_predictions.shape[1] * evidence.log_predictions.shape[2]
     traces = empty_traces(evidence)
@@ -152,9 +156,9 @@ def minimise(
     evaluations = 1
     iterations = 0
     damping = 0.0
-    is_new = True  # whether the last step had a Hessian of its own
+    is_new_hessian = True  # whether the last step had a Hessian of its own
     norm_before = _NEW_HESSIAN
-    is_known = True  # whether value and norm are those of the point
+    is_evaluated = True  # whether value and norm are those of the point
     while norm > tolerance and iterations < _MAX_ITERATIONS:
         if dense:
             # A step with the old factor costs less than half of one with a new Hessian, and should reduce the norm by
@@ -164,13 +168,13 @@ def minimise(
             if 2.0 * norm * (ratio * ratio) > tolerance or damping > 0.0:
                 hessian(packed, evidence, hyperprior, traces, gradient, matrix)
                 damping = factorise(matrix, 0.1 * damping if damping > 1e-9 else 0.0, factor)
-                is_new = True
+                is_new_hessian = True
             else:
-                expected = (2.0 if is_new else 1.0) * ratio * norm
-                is_known = tolerance < WARM or _SURELY * expected > tolerance
-                is_new = False
+                expected = (2.0 if is_new_hessian else 1.0) * ratio * norm
+                is_evaluated = not is_refit or _SAFETY * expected > tolerance
+                is_new_hessian = False
             dense_step(factor, gradient, step)
-            if not is_known:
+            if not is_evaluated:
                 for p in range(size):
                     point[p] += step[p]
                 for p in range(num_logs):
@@ -209,7 +213,7 @@ def minimise(
     _exponentiate(point, num_logs, out)
     if info.size == 0:
         return
-    if not is_known:
+    if not is_evaluated:
         value = evaluate(out, evidence, hyperprior, traces, gradient)
         norm = _norm(gradient, value)
         evaluations += 1

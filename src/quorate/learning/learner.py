@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from quorate.learning.fit import INFO_SIZE, WARM, fit_kernel, report_of
+from quorate.learning.fit import INFO_SIZE, fit_kernel, report_of
 from quorate.learning.problem import pack, unpack
 from quorate.prior import Hyperprior
 from quorate.types import FitReport, FloatArray, IntArray, PriorParams
@@ -79,7 +79,7 @@ def refit(params: PriorParams, window: Window, hyperprior: Hyperprior) -> tuple[
         window.votes,
         len(window),
         *hyperprior.numbers,
-        WARM,
+        True,  # a refit
         packed,
         info,
     )

@@ -111,8 +111,6 @@ def evaluate(
         own[entry] = share[items[entry], classes[entry]]
     log_likelihood, phi_slope = _rises(theta, phi, own, sizes, slopes, bends)
     theta_slope = 0.0
-    voted = np.empty(first.size - 1, np.int64)  # items with votes: the others change no bit of the result
-    num_voted = 0
     for t in range(first.size - 1):
         slope_share = 0.0
         bend_share = 0.0
@@ -126,8 +124,6 @@ def evaluate(
         sums[t, 1] = bend_share
         sums[t, 2] = bend_share_share
         theta_slope += slope_share
-        voted[num_voted] = t
-        num_voted += first[t] < first[t + 1]
     gradient[:] = 0.0  # the log likelihood's slope in Theta until the end
     # d log likelihood / d z_k = theta s_k (d_k - slope_share): the classes with votes, and a multiple of s.
     for m in range(num_classifiers):
@@ -135,7 +131,7 @@ def evaluate(
         for entry in range(own.size):
             k = classes[entry]
             row[k] += slopes[entry] * own[entry] * log_predictions[items[entry], m, k]
-        _subtract_means(voted[:num_voted], sums, share, log_predictions, m, row)
+        _subtract_means(sums, share, log_predictions, m, row)
     if packed.size > num_logs:
         row = gradient[num_logs:]
         for entry in range(own.size):
@@ -197,10 +193,10 @@ def _rises(
 
 
 def _plain_subtract_means(
-    items: IntArray, sums: FloatArray, share: FloatArray, log_predictions: FloatArray, m: int, row: FloatArray
+    sums: FloatArray, share: FloatArray, log_predictions: FloatArray, m: int, row: FloatArray
 ) -> None:
     """`_subtract_means` by NumPy."""
-    terms = sums[items, :1] * (share[items] * log_predictions[items, m])
+    terms = sums[:, :1] * (share * log_predictions[:, m])
     whole = len(terms) & ~3
     for i in range(0, whole, 4):
         row -= (terms[i] + terms[i + 1]) + (terms[i + 2] + terms[i + 3])
@@ -209,20 +205,17 @@ def _plain_subtract_means(
 
 
 @kernel_or(_plain_subtract_means)
-def _subtract_means(
-    items: IntArray, sums: FloatArray, share: FloatArray, log_predictions: FloatArray, m: int, row: FloatArray
-) -> None:
-    """row[k] -= sum_t (sum_j d_j s_j)_t s_tk log f_tmk over the items t, four in one pass."""
-    whole = items.size & ~3
-    for i in range(0, whole, 4):
-        t0, t1, t2, t3 = items[i], items[i + 1], items[i + 2], items[i + 3]
-        s0, s1, s2, s3 = share[t0], share[t1], share[t2], share[t3]
-        l0, l1, l2, l3 = log_predictions[t0, m], log_predictions[t1, m], log_predictions[t2, m], log_predictions[t3, m]
-        c0, c1, c2, c3 = sums[t0, 0], sums[t1, 0], sums[t2, 0], sums[t3, 0]
+def _subtract_means(sums: FloatArray, share: FloatArray, log_predictions: FloatArray, m: int, row: FloatArray) -> None:
+    """row[k] -= sum_t (sum_j d_j s_j)_t s_tk log f_tmk, four items t in one pass."""
+    whole = len(share) & ~3
+    for t in range(0, whole, 4):
+        s0, s1, s2, s3 = share[t], share[t + 1], share[t + 2], share[t + 3]
+        l0, l1 = log_predictions[t, m], log_predictions[t + 1, m]
+        l2, l3 = log_predictions[t + 2, m], log_predictions[t + 3, m]
+        c0, c1, c2, c3 = sums[t, 0], sums[t + 1, 0], sums[t + 2, 0], sums[t + 3, 0]
         for k in range(row.size):
             row[k] -= (c0 * (s0[k] * l0[k]) + c1 * (s1[k] * l1[k])) + (c2 * (s2[k] * l2[k]) + c3 * (s3[k] * l3[k]))
-    for i in range(whole, items.size):
-        t = items[i]
+    for t in range(whole, len(share)):
         for k in range(row.size):
             row[k] -= sums[t, 0] * (share[t, k] * log_predictions[t, m, k])
 

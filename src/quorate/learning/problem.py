@@ -17,7 +17,7 @@ from quorate.types import FloatArray, IntArray, PriorParams
 
 
 class Evidence(NamedTuple):
-    """Predictions and votes of T items.
+    """Predictions and votes of the T items that have votes.
 
     `log_predictions` (T, M, K)   `first` (T+1,): item t voted for classes[first[t]:first[t+1]], in rising order,
     sizes[...] times each; items[...] is t
@@ -45,7 +45,7 @@ class Traces(NamedTuple):
     """Intermediate results of `objective.evaluate` for `curvature`.
 
     `share` (T, K) softmax s   `slopes`, `bends` d_k = sum_{s<h_k} 1/(alpha_k+s) and e_k = -sum 1/(alpha_k+s)^2 of the
-    classes voted for   `sums` (T, 3) = sum_k d_k s_k, sum_k e_k s_k, sum_k e_k s_k^2; 0 for items without votes
+    classes voted for   `sums` (T, 3) = sum_k d_k s_k, sum_k e_k s_k, sum_k e_k s_k^2
     """
 
     share: FloatArray
@@ -56,7 +56,9 @@ class Traces(NamedTuple):
 
 @kernel
 def compress(log_predictions: FloatArray, votes: IntArray) -> Evidence:
-    """The votes (T, K) without their zeros, so that an item with n votes costs n, not K.
+    """The votes of some items without their zeros, so that an item with n votes costs n, not K.
+
+    log_predictions (., M, K), votes (., K). Items without votes are left out: they contribute nothing.
 
     sum_k alpha_k is the same for every item, so all denominators together need one logarithm for each vote count that
     occurs, not for each vote: hence `more_than`.
@@ -64,33 +66,40 @@ def compress(log_predictions: FloatArray, votes: IntArray) -> Evidence:
     num_items, num_classes = votes.shape
     filled = 0
     most = 0
-    for t in range(num_items):
+    num_voted = 0
+    for item in range(num_items):
         total = 0
         for k in range(num_classes):
-            total += votes[t, k]
-            filled += votes[t, k] > 0
+            total += votes[item, k]
+            filled += votes[item, k] > 0
         most = max(most, total)
-    first = np.zeros(num_items + 1, np.int64)
+        num_voted += total > 0
+    voted = np.empty(num_voted, np.int64)
+    first = np.zeros(num_voted + 1, np.int64)
     classes = np.empty(filled, np.int64)
     sizes = np.empty(filled, np.int64)
     items = np.empty(filled, np.int64)
     more_than = np.zeros(most, np.int64)
     place = 0
-    for t in range(num_items):
+    t = 0
+    for item in range(num_items):
         total = 0
         for k in range(num_classes):
-            if votes[t, k] > 0:
+            if votes[item, k] > 0:
                 classes[place] = k
-                sizes[place] = votes[t, k]
+                sizes[place] = votes[item, k]
                 items[place] = t
-                total += votes[t, k]
+                total += votes[item, k]
                 place += 1
-        first[t + 1] = place
         if total > 0:
             more_than[total - 1] += 1
+            voted[t] = item
+            t += 1
+            first[t] = place
     for s in range(most - 2, -1, -1):
         more_than[s] += more_than[s + 1]
-    return Evidence(log_predictions, first, classes, sizes, more_than, items)
+    kept = log_predictions if num_voted == num_items else log_predictions[voted]
+    return Evidence(kept, first, classes, sizes, more_than, items)
 
 
 @kernel

@@ -5,13 +5,17 @@ Called by `objective.evaluate`.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from quorate.compiled import kernel, kernel_or
-from quorate.densities import LEAST, exponentiate, plain_exponentiate
+from quorate.exponential import LEAST, exponentiate, plain_exponentiate
 from quorate.types import FloatArray
+from quorate.validate import PREDICTION_FLOOR
 
-_LOWEST_LOG = -20.8  # below the logarithm of any prediction (`validate.PREDICTION_FLOOR`)
+# below the logarithm of any prediction; the margin is for the renormalisation after flooring
+_LOWEST_LOG = math.log(PREDICTION_FLOOR) - 0.1
 
 
 def _plain_softmax_rows(packed: FloatArray, log_predictions: FloatArray, out: FloatArray) -> None:
@@ -19,11 +23,11 @@ def _plain_softmax_rows(packed: FloatArray, log_predictions: FloatArray, out: Fl
     _, num_classifiers, num_classes = log_predictions.shape
     num_logs = 2 + num_classifiers * num_classes
     tau = packed[2:num_logs].reshape(num_classifiers, num_classes)
-    bias, depth = _shifted(packed, num_classifiers, num_classes)
+    bias, lowest = _shifted(packed, num_classifiers, num_classes)
     out[:] = bias
     for m in range(num_classifiers):
         out += tau[m] * log_predictions[:, m]
-    if not depth > LEAST:
+    if not lowest > LEAST:
         out -= out.max(axis=1, keepdims=True)
     plain_exponentiate(out.reshape(out.size))
     sums = np.zeros((4, len(out)))
@@ -60,7 +64,7 @@ def _shifted(packed: FloatArray, num_classifiers: int, num_classes: int) -> tupl
 def softmax_rows(packed: FloatArray, log_predictions: FloatArray, out: FloatArray) -> None:
     """softmax(sum_m tau_m * log f_m + bias): log_predictions (T, M, K) -> out (T, K), contiguous."""
     num_items, num_classifiers, num_classes = log_predictions.shape
-    bias, depth = _shifted(packed, num_classifiers, num_classes)
+    bias, lowest = _shifted(packed, num_classifiers, num_classes)
     first_tau = packed[2 : 2 + num_classes]
     for t in range(num_items):
         row = out[t]
@@ -72,7 +76,7 @@ def softmax_rows(packed: FloatArray, log_predictions: FloatArray, out: FloatArra
             spoken = log_predictions[t, m]
             for k in range(num_classes):
                 row[k] += tau[k] * spoken[k]
-    if not depth > LEAST:
+    if not lowest > LEAST:
         for t in range(num_items):
             row = out[t]
             highest = _highest(row)

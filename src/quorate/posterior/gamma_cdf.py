@@ -1,7 +1,7 @@
 """Gamma variables in t = log x, as compiled kernels: density, distribution function, and bounds of the tails.
 
-Takes shapes and points; called by `infinite_kernel`. A point is given by its offset from the shape's own scale,
-s = t - log(shape), which avoids cancellation for large shapes:
+Takes shapes and points; called by `infinite_kernel`, `infinite_bound` and `duel`. A point is given by its offset from
+the shape's own scale, s = t - log(shape), which avoids cancellation for large shapes:
 
     density in t: g(t) = exp(log_peak(shape) - shape * exp_excess(s)),   exp_excess(s) = e^s - 1 - s
 """
@@ -14,6 +14,7 @@ import numpy as np
 
 from quorate.compiled import kernel
 from quorate.densities import log_gamma
+from quorate.types import FloatArray
 
 NUM_NODES = 16  # Gauss-Legendre nodes of a panel: a power of two, for vector instructions; 3 panels reach 1e-11
 
@@ -95,6 +96,24 @@ def _lower_series(shape: float, x: float) -> float:
         term *= x / divisor
         total += term
     return total
+
+
+def plain_lower_probabilities(shapes: FloatArray, points: FloatArray) -> FloatArray:
+    """P(Gamma(b) <= x) (B, n) for shapes b (B,) and points x (n,), by the series of `_lower_series`: 200 terms.
+
+    `infinite_bound` needs this when it is imported, where a kernel would have to be compiled. For x up to about 50.
+
+    >>> plain_lower_probabilities(np.array([1.0]), np.array([0.5])).round(6), round(1 - math.exp(-0.5), 6)
+    (array([[0.393469]]), 0.393469)
+    """
+    b = shapes[:, None]
+    term = np.ones((shapes.size, points.size))
+    total = term.copy()
+    for n in range(1, 200):
+        term *= points / (b + n)
+        total += term
+    log_factorials = np.array([[math.lgamma(shape + 1.0)] for shape in shapes])
+    return np.asarray(np.exp(b * np.log(points) - points - log_factorials) * total)
 
 
 @kernel

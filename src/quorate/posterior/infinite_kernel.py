@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from quorate.compiled import kernel, shared_kernel
-from quorate.densities import exponentiate
+from quorate.exponential import exponentiate
 from quorate.posterior.gamma_cdf import (
     NODES,
     NUM_NODES,

@@ -29,7 +29,7 @@ from quorate.decision.error_costs import cheapest_answer
 from quorate.decision.model_picker import picker_rate, picker_update
 from quorate.decision.quota import binomial_quantile
 from quorate.decision.rules import ALWAYS, BLENDED, THRESHOLD, rule_asks
-from quorate.learning.fit import WARM, fit_kernel
+from quorate.learning.fit import fit_kernel
 from quorate.learning.problem import unpacked
 from quorate.posterior.duel import finite_duel
 from quorate.posterior.infinite import infinite_into
@@ -280,7 +280,7 @@ def _learn(
         method.rate,
         method.bias_sd,
         method.bias_df,
-        WARM,
+        True,  # a refit
         state.packed,
         np.empty(0),
     )
