@@ -8,6 +8,7 @@ import pytest
 
 import quorate
 from quorate.datasets import synthetic
+from quorate.streams.classifier_saving import ClassifierReport, Saving
 
 DATA = synthetic(num_items=600, pool_size=7, num_classes=3, accuracy=0.9, seed=2)
 
@@ -55,3 +56,14 @@ def test_a_plan_names_every_classifier_and_says_what_they_save():
     words = shlex.split(made.command())
     assert words.count("--predictions") == 2
     assert made.summary()["classifier"]["here"]["saves"] > 0
+
+
+def test_a_saving_that_is_not_clear_is_no_warning():
+    def report(saves, low, high):
+        saving = Saving(votes=3.0, error=0.02, without=3.0 + saves, saves=saves, low=low, high=high)
+        return ClassifierReport(("net",), "quorate", 900, saving, None, ())
+
+    assert report(0.0, -0.2, 0.2).warns
+    assert not report(0.15, -0.05, 0.3).warns
+    assert not report(0.15, 0.05, 0.3).warns
+    assert len({report(*each).sentence() for each in ((0.0, -0.2, 0.2), (0.15, -0.05, 0.3), (0.15, 0.05, 0.3))}) == 3

@@ -84,8 +84,8 @@ class ClassifierReport:
 
     @property
     def warns(self) -> bool:
-        """Whether there is no clear saving, or columns look swapped."""
-        return bool(self.swaps) or (self.here is not None and not self.here.is_clear)
+        """Whether nothing seems to be saved, or columns look swapped."""
+        return bool(self.swaps) or (self.here is not None and not self.here.is_clear and self.here.saves <= LEAST)
 
     def sentence(self) -> str:
         """One line: what the classifier saves, or a warning if it saves nothing measurable."""
@@ -126,6 +126,8 @@ def _saved(report: ClassifierReport) -> str:
             f"Warning: at this setting {noun.lower()} {bring} no measurable saving: {numbers}. At {e.votes:.2f} votes "
             f"per item the saving would be {e.saves:.2f} ({e.low:+.2f} to {e.high:+.2f}): a cheaper setting uses {it}."
         )
+    if s.saves > LEAST and not report.swaps:
+        return f"Whether {noun.lower()} {verb} votes is not clear on so few items: {numbers}."
     return (
         f"Warning: {noun.lower()} {bring} no measurable saving: {numbers}. Check that the predictions belong to these "
         "items and classes, or leave them out."

@@ -34,6 +34,8 @@ def headline(plan: Plan) -> str:
     if plan.pilot.error_costs is not None:
         wrong = f"errors that cost {error_text(plan, advice.errors.centre)} per item"
     use = "Use" if is_firm(plan) else "As far as this pilot can tell, use"
+    if advice.status == "unreachable":
+        use = "The goal is out of reach. Nearest to it: use"
     return (
         f"{use} {advice.setting.method.name}{setting} for {batch}: expect {advice.votes.centre:.2f} votes per item, "
         f"{_fewer(saved(plan, 'ask-all'))} than asking everyone, and {wrong}; {_goal_words(plan)}."

@@ -46,6 +46,12 @@ def notes(summary: Mapping[str, Any], *, see: str = "report.html") -> list[str]:
         sentences.append(f"{found_in(data)}; see {see} and rejects.csv.")
     if summary["control"] is not None:
         sentences += [str(each["sentence"]) for each in (summary["control"], *summary["control"].get("classes", ()))]
+        if summary["control"].get("incomplete_audits"):
+            many = f"{summary['control']['incomplete_audits']:,} of {summary['control']['audited']:,} audits"
+            sentences.append(
+                f"{many} had too few recorded votes and count as errors, so that more votes are asked for than a whole "
+                "pool would need. Without `--pool-size` the votes an item has are its pool."
+            )
         if summary["control"]["unreachable"] is not None:
             sentences.append(str(summary["control"]["unreachable"]))
     return [*sentences, *_missed_classes(summary), *_few_errors(summary), *_cautious(summary)]
