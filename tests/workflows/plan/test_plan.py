@@ -117,7 +117,7 @@ def test_advice_is_firm_where_the_goal_is_met_as_surely_as_asked(made):
     small = plan(synthetic(num_items=40, pool_size=4, accuracy=0.7, seed=4), target_error=0.05, **FEW)
     assert large.advice.status == "sure"
     for each in (large, small, made):
-        assert each.headline().startswith("Use quorate with") == (each.advice.status != "likely")
+        assert each.headline().startswith("Use quorate with") == (each.advice.status == "sure")
         assert any("cannot promise" in note for note in each.notes()) == (each.advice.status == "likely")
 
 
@@ -298,7 +298,7 @@ def test_every_method_can_be_the_one_advised(name, goal):
     assert made.advice.setting.method.name == name
     low, high = made.advice.votes.interval()
     assert 0 <= low <= made.advice.votes.centre <= high
-    assert made.headline().removeprefix("As far as this pilot can tell, ").lower().startswith(f"use {name}")
+    assert f"use {name}" in made.headline().lower()
 
 
 @pytest.mark.parametrize(
