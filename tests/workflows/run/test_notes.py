@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from quorate.datasets import synthetic
 from quorate.workflows.run import run
 from quorate.workflows.run.report import document
 from quorate.workflows.run.summary import item_errors
@@ -84,3 +85,15 @@ def test_a_target_of_a_few_errors_is_said_to_be_hard_to_hold(long_stream):
     assert short.summary()["control"]["proved"] is None
     assert short.summary()["control"]["estimate_supported"] is False
     assert few(0.08, 400)[1] == []
+
+
+def test_audits_without_enough_recorded_votes_are_counted_in_a_note():
+    data = synthetic(num_items=300, num_classes=3, pool_size=5, agreement=0.7, seed=4)
+    votes = data.votes.copy()
+    votes[::3, 3:] = -1
+    for size, has_note in ((None, False), (5, True)):
+        done = run(votes, data.predictions[0], target_error=0.05, pool_size=size, audit_rate=0.3)
+        control = done.summary()["control"]
+        assert (control["incomplete_audits"] > 0) == has_note
+        counted = f"{control['incomplete_audits']} of {control['audited']} audits"
+        assert any(counted in note for note in done.notes()) == has_note
