@@ -20,6 +20,7 @@ from quorate.methods import method
 from quorate.paper.jobs import area, area_ratio, mean_se
 from quorate.paper.report import Context
 from quorate.paper.sources import PANELS
+from quorate.paper.sweep import Call
 from quorate.reports.figures import BLUE, ORANGE, QUIET
 from quorate.reports.format import Cell
 from quorate.reports.section import Claim, Figure, Section, Table
@@ -56,7 +57,7 @@ def section(context: Context) -> Section:
     """Tables, claims and the frontiers."""
     streams, gains = (QUICK_STREAMS, QUICK_GAINS) if context.quick else (STREAMS, GAINS)
     panels, crowds = ([name for name in names if name in context.datasets] for names in (PANELS, IDS))
-    calls: dict[tuple[str, int], tuple[str, Callable[[], Any]]] = {
+    calls: dict[tuple[str, int], Call[Any]] = {
         (name, seed): (f"{IDS[name][0]}, seed {seed}", _ratios_of(context, name, seed))
         for name in crowds
         for seed in context.seeds

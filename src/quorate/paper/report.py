@@ -15,6 +15,7 @@ from quorate.errors import QuorateError
 from quorate.paper.jobs import Job, JobOutcome
 from quorate.paper.published import ELSEWHERE
 from quorate.paper.store import revision
+from quorate.paper.sweep import Call
 from quorate.reports import render
 from quorate.reports.figures import DrawnFigure
 from quorate.reports.format import Cell
@@ -24,10 +25,10 @@ from quorate.types import VoteDataset
 from quorate.version import __version__
 
 Run = Callable[[Sequence[Job]], dict[Job, JobOutcome]]
-Each = Callable[[Sequence[tuple[str, Callable[[], Any]]]], list[Any]]
+Each = Callable[[Sequence[Call[Any]]], list[Any]]
 
 
-def in_turn(calls: Sequence[tuple[str, Callable[[], Any]]]) -> list[Any]:
+def in_turn(calls: Sequence[Call[Any]]) -> list[Any]:
     """The results of named calls, one after the other.
 
     >>> in_turn([("one", lambda: 1), ("two", lambda: 2)])
