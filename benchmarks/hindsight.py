@@ -55,8 +55,10 @@ def in_hindsight(stream: Stream, chosen: Method, counts: IntArray) -> Point:
     for block in np.unique(stream.blocks):
         rows = np.flatnonzero(stream.blocks == block)  # blocks follow each other
         asked = rows[counts[rows].any(axis=1)]
-        known = pack(fit(stream.predictions[asked, 0], counts[asked], bias=True)[0]) if len(asked) else start
-        run.state.packed[:] = known
+        run.state.packed[:] = start
+        if len(asked):
+            known, _ = fit(stream.predictions[asked, 0], counts[asked], bias=True, hyperprior=chosen.prior)
+            run.state.packed[:] = pack(known)
         run.advance(int(rows[0]), int(rows[-1]) + 1)
     return float(run.outputs.costs.mean()), float(expected_errors(stream, run.outputs.labels).mean())
 

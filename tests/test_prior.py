@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import multivariate_t
+from scipy.stats import gamma, multivariate_t
 
 from quorate.errors import InvalidInput, InvalidPrediction
 from quorate.prior import HYPERPRIORS, Hyperprior, concentration, concentration_into, hyperprior
@@ -75,11 +75,31 @@ def test_names_give_the_two_hyperpriors_of_the_paper():
     assert hyperprior(own) is own
 
 
+def test_the_numbers_of_the_pooled_one_are_fixed_because_journals_store_its_name():
+    assert hyperprior("pooled") == Hyperprior(3.0, 2.0, phi_sum=1.5, tau_sd=0.4)
+
+
 def test_the_adaptive_one_is_the_default_but_for_the_bias():
     one, other = hyperprior("adaptive"), hyperprior("default")
     params = PriorParams(0.7, 1.3, [0.2, 0.4, 0.5])
     assert one.log_density(params) == other.log_density(params)
     assert one.mode(3, with_bias=True).bias.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_phi_of_the_pooled_one_has_the_same_total_for_every_number_of_classes():
+    for num_classes in (2, 10, 300):
+        assert num_classes * hyperprior("pooled").mode(num_classes).phi == pytest.approx(1.5)
+    prior, params = Hyperprior(3.0, 2.0, phi_sum=0.5), PriorParams(0.7, 1.3, [0.2, 0.4, 0.5])
+    change = prior.log_density(params) - Hyperprior(3.0, 2.0).log_density(params)
+    assert change == pytest.approx(gamma(a=3.0, scale=1 / 12.0).logpdf(1.3) - gamma(a=3.0, scale=0.5).logpdf(1.3))
+
+
+def test_tau_are_drawn_to_their_mean_of_each_classifier():
+    prior, plain = Hyperprior(3.0, 2.0, tau_sd=0.5), Hyperprior(3.0, 2.0)
+    alike = PriorParams(0.7, 1.3, [[0.2, 0.2, 0.2], [4.0, 4.0, 4.0]])
+    assert prior.log_density(alike) == plain.log_density(alike)
+    apart = PriorParams(0.7, 1.3, np.exp([[-1.0, 0.0, 1.0], [2.0, 2.0, 2.0]]))
+    assert prior.log_density(apart) - plain.log_density(apart) == pytest.approx(-0.5 * (1.0 + 1.0) / 0.25)
 
 
 @pytest.mark.parametrize(("sd", "df"), [(1.0, 3.0), (0.5, 1.5), (2.0, 40.0)])
@@ -115,11 +135,19 @@ def test_what_has_no_mode_is_refused(values):
 
 
 @pytest.mark.parametrize("value", ["x", "3", None, [3.0], {}, True])
-@pytest.mark.parametrize("where", ["shape", "rate", "bias_sd", "bias_df"])
+@pytest.mark.parametrize("where", ["shape", "rate", "bias_sd", "bias_df", "phi_sum", "tau_sd"])
 def test_nonsense_is_refused_by_name(where, value):
     with pytest.raises(InvalidInput) as caught:
         Hyperprior(**({"shape": 3.0, "rate": 2.0} | {where: value}))
     assert caught.value.field == where
+
+
+@pytest.mark.parametrize("where", ["phi_sum", "tau_sd"])
+def test_a_scale_too_small_to_compute_with_is_refused_and_none_is_not(where):
+    with pytest.raises(InvalidInput) as caught:
+        Hyperprior(3.0, 2.0, **{where: 1e-9})
+    assert (caught.value.field, caught.value.value) == (where, 1e-9)
+    assert getattr(Hyperprior(3.0, 2.0, **{where: 0.0}), where) == 0.0
 
 
 @pytest.mark.parametrize(

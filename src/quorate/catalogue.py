@@ -13,12 +13,14 @@ from quorate.methods import DEFAULT_RULE, METHODS, Method, method
 
 
 def knob_text(knobs: Mapping[str, Any]) -> str:
-    """The parameters of a method as short text, without those of learning (hyperprior, bias) and the default rule.
+    """The parameters of a method as short text, without the usual ones of learning (hyperprior, bias) and rule.
 
     >>> knob_text(method("finexp", threshold=0.9).knobs), knob_text(method("ask-all").knobs)
     ('threshold 0.9', '')
     """
-    hidden = {"hyperprior", "bias"} | ({"rule"} if knobs.get("rule") == DEFAULT_RULE else set())
+    hidden = {"bias"} | ({"rule"} if knobs.get("rule") == DEFAULT_RULE else set())
+    if "rule" not in knobs or knobs.get("hyperprior") == method("quorate").knobs["hyperprior"]:
+        hidden.add("hyperprior")
     visible = {key: value for key, value in knobs.items() if key not in hidden}
     return ", ".join(
         f"{key} {value}" if isinstance(value, str) else f"{key} {value:.3g}" for key, value in visible.items()

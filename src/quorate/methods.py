@@ -31,7 +31,7 @@ from quorate.prior import Hyperprior, hyperprior
 from quorate.types import PriorParams
 from quorate.validate import broken
 
-WINDOW, REFIT_EVERY = 500, 20  # items that learning uses; closed items between two fits
+WINDOW, REFIT_EVERY = 1000, 20  # items that learning uses; closed items between two fits of at most 500 items
 DEFAULT_RULE = "blended"
 DEFAULT_MIN_GAIN = 0.0005  # chosen by `make default-min-gain` (docs/default-min-gain.md)
 OPTIMISTIC_MIN_GAIN = 0.002  # the default of rule="optimistic", chosen in the same way
@@ -133,7 +133,7 @@ def _quorate(
     min_gain: float | None = None,
     threshold: float | None = None,
     rule: str | None = None,
-    hyperprior: str | Hyperprior = "default",
+    hyperprior: str | Hyperprior = "pooled",
     bias: bool = True,
     order: str | None = None,
 ) -> Method:
@@ -340,14 +340,17 @@ def _example(name: str, known: Mapping[str, Any], *, is_text: bool) -> str:
 
 
 def stored_knobs(name: str, knobs: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters that a journal or a file stores, with rule="optimistic" for those written before rules had names.
+    """The parameters that a journal or a file stores, with the defaults of the version that did not store them.
 
-    >>> stored_knobs("quorate", {"min_gain": 0.002}), stored_knobs("quorate", {"threshold": 0.9})
-    ({'min_gain': 0.002, 'rule': 'optimistic'}, {'threshold': 0.9})
+    >>> stored_knobs("quorate", {"min_gain": 0.002})
+    {'hyperprior': 'default', 'rule': 'optimistic', 'min_gain': 0.002}
+    >>> stored_knobs("quorate", {"threshold": 0.9, "hyperprior": "paper"})
+    {'hyperprior': 'paper', 'threshold': 0.9}
     """
-    if name == "quorate" and "rule" not in knobs and "threshold" not in knobs:
-        return {**knobs, "rule": "optimistic"}
-    return {**knobs}
+    if name != "quorate":
+        return {**knobs}
+    rule = {} if "threshold" in knobs else {"rule": "optimistic"}
+    return {"hyperprior": "default", **rule, **knobs}
 
 
 def stored_method(name: str, knobs: Mapping[str, Any]) -> Method:

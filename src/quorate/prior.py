@@ -1,7 +1,8 @@
 """Parameters and a prediction give alpha, the Dirichlet concentration of the voters' beliefs before any vote.
 
 `concentration` is public; the kernel `concentration_into` is called by `decision`, `learning` and `streams`. The
-parameters have a prior of their own, `Hyperprior`: Gamma on theta, phi and tau, Normal or Student's t on the bias.
+parameters have a prior of their own, `Hyperprior`: Gamma on theta, phi and tau, whose logarithms can be drawn
+together, Normal or Student's t on the bias.
 Learning starts at its mode.
 """
 
@@ -79,9 +80,18 @@ def _concentrations(
         concentration_into(theta, phi, tau, bias, log_predictions[row], out[row])
 
 
+_LEAST = 1e-5  # a smaller scale would leave nothing to learn, and the search no digits
+
+
 @dataclass(frozen=True, slots=True)
 class Hyperprior:
     """theta, phi ~ Gamma(shape, rate); tau ~ Gamma(shape, rate * M) for M classifiers; bias_k ~ N(0, bias_sd^2).
+
+    With `phi_sum` above 0 the most probable value of K phi is `phi_sum`, whatever the number of classes:
+    phi ~ Gamma(shape, (shape - 1) K / phi_sum). Without it, more classes mean more doubt in total.
+
+    With `tau_sd` above 0 a classifier's log tau_k are drawn to their mean over the classes, with this standard
+    deviation: most classifiers are over- or underconfident on all classes alike, so classes share evidence.
 
     With `bias_df` above 0 the variance of the bias is learned too: bias_k ~ N(0, s^2) for every class, with s^2 unknown
     and `bias_sd`^2 worth `bias_df` classes of evidence. So the bias (K,) has Student's distribution with `bias_df`
@@ -98,25 +108,33 @@ class Hyperprior:
     rate: float
     bias_sd: float = 1.0
     bias_df: float = 0.0
+    phi_sum: float = 0.0
+    tau_sd: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse values without a mode."""
-        for name in ("shape", "rate", "bias_sd", "bias_df"):
+        for name in self.__dataclass_fields__:
             object.__setattr__(self, name, validate.bounded(getattr(self, name), where=name, least=0.0))
         if not self.shape > 1:
             rule = "a number above 1, so that there is an interior mode to start from"
             raise validate.broken("shape", self.shape, rule, "raise it, e.g. to 1.1 or 3.")
+        for name in ("phi_sum", "tau_sd"):
+            if 0.0 < getattr(self, name) < _LEAST:
+                raise validate.broken(name, getattr(self, name), f"0, or at least {_LEAST:g}", "raise it.")
         for name in ("rate", "bias_sd"):
             if not getattr(self, name) > 0:
                 raise validate.broken(name, getattr(self, name), "a number above 0", "raise it.")
 
-    @property
-    def numbers(self) -> tuple[float, float, float, float]:
-        """All four numbers, for the kernels of learning."""
-        return self.shape, self.rate, self.bias_sd, self.bias_df
+    def phi_rate(self, num_classes: int) -> float:
+        """The rate of the Gamma density of phi.
+
+        >>> Hyperprior(shape=3.0, rate=2.0, phi_sum=0.5).phi_rate(10)
+        40.0
+        """
+        return self.rate if self.phi_sum == 0.0 else (self.shape - 1) * num_classes / self.phi_sum
 
     def mode(self, num_classes: int, num_classifiers: int = 1, *, with_bias: bool = False) -> PriorParams:
-        """The most probable parameters before any vote: (shape - 1) / rate, tau divided by M, bias 0.
+        """The most probable parameters before any vote: (shape - 1) / rate, tau divided by M, K phi `phi_sum`, bias 0.
 
         `tau` is (K,) for one classifier, (M, K) for several. The start of learning.
 
@@ -128,18 +146,23 @@ class Hyperprior:
         peak = (self.shape - 1) / self.rate
         shape = (num_classes,) if num_classifiers == 1 else (num_classifiers, num_classes)
         bias = np.zeros(num_classes) if with_bias else None
-        return PriorParams(peak, peak, np.full(shape, peak / num_classifiers), bias)
+        phi = (self.shape - 1) / self.phi_rate(num_classes)
+        return PriorParams(peak, phi, np.full(shape, peak / num_classifiers), bias)
 
     def log_density(self, params: PriorParams) -> float:
-        """Log density of Theta (not of its logarithms: no Jacobian), normalised.
+        """Log density of Theta (not of its logarithms: no Jacobian), normalised unless `tau_sd` is above 0.
 
         >>> prior = Hyperprior(shape=3.0, rate=2.0)
         >>> prior.log_density(prior.mode(2)) > prior.log_density(PriorParams(1.0, 1.0, [1.0, 1.1]))
         True
         """
-        scalars = log_gamma_density([params.theta, params.phi], shape=self.shape, rate=self.rate)
+        total = float(log_gamma_density(params.theta, shape=self.shape, rate=self.rate))
+        total += float(log_gamma_density(params.phi, shape=self.shape, rate=self.phi_rate(params.num_classes)))
         trust = log_gamma_density(params.tau, shape=self.shape, rate=self.rate * params.num_classifiers)
-        total = float(scalars.sum() + trust.sum())
+        total += float(trust.sum())
+        if self.tau_sd > 0.0:
+            logs = np.log(params.tau)
+            total -= 0.5 * float(np.sum(((logs - logs.mean(axis=-1, keepdims=True)) / self.tau_sd) ** 2))
         return total if params.bias is None else total + self._log_density_of_bias(params.bias)
 
     def _log_density_of_bias(self, bias: FloatArray) -> float:
@@ -152,9 +175,10 @@ class Hyperprior:
 
 
 HYPERPRIORS: dict[str, Hyperprior] = {
-    "default": Hyperprior(shape=3.0, rate=2.0),
-    "paper": Hyperprior(shape=1.1, rate=1.0),  # the paper's for FinExp; its InfExp prior is our default
+    "default": Hyperprior(shape=3.0, rate=2.0),  # of all methods but quorate; the paper's for InfExp
+    "paper": Hyperprior(shape=1.1, rate=1.0),  # the paper's for FinExp
     "adaptive": Hyperprior(shape=3.0, rate=2.0, bias_df=3.0),  # the default, with a learned variance of the bias
+    "pooled": Hyperprior(shape=3.0, rate=2.0, phi_sum=1.5, tau_sd=0.4),  # of quorate: classes share evidence
 }
 
 
@@ -162,7 +186,7 @@ def hyperprior(name: str | Hyperprior) -> Hyperprior:
     """The hyperprior of that name; a `Hyperprior` is returned unchanged.
 
     >>> hyperprior("default")
-    Hyperprior(shape=3.0, rate=2.0, bias_sd=1.0, bias_df=0.0)
+    Hyperprior(shape=3.0, rate=2.0, bias_sd=1.0, bias_df=0.0, phi_sum=0.0, tau_sd=0.0)
     """
     if isinstance(name, Hyperprior):
         return name

@@ -61,7 +61,7 @@ def test_parameters_give_the_same_scores(tmp_path):
 def test_the_same_tables_and_seed_give_the_same_decisions_and_replace_the_old_folder(tmp_path):
     results = shutil.copytree(BEFORE / "results", tmp_path / "results")
     tables = ("--votes", BEFORE / "votes.csv", "--predictions", BEFORE / "predictions.csv")
-    rule = ("--method", "quorate:rule=optimistic")  # which was the default, and had no name
+    rule = ("--method", "quorate:rule=optimistic,hyperprior=default", "--window", 500)  # the defaults then
     run("run", *tables, "--out", results, "--seed", 3, "--overwrite", "--order", "given", *rule)
     now, before = _rows(results / "decisions.csv"), _rows(BEFORE / "results/decisions.csv")
     assert [_exact(row) for row in _without_new(now, before)] == [_exact(row) for row in before]
@@ -126,7 +126,7 @@ def test_a_journal_without_the_name_of_its_rule_goes_on_by_the_rule_of_its_time(
         session = Session.resume(journal)
         assert session.method.knobs["rule"] == "optimistic"
     with closing(JsonlJournal(path)) as journal:
-        same = method("quorate", rule="optimistic")
+        same = method("quorate", rule="optimistic", hyperprior="default")
         assert Session.resume(journal, method=same).method.policy == ValueOfInformation(0.002)
     with closing(JsonlJournal(path)) as journal, pytest.raises(JournalMismatch):
         Session.resume(journal, method=method("quorate"))

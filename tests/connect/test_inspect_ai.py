@@ -144,8 +144,8 @@ def test_an_epoch_that_is_tried_again_does_not_wait_for_itself(tmp_path):
 
 def test_a_good_prediction_saves_epochs(tmp_path):
     sure = {number: {CORRECT: 0.99} for number in range(1, 7)}
-    plain, _ = evaluate(tmp_path / "a", EpochStopping(threshold=0.97))
-    helped, _ = evaluate(tmp_path / "b", EpochStopping(threshold=0.97, predictions=sure))
+    plain, _ = evaluate(tmp_path / "a", EpochStopping())
+    helped, _ = evaluate(tmp_path / "b", EpochStopping(predictions=sure))
     assert told(helped)["epochs_counted"] < told(plain)["epochs_counted"]
 
 

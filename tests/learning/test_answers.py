@@ -20,7 +20,7 @@ from quorate.learning.fit import fit
 from quorate.prior import concentration, hyperprior
 from quorate.types import PriorParams
 
-PRIOR = hyperprior("default")
+PRIOR = hyperprior("pooled")
 CASES = [(1, True), (1, False), (3, True)]
 
 
@@ -46,7 +46,8 @@ def slow_value(point, logs, votes, with_bias, variances):
     alpha = theta * share / share.sum(axis=1, keepdims=True) + phi
     likelihood = (gammaln(alpha + votes) - gammaln(alpha)).sum()
     likelihood += (gammaln(alpha.sum(axis=1)) - gammaln(alpha.sum(axis=1) + votes.sum(axis=1))).sum()
-    gamma = sum((PRIOR.shape - 1) * np.log(value) - PRIOR.rate * value for value in (theta, phi))
+    rates = PRIOR.rate, PRIOR.phi_rate(num_classes)
+    gamma = sum((PRIOR.shape - 1) * np.log(x) - rate * x for x, rate in zip((theta, phi), rates, strict=True))
     squares = (deviations**2).sum() / variances[0] + (bias**2).sum() / variances[1]
     squares += ((levels + np.log(num_classifiers)) ** 2).sum() / Shrinkage().level_variance
     return squares / 2 - gamma - likelihood

@@ -15,9 +15,11 @@ from quorate.learning.objective import (
     negative_log_posterior_gradient,
     negative_log_posterior_hessian,
 )
-from quorate.learning.problem import HyperpriorNumbers, checked_window, compress, pack, unpack
+from quorate.learning.problem import checked_window, compress, numbers_of, pack, unpack
 from quorate.prior import Hyperprior, concentration, hyperprior
 from quorate.types import PriorParams
+
+DEFAULT = numbers_of(hyperprior("default"), 2)
 
 
 def voted(params, num_items, seed, num_votes=4):
@@ -51,7 +53,7 @@ def wild_starts(tau_shape, with_bias):
     yield PriorParams(1e-300, 1e300, np.full(tau_shape, 1e300))
 
 
-CASES = [(m, b, name) for m in (1, 3) for b in (False, True) for name in ("default", "paper")]
+CASES = [(m, b, name) for m in (1, 3) for b in (False, True) for name in ("default", "paper", "pooled")]
 
 
 @pytest.mark.parametrize(("num_classifiers", "with_bias", "name"), CASES)
@@ -162,8 +164,8 @@ def test_a_refit_is_converged_and_reports_what_is_true(num_classifiers, with_bia
         start, info = pack(params), np.empty(INFO_SIZE)
         with_report, without = np.empty(start.size), np.empty(start.size)
         rows = np.ascontiguousarray(log_predictions[window]), np.ascontiguousarray(counts[window]), 500
-        fit_kernel(start, *rows, 3.0, 2.0, 1.0, 0.0, True, with_report, info)
-        fit_kernel(start, *rows, 3.0, 2.0, 1.0, 0.0, True, without, np.empty(0))
+        fit_kernel(start, *rows, DEFAULT, True, with_report, info)
+        fit_kernel(start, *rows, DEFAULT, True, without, np.empty(0))
         np.testing.assert_array_equal(with_report, without)
         params, report = unpack(without, tau_shape), report_of(info)
         value = negative_log_posterior(params, predictions[window], votes[window])
@@ -188,7 +190,7 @@ def test_most_refits_without_a_report_do_not_evaluate_their_last_step(monkeypatc
 
     def num_calls(is_refit, info):
         calls.clear()
-        fit_kernel(packed, *rows, 100, 3.0, 2.0, 1.0, 0.0, is_refit, out, info)
+        fit_kernel(packed, *rows, 100, DEFAULT, is_refit, out, info)
         return len(calls)
 
     out, info, saved = np.empty(packed.size), np.empty(INFO_SIZE), []
@@ -222,7 +224,7 @@ def test_conjugate_gradients_and_dense_newton_agree(num_classifiers, with_bias, 
             packed = np.concatenate([packed, np.zeros(6)])
         for dense in (True, False):
             out, info = np.empty(packed.size), np.empty(INFO_SIZE)
-            numbers = HyperpriorNumbers(*prior.numbers)
+            numbers = numbers_of(prior, 6)
             minimise(packed, compress(log_predictions, counts), numbers, dense, False, out, info)
             assert report_of(info).converged
             results.append(out)
@@ -237,7 +239,7 @@ def test_the_scatter_of_the_bias_is_learned_with_it(dense):
     log_predictions, counts, tau_shape = checked_window(predictions, votes)
     start = pack(prior.mode(6, with_bias=True))
     out, info = np.empty(start.size), np.empty(INFO_SIZE)
-    minimise(start, compress(log_predictions, counts), HyperpriorNumbers(*prior.numbers), dense, False, out, info)
+    minimise(start, compress(log_predictions, counts), numbers_of(prior, 6), dense, False, out, info)
     assert report_of(info).converged
     learned = unpack(out, tau_shape)
     scatter = np.sqrt((prior.bias_df * prior.bias_sd**2 + (learned.bias**2).sum()) / (prior.bias_df + 6))
@@ -291,10 +293,20 @@ def test_factor_of_an_indefinite_matrix_gives_a_descent_and_a_broken_one_the_gra
     np.testing.assert_array_equal(step, -gradient)
 
 
+def test_a_smaller_tau_sd_draws_the_tau_together():
+    predictions, votes = voted(PriorParams(3.0, 0.05, [0.3, 2.0, 1.0, 1.0]), 60, seed=3)
+    spreads = []
+    for tau_sd in (0.0, 0.5, 0.2, 1e-5):
+        params, report = fit(predictions, votes, hyperprior=Hyperprior(3.0, 2.0, tau_sd=tau_sd))
+        assert report.converged
+        spreads.append(float(np.ptp(np.log(params.tau))))
+    assert spreads == sorted(spreads, reverse=True) and spreads[0] > 0.5 and spreads[-1] < 1e-6
+
+
 @kernel
 def _fit_inside(start, log_predictions, votes, num_items, out, info):
     """Called like in a compiled simulation."""
-    fit_kernel(start, log_predictions, votes, num_items, 3.0, 2.0, 1.0, 0.0, False, out, info)
+    fit_kernel(start, log_predictions, votes, num_items, DEFAULT, False, out, info)
 
 
 def test_calls_from_python_and_from_a_kernel_agree_bit_for_bit():

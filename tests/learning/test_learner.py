@@ -1,9 +1,11 @@
 import numpy as np
 import pytest
 
+from quorate.datasets import synthetic
 from quorate.learning.fit import fit
-from quorate.learning.learner import Window, refit
+from quorate.learning.learner import Window, fit_is_due, refit
 from quorate.prior import hyperprior
+from quorate.streams.simulate import simulate
 
 
 def logs(number):
@@ -62,3 +64,19 @@ def test_refit_is_fit_on_the_windows_items(with_bias):
     assert report.converged
     assert ours.theta == pytest.approx(theirs.theta, rel=1e-5)  # a warm refit stops at a gradient of 1e-8
     np.testing.assert_allclose(ours.tau, theirs.tau, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("num_items", "refit_every", "after"), [(0, 1, 1), (500, 20, 20), (1000, 20, 40), (500, 1, 1), (1600, 5, 16)]
+)
+def test_a_bounded_window_of_more_than_500_items_is_fitted_less_often(num_items, refit_every, after):
+    assert fit_is_due(after, num_items, refit_every, True) and not fit_is_due(after - 1, num_items, refit_every, True)
+    assert fit_is_due(refit_every, num_items, refit_every, False)
+
+
+def test_a_window_without_a_bound_is_fitted_after_every_refit_every_items():
+    data = synthetic(num_items=1500, pool_size=3, seed=2)
+    runs = [simulate(data, "finexp", seed=1, window=size, refit_every=20, min_votes=1) for size in (500, 1500, None)]
+    assert [len(run.fitted_after) for run in (runs[0], runs[2])] == [75, 75]
+    # from 500 items on, each fit of n items comes after n / 25 items
+    assert len(runs[1].fitted_after) == pytest.approx(25 + 25 * np.log(1500 / 500), abs=2)

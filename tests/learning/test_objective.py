@@ -42,7 +42,7 @@ def params_at(point, like):
     return unpack(np.concatenate([np.exp(point[:end]), point[end:]]), like.tau.shape)
 
 
-CASES = [(m, b, name) for m in (1, 3) for b in (False, True) for name in ("default", "paper", "adaptive")]
+CASES = [(m, b, name) for m in (1, 3) for b in (False, True) for name in ("default", "paper", "adaptive", "pooled")]
 
 
 @pytest.mark.parametrize(("num_classifiers", "with_bias", "name"), CASES)
@@ -101,9 +101,9 @@ def test_gradient_matches_high_precision_to_twelve_digits():
     np.testing.assert_allclose(ours, expected, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize(("num_classifiers", "with_bias"), [(1, False), (1, True), (3, False), (3, True)])
-def test_products_and_diagonal_agree_with_the_whole_hessian(num_classifiers, with_bias):
-    at = _Evaluation(*problem(num_classifiers, with_bias), "default")
+@pytest.mark.parametrize(("num_classifiers", "with_bias", "name"), CASES)
+def test_products_and_diagonal_agree_with_the_whole_hessian(num_classifiers, with_bias, name):
+    at = _Evaluation(*problem(num_classifiers, with_bias), name)
     hessian, size = at.hessian(), at.packed.size
     diagonal, product = np.empty(size), np.empty(size)
     curvature.hessian_diagonal(at.packed, at.evidence, at.hyperprior, at.traces, at.gradient, diagonal)

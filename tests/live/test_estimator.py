@@ -7,6 +7,7 @@ import quorate
 from quorate.datasets import synthetic
 from quorate.errors import InvalidInput, InvalidPrediction
 from quorate.live import ConsensusClassifier
+from quorate.methods import REFIT_EVERY, WINDOW
 
 DATA = synthetic(num_items=60, num_classes=3, pool_size=5, accuracy=0.8, seed=2)
 PREDICTIONS = DATA.predictions[0]
@@ -15,7 +16,7 @@ VOTES = np.stack([(DATA.votes == k).sum(axis=1) for k in range(3)], axis=1)
 
 def test_fit_is_quorates_fit():
     model = ConsensusClassifier().fit(PREDICTIONS, VOTES)
-    params, report = quorate.fit(PREDICTIONS, VOTES, bias=True)
+    params, report = quorate.fit(PREDICTIONS, VOTES, bias=True, hyperprior="pooled")
     assert model.params_.theta == params.theta and model.report_.log_posterior == report.log_posterior
     assert model.pool_size_ == 5 and model.n_features_in_ == 3 and model.classes_.tolist() == [0, 1, 2]
 
@@ -61,7 +62,7 @@ def test_several_classifiers_are_fused():
 
 def test_parameters_are_those_of_init_and_can_be_set():
     model = ConsensusClassifier("finexp", pool_size=4)
-    given = {"method": "finexp", "classes": None, "pool_size": 4, "window": 500, "refit_every": 20}
+    given = {"method": "finexp", "classes": None, "pool_size": 4, "window": WINDOW, "refit_every": REFIT_EVERY}
     assert model.get_params() == given | {"estimator": None, "cv": 5}
     assert model.set_params(method="infexp") is model and model.method == "infexp"
     assert repr(model).startswith("ConsensusClassifier(method='infexp', classes=None, pool_size=4, ")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from quorate.densities import log_dirichlet_multinomial
+from quorate.errors import InvalidInput
 from quorate.learning.fit import fit
 from quorate.learning.objective import negative_log_posterior
 from quorate.paper.as_published import (
@@ -120,6 +121,13 @@ def test_adam_reaches_the_optimum_as_closely_as_its_tolerance_allows(name):
     gap = negative_log_posterior(found, predictions, votes, hyperprior=name) + report.log_posterior
     assert -1e-9 <= gap < 1e-3
     assert found.theta == pytest.approx(best.theta, abs=0.05)
+
+
+def test_adam_refuses_a_hyperprior_that_is_not_of_the_papers_kind():
+    predictions, votes = np.full((2, 3), 1 / 3), np.array([[1, 0, 0], [0, 1, 0]])
+    with pytest.raises(InvalidInput) as caught:
+        adam(hyperprior("pooled").mode(3), predictions, votes, hyperprior=hyperprior("pooled"))
+    assert caught.value.field == "hyperprior"
 
 
 def test_adam_on_the_sampled_likelihood_lands_near_the_exact_optimum():

@@ -63,7 +63,7 @@ def test_what_is_wrong_with_a_prediction(wrong, rule, fix):
         ({"method": "quorat"}, "method", "quorat", "one of: quorate"),
         ({"method": "quorate:min_gain"}, "method", "quorate:min_gain", "the name of a method"),
         ({"method": "finexp:threshold=0.8", "threshold": 0.9}, "method", "finexp:threshold=0.8", "one value for each"),
-        ({"method": "quorate:hyperprior=flat"}, "hyperprior", "flat", "one of ['adaptive', 'default', 'paper']"),
+        ({"method": "quorate:hyperprior=flat"}, "hyperprior", "flat", "one of ['adaptive', 'default',"),
         ({"method": "quorate:gain=1"}, "method", "gain=1", "parameters of quorate: min_gain"),
     ],
 )

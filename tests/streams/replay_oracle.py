@@ -208,7 +208,9 @@ class _Loop:
         state.policy_state = updated_state(state.method, state.policy_state, item)
         self._count(t, item.votes)
         state.closed_since_fit += 1
-        if learner is None or state.closed_since_fit < self.settings.refit_every or state.votes_since_fit == 0:
+        learned = len(state.window)
+        every = self.settings.refit_every * max(1, learned / 500 if self.settings.window else 1)
+        if learner is None or state.closed_since_fit < int(every) or state.votes_since_fit == 0:
             return
         state.params, _ = refit(state.params, state.window, learner.hyperprior)
         self.num_fits += 1

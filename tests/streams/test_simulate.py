@@ -26,7 +26,7 @@ KNOBS = {
 }
 
 
-def agree(dataset, chosen, *, pool_size, model, seed, window=500, refit_every=20, limits=(0, None), free_after=None):
+def agree(dataset, chosen, *, pool_size, model, seed, window=1000, refit_every=20, limits=(0, None), free_after=None):
     fast = simulate(
         dataset,
         chosen,

@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from quorate.compiled import kernel
+from quorate.compiled import kernel, shared_kernel
 from quorate.decision.backward_pass import (
     MOST_AT_ONCE,
     advance,
@@ -123,7 +123,7 @@ def gain_of_two(
     return found
 
 
-@kernel
+@shared_kernel
 def _gain_of(
     alpha: FloatArray,
     votes: IntArray,

@@ -34,7 +34,8 @@ from quorate.experts.panel import (
     polya_into,
 )
 from quorate.learning.fit import fit_kernel
-from quorate.prior import concentration_into
+from quorate.learning.problem import numbers_of
+from quorate.prior import concentration_into, hyperprior
 from quorate.types import FloatArray, IntArray
 
 FORGETTING = 0.98
@@ -42,7 +43,7 @@ POOLED_VOTES, OWN_VOTES, DIFFICULTY_ITEMS = 10.0, 8.0, 10.0  # weights of the pr
 TAU_SHAPE, TAU_RATE, BIAS_VARIANCE = 3.0, 2.0, 0.25
 NEWTON_STEPS, STEP = 3, 0.5
 FIRST_ITEMS, FIRST_SWEEPS, SWEEPS, FIT_EVERY = 21, 5, 2, 5
-SHAPE, RATE, BIAS_SD, BIAS_DF = 3.0, 2.0, 1.0, 0.0  # of FinExp: the default hyperprior
+_EXCHANGEABLE = numbers_of(hyperprior("default"), 2)  # the same for every number of classes
 
 
 @shared_kernel
@@ -115,9 +116,8 @@ def fit_panel(state: PanelState, sweeps: int) -> None:
         improve_difficulty(state.difficulty, items_of)
         improve_trust(state, belief)
     fit_kernel(
-        state.exchangeable, state.log_f, state.vote_counts, kept, SHAPE, RATE, BIAS_SD, BIAS_DF, True,
-        state.exchangeable, np.empty(0),
-    )  # fmt: skip
+        state.exchangeable, state.log_f, state.vote_counts, kept, _EXCHANGEABLE, True, state.exchangeable, np.empty(0)
+    )
 
 
 @kernel

@@ -20,7 +20,8 @@ from quorate.learning.problem import HyperpriorNumbers, compress, empty_traces, 
 from quorate.prior import Hyperprior, concentration
 from quorate.types import FloatArray, IntArray, PriorParams
 
-_FLAT = HyperpriorNumbers(shape=1.0, rate=1e-20, bias_sd=1e10, bias_df=0.0)  # does not affect the likelihood
+# does not affect the likelihood
+_FLAT = HyperpriorNumbers(shape=1.0, rate=1e-20, phi_rate=1e-20, tau_sd=0.0, bias_sd=1e10, bias_df=0.0)
 _MAX_ROUNDS, _SAME_VARIANCE = 50, 0.01  # EM for the variances stops when they change by less than 1 %
 _MAX_STEPS, _MAX_STEP, _SMALL_GRADIENT = 100, 3.0, 1e-8
 
@@ -61,6 +62,7 @@ class ShrunkPosterior:
         self._traces = empty_traces(self._evidence)
         self._hyperprior, self.shrinkage = hyperprior, shrinkage
         num_classifiers, num_classes = log_predictions.shape[1:]
+        self._rates = np.array([hyperprior.rate, hyperprior.phi_rate(num_classes)])  # of theta and phi
         end = 2 + num_classifiers * num_classes
         size = end + (num_classes if with_bias else 0)
         self.deviations, self.bias, self.levels = slice(2, end), slice(end, size), slice(size, size + num_classifiers)
@@ -94,13 +96,13 @@ class ShrunkPosterior:
         self._slope = np.empty(self._packed.size)
         value = evaluate(self._packed, self._evidence, _FLAT, self._traces, self._slope)
         value += self.deviations.stop * math.log(_FLAT.rate)  # the constants of the flat densities
-        shape, rate = self._hyperprior.shape, self._hyperprior.rate
+        shape, rates = self._hyperprior.shape, self._rates
         away = point.copy()
         away[self.levels] += math.log(away[self.levels].size)
         value += 0.5 * float(away @ (self._precision * away))
-        value += float((rate * self._packed[:2] - (shape - 1.0) * point[:2]).sum())
+        value += float((rates * self._packed[:2] - (shape - 1.0) * point[:2]).sum())
         gradient = self._gathered(self._slope) + self._precision * away
-        gradient[:2] += rate * self._packed[:2] - (shape - 1.0)
+        gradient[:2] += rates * self._packed[:2] - (shape - 1.0)
         return value, gradient
 
     def hessian(self) -> FloatArray:
@@ -133,7 +135,7 @@ class ShrunkPosterior:
     def _own_curvature(self) -> FloatArray:
         """Second derivatives of minus the log prior, a diagonal (P,)."""
         own = self._precision.copy()
-        own[:2] += self._hyperprior.rate * self._packed[:2]
+        own[:2] += self._rates * self._packed[:2]
         return own
 
     def _spread(self, point: FloatArray) -> FloatArray:

@@ -18,6 +18,7 @@ import math
 import numpy as np
 
 from quorate.compiled import kernel, kernel_or
+from quorate.learning.hyperprior_terms import bias_curvature, from_mean, own_curvature
 from quorate.learning.problem import Evidence, HyperpriorNumbers, Traces
 from quorate.types import FloatArray, IntArray
 
@@ -114,7 +115,7 @@ def hessian(
         for b in range(a + 1):
             out[2 + a, 2 + b] = lower[a, b]
     out[0, 0], out[1, 0], out[1, 1] = _scalars(packed, evidence, traces)
-    _to_log_scale(packed, 2 + num_classifiers * num_classes, hyperprior, gradient, out)
+    _to_log_scale(packed, num_classifiers, 2 + num_classifiers * num_classes, hyperprior, gradient, out)
 
 
 @kernel
@@ -222,7 +223,12 @@ def _scalars(packed: FloatArray, evidence: Evidence, traces: Traces) -> tuple[fl
 
 @kernel
 def _to_log_scale(
-    packed: FloatArray, num_logs: int, hyperprior: HyperpriorNumbers, gradient: FloatArray, out: FloatArray
+    packed: FloatArray,
+    num_classifiers: int,
+    num_logs: int,
+    hyperprior: HyperpriorNumbers,
+    gradient: FloatArray,
+    out: FloatArray,
 ) -> None:
     """From second derivatives of the log likelihood in Theta (lower triangle) to those of the objective in x."""
     for a in range(packed.size):
@@ -230,36 +236,23 @@ def _to_log_scale(
         for b in range(a + 1):
             out[a, b] *= -scale * (packed[b] if b < num_logs else 1.0)
             out[b, a] = out[a, b]
-        # On the log scale the chain rule adds the likelihood's gradient, and the Gamma prior rate * value:
-        # together gradient + shape - 1.
-        if a < num_logs:
-            out[a, a] += gradient[a] + hyperprior.shape - 1.0
+    own = own_curvature(packed, num_classifiers, num_logs, hyperprior, gradient)
+    for a in range(num_logs):
+        out[a, a] += own[a]
+    if hyperprior.tau_sd > 0.0:
+        num_classes = (num_logs - 2) // num_classifiers
+        precision = 1.0 / (hyperprior.tau_sd * hyperprior.tau_sd)
+        for a in range(2, num_logs):
+            out[a, a] += precision
+            first = a - (a - 2) % num_classes  # the first class of the same classifier
+            for b in range(first, first + num_classes):
+                out[a, b] -= precision / num_classes
     bend, turn = bias_curvature(packed, num_logs, hyperprior)
     for a in range(num_logs, packed.size):
         out[a, a] += bend
         if turn > 0.0:
             for b in range(num_logs, packed.size):
                 out[a, b] -= turn * (packed[a] * packed[b])
-
-
-@kernel
-def bias_curvature(packed: FloatArray, num_logs: int, hyperprior: HyperpriorNumbers) -> tuple[float, float]:
-    """c and e of the second derivatives of -log p(bias), which are c I - e bias bias'; e = 0 for a Normal."""
-    variance = hyperprior.bias_sd * hyperprior.bias_sd
-    if hyperprior.bias_df == 0.0 or packed.size == num_logs:
-        return 1.0 / variance, 0.0
-    total = hyperprior.bias_df * variance + sum_of_squares(packed, num_logs)
-    bend = (hyperprior.bias_df + (packed.size - num_logs)) / total
-    return bend, 2.0 * bend / total
-
-
-@kernel
-def sum_of_squares(packed: FloatArray, first: int) -> float:
-    """The sum of squares of packed[first:], in index order."""
-    total = 0.0
-    for p in range(first, packed.size):
-        total += packed[p] * packed[p]
-    return total
 
 
 @kernel
@@ -297,8 +290,13 @@ def hessian_diagonal(
             for k in range(num_classes):
                 out[num_logs + k] += weights[k]
     out[0], _, out[1] = _scalars(packed, evidence, traces)
+    own = own_curvature(packed, num_classifiers, num_logs, hyperprior, gradient)
     for a in range(num_logs):
-        out[a] = gradient[a] + hyperprior.shape - 1.0 - out[a] * packed[a] * packed[a]
+        out[a] = own[a] - out[a] * packed[a] * packed[a]
+    if hyperprior.tau_sd > 0.0:
+        precision = 1.0 / (hyperprior.tau_sd * hyperprior.tau_sd)
+        for a in range(2, num_logs):
+            out[a] += precision * (1.0 - 1.0 / num_classes)
     bend, turn = bias_curvature(packed, num_logs, hyperprior)
     for a in range(num_logs, packed.size):
         out[a] = bend - turn * packed[a] * packed[a] - out[a]
@@ -371,8 +369,14 @@ def hessian_product(
     theta_theta, phi_theta, phi_phi = _scalars(packed, evidence, traces)
     out[0] += theta_theta * moved[0] + phi_theta * moved[1]
     out[1] += phi_theta * moved[0] + phi_phi * moved[1]
+    own = own_curvature(packed, num_classifiers, num_logs, hyperprior, gradient)
     for a in range(num_logs):
-        out[a] = (gradient[a] + hyperprior.shape - 1.0) * direction[a] - packed[a] * out[a]
+        out[a] = own[a] * direction[a] - packed[a] * out[a]
+    if hyperprior.tau_sd > 0.0:
+        away = from_mean(direction, num_classifiers, num_logs)
+        precision = 1.0 / (hyperprior.tau_sd * hyperprior.tau_sd)
+        for a in range(2, num_logs):
+            out[a] += precision * away[a]
     bend, turn = bias_curvature(packed, num_logs, hyperprior)
     across = 0.0  # bias' direction
     for a in range(num_logs, packed.size):

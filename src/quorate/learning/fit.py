@@ -14,7 +14,16 @@ from numpy.typing import ArrayLike
 from quorate.compiled import kernel, shared_kernel
 from quorate.learning.newton import conjugate_step, dense_step, factorise, hessian
 from quorate.learning.objective import evaluate
-from quorate.learning.problem import Evidence, HyperpriorNumbers, checked_window, compress, empty_traces, pack, unpack
+from quorate.learning.problem import (
+    Evidence,
+    HyperpriorNumbers,
+    checked_window,
+    compress,
+    empty_traces,
+    numbers_of,
+    pack,
+    unpack,
+)
 from quorate.prior import Hyperprior
 from quorate.prior import hyperprior as find_hyperprior
 from quorate.types import FitReport, FloatArray, IntArray, PriorParams
@@ -57,7 +66,7 @@ def fit(
     log_predictions, counts, tau_shape = checked_window(predictions, votes)
     packed = _packed_start(start, prior, tau_shape, bias=bias)
     out, info = np.empty(packed.size), np.empty(INFO_SIZE)
-    fit_kernel(packed, log_predictions, counts, counts.shape[0], *prior.numbers, False, out, info)
+    fit_kernel(packed, log_predictions, counts, counts.shape[0], numbers_of(prior, tau_shape[-1]), False, out, info)
     return unpack(out, tau_shape), report_of(info)
 
 
@@ -100,10 +109,7 @@ def fit_kernel(
     log_predictions: FloatArray,
     votes: IntArray,
     num_items: int,
-    shape: float,
-    rate: float,
-    bias_sd: float,
-    bias_df: float,
+    hyperprior: HyperpriorNumbers,
     is_refit: bool,
     out: FloatArray,
     info: FloatArray,
@@ -118,8 +124,7 @@ def fit_kernel(
     the objective is evaluated at the result.
     """
     evidence = compress(log_predictions[:num_items], votes[:num_items])
-    numbers = HyperpriorNumbers(shape, rate, bias_sd, bias_df)
-    minimise(start, evidence, numbers, start.size <= DENSE_LIMIT, is_refit, out, info)
+    minimise(start, evidence, hyperprior, start.size <= DENSE_LIMIT, is_refit, out, info)
 
 
 @kernel

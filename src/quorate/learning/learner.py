@@ -1,4 +1,4 @@
-"""The window of recent items with votes, and the fit of the next parameters from it.
+"""The window of recent items with votes, when it is time to learn from it, and the fit of the next parameters.
 
 Called by the session, the service and the estimator.
 """
@@ -7,10 +7,27 @@ from __future__ import annotations
 
 import numpy as np
 
+from quorate.compiled import kernel
 from quorate.learning.fit import INFO_SIZE, fit_kernel, report_of
-from quorate.learning.problem import pack, unpack
+from quorate.learning.problem import numbers_of, pack, unpack
 from quorate.prior import Hyperprior
 from quorate.types import FitReport, FloatArray, IntArray, PriorParams
+
+SHORT_WINDOW = 500  # a longer one is fitted less often, so that the time of fits per closed item does not grow with it
+
+
+@kernel
+def fit_is_due(num_closed: int, num_items: int, refit_every: int, is_bounded: bool) -> bool:
+    """Whether to fit, `num_closed` items after the last fit, to a window of `num_items`: after `refit_every` items.
+
+    A bounded window of twice SHORT_WINDOW is fitted after twice as many, and so on: it changes less with each item.
+    Without a bound, after every `refit_every` items, as in the paper.
+
+    >>> fit_is_due(20, 500, 20, True), fit_is_due(20, 1000, 20, True), fit_is_due(40, 1000, 20, True)
+    (True, False, True)
+    """
+    seldom = refit_every * num_items // SHORT_WINDOW if is_bounded else 0
+    return num_closed >= max(refit_every, seldom)
 
 
 class Window:
@@ -78,7 +95,7 @@ def refit(params: PriorParams, window: Window, hyperprior: Hyperprior) -> tuple[
         window.log_predictions,
         window.votes,
         len(window),
-        *hyperprior.numbers,
+        numbers_of(hyperprior, params.num_classes),
         True,  # a refit
         packed,
         info,

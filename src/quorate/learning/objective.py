@@ -15,9 +15,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quorate.compiled import kernel, kernel_or
-from quorate.densities import log_gamma, rise
+from quorate.densities import rise
 from quorate.learning import curvature
-from quorate.learning.problem import Evidence, HyperpriorNumbers, Traces, checked_window, compress, empty_traces, pack
+from quorate.learning.hyperprior_terms import add_hyperprior
+from quorate.learning.problem import (
+    Evidence,
+    HyperpriorNumbers,
+    Traces,
+    checked_window,
+    compress,
+    empty_traces,
+    numbers_of,
+    pack,
+)
 from quorate.learning.softmax import softmax_rows
 from quorate.prior import Hyperprior
 from quorate.prior import hyperprior as find_hyperprior
@@ -82,7 +92,7 @@ class _Evaluation:
             raise broken("params", params, rule, "pass parameters for the same classifiers and classes.")
         self.packed = pack(params)
         self.evidence = compress(log_predictions, counts)
-        self.hyperprior = HyperpriorNumbers(*prior.numbers)
+        self.hyperprior = numbers_of(prior, params.num_classes)
         self.traces = empty_traces(self.evidence)
         self.gradient = np.empty(self.packed.size)
         self.value = float(evaluate(self.packed, self.evidence, self.hyperprior, self.traces, self.gradient))
@@ -148,7 +158,7 @@ def evaluate(
     gradient[2:] *= theta
     gradient[0] = theta_slope
     gradient[1] = phi_slope
-    value: float = _add_hyperprior(packed, num_classifiers, num_logs, hyperprior, gradient)
+    value: float = add_hyperprior(packed, num_classifiers, num_logs, hyperprior, gradient)
     return value - log_likelihood
 
 
@@ -218,40 +228,3 @@ def _subtract_means(sums: FloatArray, share: FloatArray, log_predictions: FloatA
     for t in range(whole, len(share)):
         for k in range(row.size):
             row[k] -= sums[t, 0] * (share[t, k] * log_predictions[t, m, k])
-
-
-@kernel
-def _add_hyperprior(
-    packed: FloatArray, num_classifiers: int, num_logs: int, hyperprior: HyperpriorNumbers, gradient: FloatArray
-) -> float:
-    """-log p(Theta); turns the log likelihood's slope in Theta into the objective's gradient in x."""
-    shape, rate, bias_sd, bias_df = hyperprior
-    value = 0.0
-    log_constant = log_gamma(shape)
-    first_constant = log_constant - shape * math.log(rate)  # of theta and phi
-    tau_constant = log_constant - shape * math.log(rate * num_classifiers)
-    for p in range(num_logs):
-        own_rate = rate if p < 2 else rate * num_classifiers
-        value += first_constant if p < 2 else tau_constant
-        value += own_rate * packed[p] - (shape - 1.0) * math.log(packed[p])
-        gradient[p] = own_rate * packed[p] - (shape - 1.0) - packed[p] * gradient[p]
-    if bias_df > 0.0 and packed.size > num_logs:
-        return value + _add_student(packed, num_logs, bias_sd, bias_df, gradient)
-    for p in range(num_logs, packed.size):
-        spread = packed[p] / bias_sd
-        value += 0.5 * math.log(2.0 * math.pi) + math.log(bias_sd) + 0.5 * spread * spread
-        gradient[p] = spread / bias_sd - gradient[p]
-    return value
-
-
-@kernel
-def _add_student(packed: FloatArray, num_logs: int, bias_sd: float, bias_df: float, gradient: FloatArray) -> float:
-    """-log p of a bias (K,) with Student's distribution; fills the bias part of the gradient."""
-    num_classes = packed.size - num_logs
-    half = 0.5 * (bias_df + num_classes)
-    squares = curvature.sum_of_squares(packed, num_logs)
-    scale = bias_df * bias_sd * bias_sd
-    for p in range(num_logs, packed.size):
-        gradient[p] = 2.0 * half * packed[p] / (scale + squares) - gradient[p]
-    value = log_gamma(0.5 * bias_df) - log_gamma(half) + 0.5 * num_classes * math.log(scale * math.pi)
-    return float(value + half * math.log1p(squares / scale))

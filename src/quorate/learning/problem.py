@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from quorate import validate
 from quorate.compiled import kernel
+from quorate.prior import Hyperprior
 from quorate.types import FloatArray, IntArray, PriorParams
 
 
@@ -33,12 +34,26 @@ class Evidence(NamedTuple):
 
 
 class HyperpriorNumbers(NamedTuple):
-    """The hyperprior's numbers: see `quorate.prior.Hyperprior`; `bias_df` 0 is a Normal."""
+    """A `quorate.prior.Hyperprior` for kernels; `tau_sd` 0: the tau are independent; `bias_df` 0: a Normal."""
 
     shape: float
     rate: float
+    phi_rate: float
+    tau_sd: float
     bias_sd: float
     bias_df: float
+
+
+def numbers_of(hyperprior: Hyperprior, num_classes: int) -> HyperpriorNumbers:
+    """The hyperprior as kernels take it."""
+    return HyperpriorNumbers(
+        shape=hyperprior.shape,
+        rate=hyperprior.rate,
+        phi_rate=hyperprior.phi_rate(num_classes),
+        tau_sd=hyperprior.tau_sd,
+        bias_sd=hyperprior.bias_sd,
+        bias_df=hyperprior.bias_df,
+    )
 
 
 class Traces(NamedTuple):

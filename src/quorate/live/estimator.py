@@ -13,7 +13,7 @@ from quorate.decision.belief import ASK
 from quorate.decision.policy import QueryPolicy
 from quorate.errors import shown
 from quorate.learning.fit import fit
-from quorate.learning.learner import Window, refit
+from quorate.learning.learner import Window, fit_is_due, refit
 from quorate.live.sklearn_rules import (
     BaseClassifier,
     Features,
@@ -97,7 +97,7 @@ class ConsensusClassifier:
     `method` a name or `quorate.method(...)` that learns; `classes` names in the order of the probabilities (default:
     the votes' own names in sorted order, or 0 .. K-1); `pool_size` experts per item (default: the most votes of one).
     `partial_fit` and `learn_one` learn from the last `window` items with votes (None: all), `learn_one` after every
-    `refit_every` of them.
+    `refit_every` of them, a long window less often.
 
     Without `estimator`, X are a classifier's probabilities. With one, a scikit-learn classifier, X are its features:
     `fit` fits a copy of it to the plurality of the votes, and learns how far it can be trusted from its predictions
@@ -218,7 +218,7 @@ class ConsensusClassifier:
         """
         probs = self._one(x)
         self._remember(probs, _from_counts(y if isinstance(y, Mapping) else {y: 1}, self.classes_, where="y"))
-        if self._since_fit >= self.refit_every:
+        if fit_is_due(self._since_fit, len(self._window), self.refit_every, self.window is not None):
             self._refit()
         return self
 

@@ -10,7 +10,18 @@ import numpy as np
 
 from quorate.datasets import accuracies
 from quorate.paper.curve_panels import CurvePanel, SeedCurve, figures, groups, mean_ratio, summary, tables
-from quorate.paper.jobs import BASELINES, HIGH, LOW, PAPER_METHODS, Job, JobOutcome, grid, seeds_se, settings
+from quorate.paper.jobs import (
+    BASELINES,
+    HIGH,
+    LOW,
+    PAPER_METHODS,
+    Job,
+    JobOutcome,
+    grid,
+    seeds_se,
+    settings,
+    usual_window,
+)
 from quorate.paper.report import Context
 from quorate.reports.section import Claim, Section
 from quorate.types import FloatArray, VoteDataset
@@ -192,7 +203,8 @@ def jobs_of(setup: CurveSetting, context: Context) -> list[Job]:
     jobs = []
     for seed in context.seeds[: WHOLE_POOL_SEEDS if is_whole else None]:
         for name in names:
-            jobs.append(Job(setup.data, setup.pool_size, setup.model, seed, name, grid_of(name)))
+            window = usual_window(name)
+            jobs.append(Job(setup.data, setup.pool_size, setup.model, seed, name, grid_of(name), window))
         jobs.append(Job(setup.data, setup.pool_size, setup.model, seed, "until-settled", settings(None)))
     return jobs
 

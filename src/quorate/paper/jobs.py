@@ -15,10 +15,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from quorate.methods import method
+from quorate.methods import WINDOW, method
 from quorate.types import FloatArray, IntArray
 
 Knobs = tuple[tuple[str, float | int | str], ...]
+PAPER_WINDOW = 500
 Variant = Literal["exact", "as-published"]
 
 _FIXED = {"fixed-finexp": 10, "fixed-infexp": 4}  # microseconds for each member of the pool
@@ -46,7 +47,7 @@ class Job:
     seed: int
     method: str
     knobs: tuple[Knobs, ...]
-    window: int | None = 500
+    window: int | None = PAPER_WINDOW
     refit_every: int = 20
     query_free_after: int | None = None
     keep_items: bool = False
@@ -83,6 +84,11 @@ class Job:
     def as_dict(self) -> dict[str, Any]:
         """The job as JSON values."""
         return asdict(self)
+
+
+def usual_window(method: str) -> int:
+    """The window of a method in the experiments: ours has its default, the paper's have the paper's."""
+    return WINDOW if method == "quorate" else PAPER_WINDOW
 
 
 def settings(knob: str | None, values: tuple[float, ...] | list[float] | range = ()) -> tuple[Knobs, ...]:

@@ -280,7 +280,8 @@ def cautions(datasets: Sequence[VoteDataset]) -> tuple[str, ...]:
     found = [
         f"The pool is all {datasets[0].votes.shape[1]} votes of an item: the paper does not print the pool size of "
         "these experiments.",
-        "Rows marked Gamma(1.1, 1) have the paper's hyperprior for FinExp; all others Gamma(3, 2), our default.",
+        "Rows marked Gamma(1.1, 1) have the paper's hyperprior for FinExp; the paper's other methods Gamma(3, 2), "
+        "quorate its own.",
         "The paper introduces its fixed prior for FinExp. We interpret Fix-InfExp as InfExp with the fixed prior: "
         "fixed-ask-infexp asks by the posterior of an infinite pool, fixed-ask-finexp by that of the finite one.",
         "The parameters are refitted every 20 items, so the last time after item 1000, from all votes. Only if 20 "

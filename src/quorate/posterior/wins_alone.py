@@ -6,14 +6,14 @@ whether a class is sure enough to win: `decision.bounds` and `decision.look_ahea
 
 from __future__ import annotations
 
-from quorate.compiled import kernel
+from quorate.compiled import shared_kernel
 from quorate.types import FloatArray, IntArray
 
 MOST_REMAINING = 1000  # binom(R, R / 2), the largest number below, overflows from R = 1030 on
 _SMALLEST = 1e-300  # a smaller first term would have lost digits
 
 
-@kernel
+@shared_kernel
 def wins_alone(chosen: int, alpha: FloatArray, votes: IntArray, num_remaining: int) -> float:
     """q: the probability that the class gets so many remaining votes that no other class can have as many.
 

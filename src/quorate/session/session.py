@@ -17,7 +17,7 @@ from quorate.decision.policy import QueryPolicy
 from quorate.errors import DuplicateVote, ItemExists, JournalError, UnknownItem
 from quorate.experts.person import Expert
 from quorate.experts.rules import Rule
-from quorate.learning.learner import refit
+from quorate.learning.learner import fit_is_due, refit
 from quorate.methods import REFIT_EVERY, WINDOW, Method, Target, as_method
 from quorate.session import resume as resuming
 from quorate.session.decide import (
@@ -53,7 +53,8 @@ class Session(ReadCalls, PeopleCalls):
     """Decides a stream of items, with votes in any order, and learns how far the classifier can be trusted.
 
     `pool_size` experts can be asked about an item; the truth is their plurality. Parameters are learned from the last
-    `window` items with votes (None: all), after every `refit_every` closed items (None: only when you call `learn`).
+    `window` items with votes (None: all), after every `refit_every` closed items (a long window less
+    often: `fit_is_due`; None: only when you call `learn`).
     Each item has `num_classifiers` predictions. `min_votes`, `max_votes` limit the votes per item. With a `journal`
     nothing that was acknowledged is lost: `Session.resume(journal)`.
 
@@ -342,8 +343,8 @@ class Session(ReadCalls, PeopleCalls):
         apply(self._state, event)
 
     def _learn_if_due(self) -> None:
-        every = self._state.settings.refit_every
-        if every is None or self._state.closed_since_fit < every:
+        state, window, every = self._state, self._state.window, self._state.settings.refit_every
+        if every is None or not fit_is_due(state.closed_since_fit, len(window), every, window.size is not None):
             return
         try:
             self.learn()

@@ -16,7 +16,7 @@ from quorate.decision.belief import EXHAUSTED, NO_LIMIT, POSTERIORS, SETTLED, re
 from quorate.decision.model_picker import ModelPicker
 from quorate.decision.quota import QuotaPolicy
 from quorate.decision.rules import Rule
-from quorate.learning.problem import pack, unpack
+from quorate.learning.problem import numbers_of, pack, unpack
 from quorate.methods import REFIT_EVERY, WINDOW, Method
 from quorate.session.decide import stop_reason
 from quorate.streams.prepare import Stream
@@ -41,7 +41,8 @@ from quorate.validate import broken, positive, vote_limits, whole
 class StreamOptions:
     """The options of a run, besides its method.
 
-    Parameters are learned from the last `window` items with votes (None: all), after every `refit_every` closed items.
+    Parameters are learned from the last `window` items with votes (None: all), after every `refit_every` closed items
+    (a long window less often: `fit_is_due`).
     `min_votes` and `max_votes` limit the votes of an item. From item `query_free_after` on no expert is asked and
     nothing is learned; a method that shrinks its answers then answers like `Session.predict`. `voter_costs`: the cost
     of a vote of each person, by number, for methods with named people; None: 1. `confidence_every`: the confidence of
@@ -153,7 +154,7 @@ class CompiledRun(StreamRun):
     ) -> None:
         super().__init__(stream, method, options, keep_probs)
         num_items, num_classifiers, num_classes = stream.predictions.shape
-        policy, prior = method.policy, method.prior
+        policy = method.policy
         window = num_items if options.window is None else min(options.window, num_items)
         by_picker = BY_PICKER if isinstance(policy, ModelPicker) else NO_QUOTA
         self.inputs = Inputs(
@@ -177,11 +178,9 @@ class CompiledRun(StreamRun):
             predict_posterior=POSTERIORS[method.predicting.posterior],
             predict_learned=method.predicting.learned,
             learns=method.learner is not None,
-            shape=prior.shape,
-            rate=prior.rate,
-            bias_sd=prior.bias_sd,
-            bias_df=prior.bias_df,
+            hyperprior=numbers_of(method.prior, num_classes),
             window=window,
+            has_bounded_window=options.window is not None,
             refit_every=options.refit_every,
             stop_asking=self.stop_asking,
             min_votes=options.min_votes,

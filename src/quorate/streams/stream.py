@@ -30,7 +30,8 @@ from quorate.decision.model_picker import picker_rate, picker_update
 from quorate.decision.quota import binomial_quantile
 from quorate.decision.rules import ALWAYS, BLENDED, THRESHOLD, rule_asks
 from quorate.learning.fit import fit_kernel
-from quorate.learning.problem import unpacked
+from quorate.learning.learner import fit_is_due
+from quorate.learning.problem import HyperpriorNumbers, unpacked
 from quorate.posterior.duel import finite_duel
 from quorate.posterior.infinite import infinite_into
 from quorate.posterior.infinite_bound import leader_bound
@@ -68,11 +69,9 @@ class CompiledMethod(NamedTuple):
     predict_posterior: int
     predict_learned: bool
     learns: bool
-    shape: float
-    rate: float
-    bias_sd: float
-    bias_df: float
+    hyperprior: HyperpriorNumbers
     window: int
+    has_bounded_window: bool
     refit_every: int
     stop_asking: int  # items from this one on are answered without experts
     min_votes: int
@@ -269,17 +268,15 @@ def _learn(
         counts[ENTERED] += 1
         counts[VOTES] += num_votes
     counts[CLOSED] += 1
-    if counts[CLOSED] < method.refit_every or counts[VOTES] == 0:
+    num_items = min(counts[ENTERED], method.window)
+    if counts[VOTES] == 0 or not fit_is_due(counts[CLOSED], num_items, method.refit_every, method.has_bounded_window):
         return
     fit_kernel(
         state.packed,
         state.window_predictions,
         state.window_votes,
-        min(counts[ENTERED], method.window),
-        method.shape,
-        method.rate,
-        method.bias_sd,
-        method.bias_df,
+        num_items,
+        method.hyperprior,
         True,  # a refit
         state.packed,
         np.empty(0),

@@ -98,6 +98,14 @@ def test_decisions_made_before_and_after_learning_can_both_be_recomputed(desk):
         assert list(disagreements(desk.projects, connection, latest)) == []
 
 
+def test_whether_a_fit_is_due_depends_on_the_items_closed_and_the_items_with_votes(desk, monkeypatch):
+    seen = []
+    monkeypatch.setattr("quorate.service.domain.learning.fit_is_due", lambda *given: seen.append(given))
+    project = desk.project(refit_every=5, min_votes=1, window=12)
+    play(desk, project, stream(14), each=lambda: learn(desk.projects, project.id, now=1002.0))
+    assert seen == [(closed, min(closed, 12), 5, True) for closed in range(5, 15)]  # nothing was ever learned
+
+
 def test_a_budget_is_held(desk):
     project = desk.project(budget=2.0, refit_every=50)
     play(desk, project, stream(120), each=lambda: steer(desk.projects, project.id, now=1002.0))

@@ -298,14 +298,16 @@ def test_the_migrations_come_with_the_package():
 @pytest.mark.parametrize(
     ("settings", "named"),
     [
-        ({"method": "quorate", "threshold": None}, "quorate:rule=optimistic"),
-        ({"method": "quorate:min_gain=0.01,bias=false"}, "quorate:rule=optimistic,min_gain=0.01,bias=false"),
-        ({"method": "quorate", "threshold": 0.9}, "quorate"),
-        ({"method": "quorate:threshold=0.9"}, "quorate:threshold=0.9"),
+        ({"method": "quorate", "threshold": None}, "quorate:hyperprior=default,rule=optimistic"),
+        ({"method": "quorate:min_gain=0.01"}, "quorate:hyperprior=default,rule=optimistic,min_gain=0.01"),
+        ({"method": "quorate", "threshold": 0.9}, "quorate:hyperprior=default"),
+        ({"method": "quorate:threshold=0.9"}, "quorate:hyperprior=default,threshold=0.9"),
+        ({"method": "quorate:rule=blended,min_gain=0.01"}, "quorate:hyperprior=default,rule=blended,min_gain=0.01"),
+        ({"method": "quorate:hyperprior=paper,threshold=0.9"}, "quorate:hyperprior=paper,threshold=0.9"),
         ({"method": "finexp:threshold=0.9"}, "finexp:threshold=0.9"),
     ],
 )
-def test_projects_from_before_rules_had_names_keep_their_rule(store, settings, named):
+def test_projects_from_before_rules_and_hyperpriors_had_names_keep_theirs(store, settings, named):
     with store.write() as connection:
         upgrade.bring_to(connection, "0004")
         row = {"settings": json.dumps(settings)}

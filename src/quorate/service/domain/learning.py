@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Row, func, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, func, select, update
 
-from quorate.learning.learner import Window, refit
+from quorate.learning.learner import Window, fit_is_due, refit
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.settings import goal_control, knobs_of
 from quorate.service.domain.webhooks import announce
@@ -36,17 +36,29 @@ def learn(projects_: Projects, project_id: str, *, now: float, at_once: bool = F
 
 
 def is_due(connection: Connection, project: Project) -> bool:
-    """Whether `refit_every` items have closed since the last fit."""
+    """Whether enough items have closed since the last fit: see `fit_is_due`."""
+    settings = project.settings
     since = select(items.c.id).where(items.c.project_id == project.id, items.c.closed_event > project.learn_event)
-    every = project.settings.refit_every
-    return len(connection.execute(since.limit(every)).all()) >= every
+    num_closed = _count(connection, since)
+    if num_closed < settings.refit_every:
+        return False
+    num_items = _count(connection, select(items.c.id).where(*_with_votes(project)).limit(settings.window))
+    return fit_is_due(num_closed, num_items, settings.refit_every, True)
+
+
+def _with_votes(project: Project) -> tuple[ColumnElement[bool], ...]:
+    return items.c.project_id == project.id, items.c.first_vote_event.is_not(None), counted
+
+
+def _count(connection: Connection, rows: Select[Any]) -> int:
+    return int(connection.execute(select(func.count()).select_from(rows.subquery())).scalar_one())
 
 
 def window_of(connection: Connection, project: Project) -> Window:
     """The latest items with votes, in the order of their first vote: what the session core would learn from."""
     newest = select(items.c.id, items.c.name, items.c.votes, events.c.body)
     newest = newest.join(events, (events.c.item_id == items.c.id) & (events.c.seq == 1))
-    newest = newest.where(items.c.project_id == project.id, items.c.first_vote_event.is_not(None), counted)
+    newest = newest.where(*_with_votes(project))
     rows = connection.execute(newest.order_by(items.c.first_vote_event.desc()).limit(project.settings.window)).all()
     window = Window(project.settings.window, len(project.settings.models), len(project.session.classes))
     for row in reversed(rows):

@@ -9,7 +9,7 @@ from typing import Any, Self
 from quorate.decision.policy import Stateless
 from quorate.decision.quota import QuotaPolicy
 from quorate.errors import shown
-from quorate.methods import Method, require_anonymous
+from quorate.methods import REFIT_EVERY, WINDOW, Method, require_anonymous
 from quorate.methods import method as build_method
 from quorate.service.domain.cost import check_pool
 from quorate.service.domain.routing import RULES, Rule
@@ -67,8 +67,8 @@ class ProjectSettings:
     audit_rate: float = 0.05
     lease_seconds: float = 120.0
     undo_seconds: float = 20.0
-    window: int = 500
-    refit_every: int = 20
+    window: int = WINDOW
+    refit_every: int = REFIT_EVERY
     seed: int = 0
     display_names: dict[str, str] = field(default_factory=dict)
     gold_share: float = 0.05
