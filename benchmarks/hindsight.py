@@ -26,7 +26,7 @@ from quorate.datasets.content import data_folder
 from quorate.decision.rules import rule_of
 from quorate.learning.problem import pack
 from quorate.methods import Method
-from quorate.paper.jobs import area_ratio, grid
+from quorate.paper.jobs import area_ratio, grid, usual_window
 from quorate.paper.sources import Sources
 from quorate.streams import prepare
 from quorate.streams.prepare import Stream
@@ -41,7 +41,7 @@ Point = tuple[float, float]  # votes per item, share wrong
 
 def online(stream: Stream, chosen: Method, seed: int) -> tuple[Point, IntArray]:
     """The point of a run that learns, and what it asked of each item (T,)."""
-    run = simulate_stream(stream, chosen, seed=seed)
+    run = simulate_stream(stream, chosen, StreamOptions(window=usual_window(chosen.name)), seed=seed)
     return (run.mean_cost, run.error_rate), run.costs
 
 

@@ -76,7 +76,7 @@ def test_names_give_the_two_hyperpriors_of_the_paper():
 
 
 def test_the_numbers_of_the_pooled_one_are_fixed_because_journals_store_its_name():
-    assert hyperprior("pooled") == Hyperprior(3.0, 2.0, phi_sum=1.5, tau_sd=0.4)
+    assert hyperprior("pooled") == Hyperprior(3.0, 2.0, bias_sd=1.3, phi_sum=1.0, tau_sd=0.3, phi_shape=5.0)
 
 
 def test_the_adaptive_one_is_the_default_but_for_the_bias():
@@ -88,10 +88,21 @@ def test_the_adaptive_one_is_the_default_but_for_the_bias():
 
 def test_phi_of_the_pooled_one_has_the_same_total_for_every_number_of_classes():
     for num_classes in (2, 10, 300):
-        assert num_classes * hyperprior("pooled").mode(num_classes).phi == pytest.approx(1.5)
-    prior, params = Hyperprior(3.0, 2.0, phi_sum=0.5), PriorParams(0.7, 1.3, [0.2, 0.4, 0.5])
-    change = prior.log_density(params) - Hyperprior(3.0, 2.0).log_density(params)
-    assert change == pytest.approx(gamma(a=3.0, scale=1 / 12.0).logpdf(1.3) - gamma(a=3.0, scale=0.5).logpdf(1.3))
+        assert num_classes * hyperprior("pooled").mode(num_classes).phi == pytest.approx(1.0)
+    params, plain = PriorParams(0.7, 1.3, [0.2, 0.4, 0.5]), Hyperprior(3.0, 2.0)
+    for shape, rate, prior in (
+        (3.0, 12.0, Hyperprior(3.0, 2.0, phi_sum=0.5)),
+        (5.0, 24.0, Hyperprior(3.0, 2.0, phi_sum=0.5, phi_shape=5.0)),
+    ):
+        change = prior.log_density(params) - plain.log_density(params)
+        assert change == pytest.approx(gamma(a=shape, scale=1 / rate).logpdf(1.3) - gamma(a=3.0, scale=0.5).logpdf(1.3))
+
+
+@pytest.mark.parametrize("given", [{"phi_shape": 5.0}, {"phi_shape": 1.0, "phi_sum": 1.0}])
+def test_a_shape_of_phi_needs_a_mode_and_a_total(given):
+    with pytest.raises(InvalidInput) as caught:
+        Hyperprior(3.0, 2.0, **given)
+    assert caught.value.field == "phi_shape"
 
 
 def test_tau_are_drawn_to_their_mean_of_each_classifier():

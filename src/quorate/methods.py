@@ -31,7 +31,7 @@ from quorate.prior import Hyperprior, hyperprior
 from quorate.types import PriorParams
 from quorate.validate import broken
 
-WINDOW, REFIT_EVERY = 1000, 20  # items that learning uses; closed items between two fits of at most 500 items
+WINDOW, REFIT_EVERY = 1000, 20  # items that learning uses; closed items between two fits (see `fit_is_due`)
 DEFAULT_RULE = "blended"
 DEFAULT_MIN_GAIN = 0.0005  # chosen by `make default-min-gain` (docs/default-min-gain.md)
 OPTIMISTIC_MIN_GAIN = 0.002  # the default of rule="optimistic", chosen in the same way
@@ -47,12 +47,14 @@ VOTES = Belief("vote_share", learned=False)
 class Learner:
     """How a method learns: under which hyperprior, and with or without the class bias.
 
-    `shrinks_answers`: answers without votes use the more careful parameters of `learning.answers`.
+    `shrinks_answers`: answers without votes use the more careful parameters of `learning.answers`. `proportional`: the
+    fewer items the window has, the more often it is fitted (`learning.learner.fit_is_due`).
     """
 
     hyperprior: Hyperprior
     bias: bool = False
     shrinks_answers: bool = False
+    proportional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +144,7 @@ def _quorate(
     if order is not None and order not in ORDERS:
         rule = "'agreement', which asks the people who agreed most first"
         raise broken("order", order, rule, "pass it, or leave it out.")
-    learner = Learner(_hyperprior(hyperprior), bias=bias, shrinks_answers=True)
+    learner = Learner(_hyperprior(hyperprior), bias=bias, shrinks_answers=True, proportional=True)
     return Method("", policy, belief, belief, learner, order=order)
 
 

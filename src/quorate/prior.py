@@ -88,7 +88,8 @@ class Hyperprior:
     """theta, phi ~ Gamma(shape, rate); tau ~ Gamma(shape, rate * M) for M classifiers; bias_k ~ N(0, bias_sd^2).
 
     With `phi_sum` above 0 the most probable value of K phi is `phi_sum`, whatever the number of classes:
-    phi ~ Gamma(shape, (shape - 1) K / phi_sum). Without it, more classes mean more doubt in total.
+    phi ~ Gamma(s, (s - 1) K / phi_sum), where s is `phi_shape`, or `shape` if that is 0. Without it, more classes mean
+    more doubt in total. A larger `phi_shape` keeps phi closer to this value.
 
     With `tau_sd` above 0 a classifier's log tau_k are drawn to their mean over the classes, with this standard
     deviation: most classifiers are over- or underconfident on all classes alike, so classes share evidence.
@@ -110,6 +111,7 @@ class Hyperprior:
     bias_df: float = 0.0
     phi_sum: float = 0.0
     tau_sd: float = 0.0
+    phi_shape: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse values without a mode."""
@@ -118,6 +120,9 @@ class Hyperprior:
         if not self.shape > 1:
             rule = "a number above 1, so that there is an interior mode to start from"
             raise validate.broken("shape", self.shape, rule, "raise it, e.g. to 1.1 or 3.")
+        if self.phi_shape != 0.0 and not (self.phi_shape > 1 and self.phi_sum > 0):
+            rule = "0, or a number above 1 together with a `phi_sum` above 0"
+            raise validate.broken("phi_shape", self.phi_shape, rule, "leave it out, or pass both.")
         for name in ("phi_sum", "tau_sd"):
             if 0.0 < getattr(self, name) < _LEAST:
                 raise validate.broken(name, getattr(self, name), f"0, or at least {_LEAST:g}", "raise it.")
@@ -125,13 +130,14 @@ class Hyperprior:
             if not getattr(self, name) > 0:
                 raise validate.broken(name, getattr(self, name), "a number above 0", "raise it.")
 
-    def phi_rate(self, num_classes: int) -> float:
-        """The rate of the Gamma density of phi.
+    def phi_density(self, num_classes: int) -> tuple[float, float]:
+        """Shape and rate of the Gamma density of phi.
 
-        >>> Hyperprior(shape=3.0, rate=2.0, phi_sum=0.5).phi_rate(10)
-        40.0
+        >>> Hyperprior(shape=3.0, rate=2.0, phi_sum=0.5).phi_density(10)
+        (3.0, 40.0)
         """
-        return self.rate if self.phi_sum == 0.0 else (self.shape - 1) * num_classes / self.phi_sum
+        shape = self.phi_shape or self.shape
+        return shape, self.rate if self.phi_sum == 0.0 else (shape - 1) * num_classes / self.phi_sum
 
     def mode(self, num_classes: int, num_classifiers: int = 1, *, with_bias: bool = False) -> PriorParams:
         """The most probable parameters before any vote: (shape - 1) / rate, tau divided by M, K phi `phi_sum`, bias 0.
@@ -146,7 +152,8 @@ class Hyperprior:
         peak = (self.shape - 1) / self.rate
         shape = (num_classes,) if num_classifiers == 1 else (num_classifiers, num_classes)
         bias = np.zeros(num_classes) if with_bias else None
-        phi = (self.shape - 1) / self.phi_rate(num_classes)
+        phi_shape, phi_rate = self.phi_density(num_classes)
+        phi = (phi_shape - 1) / phi_rate
         return PriorParams(peak, phi, np.full(shape, peak / num_classifiers), bias)
 
     def log_density(self, params: PriorParams) -> float:
@@ -157,7 +164,8 @@ class Hyperprior:
         True
         """
         total = float(log_gamma_density(params.theta, shape=self.shape, rate=self.rate))
-        total += float(log_gamma_density(params.phi, shape=self.shape, rate=self.phi_rate(params.num_classes)))
+        phi_shape, phi_rate = self.phi_density(params.num_classes)
+        total += float(log_gamma_density(params.phi, shape=phi_shape, rate=phi_rate))
         trust = log_gamma_density(params.tau, shape=self.shape, rate=self.rate * params.num_classifiers)
         total += float(trust.sum())
         if self.tau_sd > 0.0:
@@ -178,7 +186,8 @@ HYPERPRIORS: dict[str, Hyperprior] = {
     "default": Hyperprior(shape=3.0, rate=2.0),  # of all methods but quorate; the paper's for InfExp
     "paper": Hyperprior(shape=1.1, rate=1.0),  # the paper's for FinExp
     "adaptive": Hyperprior(shape=3.0, rate=2.0, bias_df=3.0),  # the default, with a learned variance of the bias
-    "pooled": Hyperprior(shape=3.0, rate=2.0, phi_sum=1.5, tau_sd=0.4),  # of quorate: classes share evidence
+    # of quorate: classes share evidence
+    "pooled": Hyperprior(shape=3.0, rate=2.0, bias_sd=1.3, phi_sum=1.0, tau_sd=0.3, phi_shape=5.0),
 }
 
 
@@ -186,7 +195,7 @@ def hyperprior(name: str | Hyperprior) -> Hyperprior:
     """The hyperprior of that name; a `Hyperprior` is returned unchanged.
 
     >>> hyperprior("default")
-    Hyperprior(shape=3.0, rate=2.0, bias_sd=1.0, bias_df=0.0, phi_sum=0.0, tau_sd=0.0)
+    Hyperprior(shape=3.0, rate=2.0, bias_sd=1.0, bias_df=0.0, phi_sum=0.0, tau_sd=0.0, phi_shape=0.0)
     """
     if isinstance(name, Hyperprior):
         return name

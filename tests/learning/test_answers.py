@@ -46,8 +46,8 @@ def slow_value(point, logs, votes, with_bias, variances):
     alpha = theta * share / share.sum(axis=1, keepdims=True) + phi
     likelihood = (gammaln(alpha + votes) - gammaln(alpha)).sum()
     likelihood += (gammaln(alpha.sum(axis=1)) - gammaln(alpha.sum(axis=1) + votes.sum(axis=1))).sum()
-    rates = PRIOR.rate, PRIOR.phi_rate(num_classes)
-    gamma = sum((PRIOR.shape - 1) * np.log(x) - rate * x for x, rate in zip((theta, phi), rates, strict=True))
+    densities = (theta, PRIOR.shape, PRIOR.rate), (phi, *PRIOR.phi_density(num_classes))
+    gamma = sum((shape - 1) * np.log(x) - rate * x for x, shape, rate in densities)
     squares = (deviations**2).sum() / variances[0] + (bias**2).sum() / variances[1]
     squares += ((levels + np.log(num_classifiers)) ** 2).sum() / Shrinkage().level_variance
     return squares / 2 - gamma - likelihood
@@ -127,7 +127,7 @@ def test_without_variance_the_answers_are_the_classifiers():
 def test_with_much_variance_the_answers_are_those_of_asking():
     logs, votes = problem(num_items=3000, seed=5)
     predictions = np.exp(logs[:, 0])
-    asking, _ = fit(predictions, votes, bias=True)
+    asking, _ = fit(predictions, votes, bias=True, hyperprior=PRIOR)
     found = shrunk_params(asking, logs, votes, PRIOR, Shrinkage(strength=1e6, variance=1.0, level_variance=100.0))
     expected = concentration(asking, predictions)
     np.testing.assert_allclose(concentration(found, predictions), expected, rtol=0.03)  # the priors differ still

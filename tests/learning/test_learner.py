@@ -1,9 +1,11 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from quorate.datasets import synthetic
 from quorate.learning.fit import fit
-from quorate.learning.learner import Window, fit_is_due, refit
+from quorate.learning.learner import Window, fit_is_due, most_fits, refit
 from quorate.prior import hyperprior
 from quorate.streams.simulate import simulate
 
@@ -67,16 +69,34 @@ def test_refit_is_fit_on_the_windows_items(with_bias):
 
 
 @pytest.mark.parametrize(
-    ("num_items", "refit_every", "after"), [(0, 1, 1), (500, 20, 20), (1000, 20, 40), (500, 1, 1), (1600, 5, 16)]
+    ("num_items", "refit_every", "after"),
+    [(1, 20, 1), (25, 20, 1), (26, 20, 2), (500, 20, 20), (1000, 20, 40), (500, 1, 1), (1600, 5, 16)],
 )
-def test_a_bounded_window_of_more_than_500_items_is_fitted_less_often(num_items, refit_every, after):
+def test_a_window_is_fitted_in_proportion_to_its_items(num_items, refit_every, after):
     assert fit_is_due(after, num_items, refit_every, True) and not fit_is_due(after - 1, num_items, refit_every, True)
     assert fit_is_due(refit_every, num_items, refit_every, False)
+    assert not fit_is_due(refit_every - 1, num_items, refit_every, False)
 
 
-def test_a_window_without_a_bound_is_fitted_after_every_refit_every_items():
+@pytest.mark.parametrize("window", [200, 1500, None])
+def test_quorate_is_fitted_in_proportion_and_finexp_after_every_refit_every_items(window):
     data = synthetic(num_items=1500, pool_size=3, seed=2)
-    runs = [simulate(data, "finexp", seed=1, window=size, refit_every=20, min_votes=1) for size in (500, 1500, None)]
-    assert [len(run.fitted_after) for run in (runs[0], runs[2])] == [75, 75]
-    # from 500 items on, each fit of n items comes after n / 25 items
-    assert len(runs[1].fitted_after) == pytest.approx(25 + 25 * np.log(1500 / 500), abs=2)
+    ours, theirs = (
+        simulate(data, name, seed=1, window=window, refit_every=20, min_votes=1).fitted_after
+        for name in ("quorate", "finexp")
+    )
+    assert len(theirs) == 75
+    sizes = np.minimum(ours + 1, window or 1500)  # items in the window at each fit
+    assert ours[0] == 0
+    np.testing.assert_array_equal(np.diff(ours), np.ceil(sizes[1:] / 25))
+
+
+@given(st.integers(1, 3000), st.integers(1, 3000), st.integers(1, 60), st.floats(0.001, 1.0), st.integers(0, 2**32 - 1))
+def test_no_stream_has_more_fits_than_there_is_room_for(num_items, window, refit_every, share, seed):
+    has_votes = np.random.default_rng(seed).random(num_items) < share
+    num_fits = entered = new = closed = 0
+    for voted in has_votes:
+        entered, new, closed = entered + voted, new + voted, closed + 1
+        if new and fit_is_due(closed, min(entered, window), refit_every, True):
+            num_fits, new, closed = num_fits + 1, 0, 0
+    assert num_fits <= most_fits(num_items, window, refit_every, proportional=True)

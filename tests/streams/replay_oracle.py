@@ -208,9 +208,10 @@ class _Loop:
         state.policy_state = updated_state(state.method, state.policy_state, item)
         self._count(t, item.votes)
         state.closed_since_fit += 1
-        learned = len(state.window)
-        every = self.settings.refit_every * max(1, learned / 500 if self.settings.window else 1)
-        if learner is None or state.closed_since_fit < int(every) or state.votes_since_fit == 0:
+        every = self.settings.refit_every
+        if learner is not None and learner.proportional:
+            every *= len(state.window) / 500
+        if learner is None or state.closed_since_fit < every or state.votes_since_fit == 0:
             return
         state.params, _ = refit(state.params, state.window, learner.hyperprior)
         self.num_fits += 1

@@ -22,6 +22,7 @@ import numpy as np
 
 from quorate.compiled import kernel
 from quorate.decision.belief import TIE_WIDTH
+from quorate.decision.blended import expected_needed
 from quorate.decision.look_ahead import FEWEST_GROUPS, gain_of_two
 from quorate.decision.rules import BLENDED, THRESHOLD
 from quorate.decision.value import optimistic_gain
@@ -125,9 +126,8 @@ def blended_choice(min_gain: float, alpha: FloatArray, votes: IntArray, num_rema
     highest = (1.0 - most) / (votes[first] - votes[second] + 1) + MARGIN
     if highest <= min_gain:
         return first
-    limit = min_gain * min_gain
-    enough = limit / lowest if lowest > min_gain else math.inf
+    enough = expected_needed(min_gain, lowest) if lowest > min_gain else math.inf
     expected = gain_of_two(alpha, votes, num_remaining, first, second, enough)
-    if expected >= 0.0 and highest * expected < limit * (1.0 - MARGIN):
+    if 0.0 <= expected < expected_needed(min_gain, highest) * (1.0 - MARGIN):
         return first
-    return SURELY_ASKS if lowest > min_gain and lowest * expected > limit * (1.0 + MARGIN) else UNSURE
+    return SURELY_ASKS if expected > enough * (1.0 + MARGIN) else UNSURE

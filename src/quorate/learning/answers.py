@@ -21,7 +21,7 @@ from quorate.prior import Hyperprior, concentration
 from quorate.types import FloatArray, IntArray, PriorParams
 
 # does not affect the likelihood
-_FLAT = HyperpriorNumbers(shape=1.0, rate=1e-20, phi_rate=1e-20, tau_sd=0.0, bias_sd=1e10, bias_df=0.0)
+_FLAT = HyperpriorNumbers(shape=1.0, rate=1e-20, phi_shape=1.0, phi_rate=1e-20, tau_sd=0.0, bias_sd=1e10, bias_df=0.0)
 _MAX_ROUNDS, _SAME_VARIANCE = 50, 0.01  # EM for the variances stops when they change by less than 1 %
 _MAX_STEPS, _MAX_STEP, _SMALL_GRADIENT = 100, 3.0, 1e-8
 
@@ -62,7 +62,9 @@ class ShrunkPosterior:
         self._traces = empty_traces(self._evidence)
         self._hyperprior, self.shrinkage = hyperprior, shrinkage
         num_classifiers, num_classes = log_predictions.shape[1:]
-        self._rates = np.array([hyperprior.rate, hyperprior.phi_rate(num_classes)])  # of theta and phi
+        phi_shape, phi_rate = hyperprior.phi_density(num_classes)
+        self._slopes = np.array([hyperprior.shape, phi_shape]) - 1.0  # of theta and phi: shape - 1, and rate
+        self._rates = np.array([hyperprior.rate, phi_rate])
         end = 2 + num_classifiers * num_classes
         size = end + (num_classes if with_bias else 0)
         self.deviations, self.bias, self.levels = slice(2, end), slice(end, size), slice(size, size + num_classifiers)
@@ -96,13 +98,13 @@ class ShrunkPosterior:
         self._slope = np.empty(self._packed.size)
         value = evaluate(self._packed, self._evidence, _FLAT, self._traces, self._slope)
         value += self.deviations.stop * math.log(_FLAT.rate)  # the constants of the flat densities
-        shape, rates = self._hyperprior.shape, self._rates
+        slopes, rates = self._slopes, self._rates
         away = point.copy()
         away[self.levels] += math.log(away[self.levels].size)
         value += 0.5 * float(away @ (self._precision * away))
-        value += float((rates * self._packed[:2] - (shape - 1.0) * point[:2]).sum())
+        value += float((rates * self._packed[:2] - slopes * point[:2]).sum())
         gradient = self._gathered(self._slope) + self._precision * away
-        gradient[:2] += rates * self._packed[:2] - (shape - 1.0)
+        gradient[:2] += rates * self._packed[:2] - slopes
         return value, gradient
 
     def hessian(self) -> FloatArray:

@@ -20,20 +20,22 @@ def add_hyperprior(
     packed: FloatArray, num_classifiers: int, num_logs: int, hyperprior: HyperpriorNumbers, gradient: FloatArray
 ) -> float:
     """-log p(Theta); turns the log likelihood's slope in Theta into the objective's gradient in x."""
-    shape, rate, phi_rate, tau_sd, bias_sd, bias_df = hyperprior
+    shape, rate, phi_shape, phi_rate, tau_sd, bias_sd, bias_df = hyperprior
     value = 0.0
     log_constant = log_gamma(shape)
     theta_constant = log_constant - shape * math.log(rate)
-    phi_constant = log_constant - shape * math.log(phi_rate)
+    phi_constant = log_gamma(phi_shape) - phi_shape * math.log(phi_rate)
     tau_rate = rate * num_classifiers
     tau_constant = log_constant - shape * math.log(tau_rate)
     for p in range(num_logs):
-        own_rate, constant = tau_rate, tau_constant
-        if p < 2:
-            own_rate, constant = (rate, theta_constant) if p == 0 else (phi_rate, phi_constant)
+        own_shape, own_rate, constant = shape, tau_rate, tau_constant
+        if p == 0:
+            own_rate, constant = rate, theta_constant
+        elif p == 1:
+            own_shape, own_rate, constant = phi_shape, phi_rate, phi_constant
         value += constant
-        value += own_rate * packed[p] - (shape - 1.0) * math.log(packed[p])
-        gradient[p] = own_rate * packed[p] - (shape - 1.0) - packed[p] * gradient[p]
+        value += own_rate * packed[p] - (own_shape - 1.0) * math.log(packed[p])
+        gradient[p] = own_rate * packed[p] - (own_shape - 1.0) - packed[p] * gradient[p]
     if tau_sd > 0.0:
         slopes = _tau_slopes(packed, num_classifiers, num_logs, tau_sd)
         for p in range(2, num_logs):
@@ -72,7 +74,7 @@ def own_curvature(
     """
     found = np.empty(num_logs)
     for p in range(num_logs):
-        found[p] = gradient[p] + hyperprior.shape - 1.0
+        found[p] = gradient[p] + (hyperprior.phi_shape if p == 1 else hyperprior.shape) - 1.0
     if hyperprior.tau_sd > 0.0:
         slopes = _tau_slopes(packed, num_classifiers, num_logs, hyperprior.tau_sd)
         for p in range(2, num_logs):

@@ -5,6 +5,8 @@ Called by the session, the service and the estimator.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from quorate.compiled import kernel
@@ -13,21 +15,39 @@ from quorate.learning.problem import numbers_of, pack, unpack
 from quorate.prior import Hyperprior
 from quorate.types import FitReport, FloatArray, IntArray, PriorParams
 
-SHORT_WINDOW = 500  # a longer one is fitted less often, so that the time of fits per closed item does not grow with it
+USUAL_ITEMS = 500  # a window of so many items is fitted after `refit_every` closed items, proportionally or not
 
 
 @kernel
-def fit_is_due(num_closed: int, num_items: int, refit_every: int, is_bounded: bool) -> bool:
-    """Whether to fit, `num_closed` items after the last fit, to a window of `num_items`: after `refit_every` items.
+def fit_is_due(num_closed: int, num_items: int, refit_every: int, proportional: bool) -> bool:
+    """Whether to fit, `num_closed` items after the last fit, to a window of `num_items`.
 
-    A bounded window of twice SHORT_WINDOW is fitted after twice as many, and so on: it changes less with each item.
-    Without a bound, after every `refit_every` items, as in the paper.
+    Proportional: a window of 500 items after `refit_every` closed items, one of 250 after half as many, one of 1000
+    after twice as many. So the first votes are learned from at once, and the time of fits per closed item does not
+    grow with the window. Otherwise after every `refit_every` items, as in the paper.
 
-    >>> fit_is_due(20, 500, 20, True), fit_is_due(20, 1000, 20, True), fit_is_due(40, 1000, 20, True)
+    >>> fit_is_due(20, 500, 20, True), fit_is_due(20, 1000, 20, True), fit_is_due(1, 25, 20, True)
     (True, False, True)
     """
-    seldom = refit_every * num_items // SHORT_WINDOW if is_bounded else 0
-    return num_closed >= max(refit_every, seldom)
+    if proportional:
+        return num_closed * USUAL_ITEMS >= refit_every * num_items
+    return num_closed >= refit_every
+
+
+def most_fits(num_items: int, window: int, refit_every: int, *, proportional: bool) -> int:
+    """At most so many fits in a stream of `num_items`.
+
+    Proportional: each fit needs a new item with votes, so at most m are of windows up to m items, and those of larger
+    ones are more than refit_every m / 500 closed items apart.
+
+    >>> most_fits(10_000, 1000, 20, proportional=True), most_fits(10_000, 1000, 20, proportional=False)
+    (1001, 501)
+    """
+    if not proportional:
+        return num_items // refit_every + 1
+    apart = num_items * USUAL_ITEMS / refit_every
+    small = max(1, min(window, math.isqrt(int(apart))))
+    return small + int(apart / small) + 1
 
 
 class Window:

@@ -38,6 +38,7 @@ class HyperpriorNumbers(NamedTuple):
 
     shape: float
     rate: float
+    phi_shape: float
     phi_rate: float
     tau_sd: float
     bias_sd: float
@@ -46,10 +47,12 @@ class HyperpriorNumbers(NamedTuple):
 
 def numbers_of(hyperprior: Hyperprior, num_classes: int) -> HyperpriorNumbers:
     """The hyperprior as kernels take it."""
+    phi_shape, phi_rate = hyperprior.phi_density(num_classes)
     return HyperpriorNumbers(
         shape=hyperprior.shape,
         rate=hyperprior.rate,
-        phi_rate=hyperprior.phi_rate(num_classes),
+        phi_shape=phi_shape,
+        phi_rate=phi_rate,
         tau_sd=hyperprior.tau_sd,
         bias_sd=hyperprior.bias_sd,
         bias_df=hyperprior.bias_df,

@@ -97,7 +97,7 @@ class ConsensusClassifier:
     `method` a name or `quorate.method(...)` that learns; `classes` names in the order of the probabilities (default:
     the votes' own names in sorted order, or 0 .. K-1); `pool_size` experts per item (default: the most votes of one).
     `partial_fit` and `learn_one` learn from the last `window` items with votes (None: all), `learn_one` after every
-    `refit_every` of them, a long window less often.
+    `refit_every` of them (quorate in proportion to the window: `fit_is_due`).
 
     Without `estimator`, X are a classifier's probabilities. With one, a scikit-learn classifier, X are its features:
     `fit` fits a copy of it to the plurality of the votes, and learns how far it can be trusted from its predictions
@@ -218,7 +218,7 @@ class ConsensusClassifier:
         """
         probs = self._one(x)
         self._remember(probs, _from_counts(y if isinstance(y, Mapping) else {y: 1}, self.classes_, where="y"))
-        if fit_is_due(self._since_fit, len(self._window), self.refit_every, self.window is not None):
+        if fit_is_due(self._since_fit, len(self._window), self.refit_every, self._learner().proportional):
             self._refit()
         return self
 

@@ -53,8 +53,8 @@ class Session(ReadCalls, PeopleCalls):
     """Decides a stream of items, with votes in any order, and learns how far the classifier can be trusted.
 
     `pool_size` experts can be asked about an item; the truth is their plurality. Parameters are learned from the last
-    `window` items with votes (None: all), after every `refit_every` closed items (a long window less
-    often: `fit_is_due`; None: only when you call `learn`).
+    `window` items with votes (None: all), after every `refit_every` closed items (quorate in proportion to
+    the window: `fit_is_due`; None: only when you call `learn`).
     Each item has `num_classifiers` predictions. `min_votes`, `max_votes` limit the votes per item. With a `journal`
     nothing that was acknowledged is lost: `Session.resume(journal)`.
 
@@ -343,8 +343,10 @@ class Session(ReadCalls, PeopleCalls):
         apply(self._state, event)
 
     def _learn_if_due(self) -> None:
-        state, window, every = self._state, self._state.window, self._state.settings.refit_every
-        if every is None or not fit_is_due(state.closed_since_fit, len(window), every, window.size is not None):
+        state, every, learner = self._state, self._state.settings.refit_every, self._state.settings.method.learner
+        if learner is None or every is None:
+            return
+        if not fit_is_due(state.closed_since_fit, len(state.window), every, learner.proportional):
             return
         try:
             self.learn()

@@ -16,6 +16,7 @@ from quorate.decision.belief import EXHAUSTED, NO_LIMIT, POSTERIORS, SETTLED, re
 from quorate.decision.model_picker import ModelPicker
 from quorate.decision.quota import QuotaPolicy
 from quorate.decision.rules import Rule
+from quorate.learning.learner import most_fits
 from quorate.learning.problem import numbers_of, pack, unpack
 from quorate.methods import REFIT_EVERY, WINDOW, Method
 from quorate.session.decide import stop_reason
@@ -42,7 +43,7 @@ class StreamOptions:
     """The options of a run, besides its method.
 
     Parameters are learned from the last `window` items with votes (None: all), after every `refit_every` closed items
-    (a long window less often: `fit_is_due`).
+    (quorate in proportion to the window: `fit_is_due`).
     `min_votes` and `max_votes` limit the votes of an item. From item `query_free_after` on no expert is asked and
     nothing is learned; a method that shrinks its answers then answers like `Session.predict`. `voter_costs`: the cost
     of a vote of each person, by number, for methods with named people; None: 1. `confidence_every`: the confidence of
@@ -91,14 +92,17 @@ class StreamRun:
                 rule = f"a cost for each of {int(stream.voters.max()) + 1} people"
                 raise broken("voter_costs", len(costs), rule, "pass one for each person.")
             self._prices = np.append(costs, 1.0)  # the last is for voter -1, who is unknown
-        most_fits = num_items // options.refit_every + 1 if method.learner else 0
+        room = 0  # for the parameters of every fit
+        if method.learner is not None:
+            window = num_items if options.window is None else options.window
+            room = most_fits(num_items, window, options.refit_every, proportional=method.learner.proportional)
         self.outputs = Outputs(
             costs=np.zeros(num_items, dtype=np.int64),
             labels=np.zeros(num_items, dtype=np.int64),
             confidence=np.zeros(num_items),
             stops=np.zeros(num_items, dtype=np.int64),
-            trace=np.zeros((most_fits, len(pack(self.start)))),
-            trace_at=np.zeros(most_fits, dtype=np.int64),
+            trace=np.zeros((room, len(pack(self.start)))),
+            trace_at=np.zeros(room, dtype=np.int64),
             probs=np.zeros((num_items if keep_probs else 0, num_classes)),
         )
 
@@ -180,7 +184,7 @@ class CompiledRun(StreamRun):
             learns=method.learner is not None,
             hyperprior=numbers_of(method.prior, num_classes),
             window=window,
-            has_bounded_window=options.window is not None,
+            proportional=method.learner is not None and method.learner.proportional,
             refit_every=options.refit_every,
             stop_asking=self.stop_asking,
             min_votes=options.min_votes,

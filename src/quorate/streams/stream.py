@@ -71,7 +71,7 @@ class CompiledMethod(NamedTuple):
     learns: bool
     hyperprior: HyperpriorNumbers
     window: int
-    has_bounded_window: bool
+    proportional: bool  # of `fit_is_due`
     refit_every: int
     stop_asking: int  # items from this one on are answered without experts
     min_votes: int
@@ -269,7 +269,7 @@ def _learn(
         counts[VOTES] += num_votes
     counts[CLOSED] += 1
     num_items = min(counts[ENTERED], method.window)
-    if counts[VOTES] == 0 or not fit_is_due(counts[CLOSED], num_items, method.refit_every, method.has_bounded_window):
+    if counts[VOTES] == 0 or not fit_is_due(counts[CLOSED], num_items, method.refit_every, method.proportional):
         return
     fit_kernel(
         state.packed,

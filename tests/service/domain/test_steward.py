@@ -20,7 +20,7 @@ from quorate.service.domain.audits import audit_report
 from quorate.service.domain.ballots import act
 from quorate.service.domain.item_actions import withdraw
 from quorate.service.domain.items import NewItem, add_items
-from quorate.service.domain.learning import learn, steer, stored_control
+from quorate.service.domain.learning import is_due, learn, steer, stored_control
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings, goal_control
 from quorate.service.domain.stats import LIVE_SECONDS, latest_stats, stats
@@ -82,7 +82,7 @@ def test_what_is_learned_is_what_a_session_would_learn(desk):
 
 
 def test_learning_waits_until_enough_items_closed(desk):
-    project = desk.project(refit_every=20)
+    project = desk.project(method="finexp", refit_every=20)
     play(desk, project, stream(15))
     assert learn(desk.projects, project.id, now=1002.0) is None
     assert learn(desk.projects, project.id, now=1002.0, at_once=True) is not None
@@ -103,7 +103,17 @@ def test_whether_a_fit_is_due_depends_on_the_items_closed_and_the_items_with_vot
     monkeypatch.setattr("quorate.service.domain.learning.fit_is_due", lambda *given: seen.append(given))
     project = desk.project(refit_every=5, min_votes=1, window=12)
     play(desk, project, stream(14), each=lambda: learn(desk.projects, project.id, now=1002.0))
-    assert seen == [(closed, min(closed, 12), 5, True) for closed in range(5, 15)]  # nothing was ever learned
+    assert seen == [(closed, min(closed, 12), 5, True) for closed in range(1, 15)]  # nothing was ever learned
+
+
+def test_the_first_votes_are_learned_from_at_once_and_only_once(desk):
+    project = desk.project(refit_every=20, min_votes=1)
+    play(desk, project, stream(3), each=lambda: learn(desk.projects, project.id, now=1002.0))
+    with desk.store.read() as connection:
+        latest = desk.projects.get_in(connection, project.id)
+        fits = select(func.count()).select_from(events).where(events.c.kind == "learn")
+        assert connection.execute(fits).scalar_one() >= 3
+        assert not is_due(connection, latest)
 
 
 def test_a_budget_is_held(desk):

@@ -37,13 +37,12 @@ def learn(projects_: Projects, project_id: str, *, now: float, at_once: bool = F
 
 def is_due(connection: Connection, project: Project) -> bool:
     """Whether enough items have closed since the last fit: see `fit_is_due`."""
-    settings = project.settings
+    settings, learner = project.settings, project.session.method.learner
     since = select(items.c.id).where(items.c.project_id == project.id, items.c.closed_event > project.learn_event)
-    num_closed = _count(connection, since)
-    if num_closed < settings.refit_every:
+    if learner is None or _count(connection, since.where(items.c.first_vote_event.is_not(None)).limit(1)) == 0:
         return False
     num_items = _count(connection, select(items.c.id).where(*_with_votes(project)).limit(settings.window))
-    return fit_is_due(num_closed, num_items, settings.refit_every, True)
+    return fit_is_due(_count(connection, since), num_items, settings.refit_every, learner.proportional)
 
 
 def _with_votes(project: Project) -> tuple[ColumnElement[bool], ...]:
