@@ -41,7 +41,7 @@ WAYS = {  # knobs of quorate; how its streams learn
     "default": ((), {}),
     "optimistic": ((("rule", "optimistic"),), {}),
     "adaptive": ((("hyperprior", "adaptive"),), {}),
-    "previous-learner": ((("hyperprior", "default"),), {"window": 500}),
+    "learner-of-0.1": ((("fits", "regular"), ("hyperprior", "default")), {"window": 500}),
     "window-500": ((), {"window": 500}),
     "refit-5": ((), {"refit_every": 5}),
 }

@@ -9,21 +9,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from quorate.methods import DEFAULT_RULE, METHODS, Method, method
+from quorate.methods import DEFAULT_FITS, DEFAULT_HYPERPRIOR, DEFAULT_RULE, METHODS, Method, method
 
 
 def knob_text(knobs: Mapping[str, Any]) -> str:
-    """The parameters of a method as short text, without the usual ones of learning (hyperprior, bias) and rule.
+    """The parameters of a method as short text, without the usual ones of learning (hyperprior, bias, fits) and rule.
 
     >>> knob_text(method("finexp", threshold=0.9).knobs), knob_text(method("ask-all").knobs)
     ('threshold 0.9', '')
     """
-    hidden = {"bias"} | ({"rule"} if knobs.get("rule") == DEFAULT_RULE else set())
-    if "rule" not in knobs or knobs.get("hyperprior") == method("quorate").knobs["hyperprior"]:
-        hidden.add("hyperprior")
-    visible = {key: value for key, value in knobs.items() if key not in hidden}
+    usual: dict[str, Any] = {"rule": DEFAULT_RULE, "fits": DEFAULT_FITS, "hyperprior": DEFAULT_HYPERPRIOR}
+    if "fits" not in knobs:  # only quorate has it; of the other methods the hyperprior is not shown
+        usual["hyperprior"] = knobs.get("hyperprior")
+    visible = {
+        key: value for key, value in knobs.items() if key != "bias" and not (key in usual and value == usual[key])
+    }
     return ", ".join(
-        f"{key} {value}" if isinstance(value, str) else f"{key} {value:.3g}" for key, value in visible.items()
+        f"{key} {value:.3g}" if isinstance(value, float) else f"{key} {value}" for key, value in visible.items()
     )
 
 

@@ -32,7 +32,7 @@ from quorate.types import PriorParams
 from quorate.validate import broken
 
 WINDOW, REFIT_EVERY = 1000, 20  # items that learning uses; closed items between two fits (see `fit_is_due`)
-DEFAULT_RULE = "blended"
+DEFAULT_RULE, DEFAULT_HYPERPRIOR, DEFAULT_FITS = "blended", "pooled", "proportional"  # of quorate
 DEFAULT_MIN_GAIN = 0.0005  # chosen by `make default-min-gain` (docs/default-min-gain.md)
 OPTIMISTIC_MIN_GAIN = 0.002  # the default of rule="optimistic", chosen in the same way
 DEFAULT_DOUBT = 0.02  # of crowd
@@ -135,8 +135,9 @@ def _quorate(
     min_gain: float | None = None,
     threshold: float | None = None,
     rule: str | None = None,
-    hyperprior: str | Hyperprior = "pooled",
+    hyperprior: str | Hyperprior = DEFAULT_HYPERPRIOR,
     bias: bool = True,
+    fits: str = DEFAULT_FITS,
     order: str | None = None,
 ) -> Method:
     belief = Belief("finite", learned=True)
@@ -144,7 +145,11 @@ def _quorate(
     if order is not None and order not in ORDERS:
         rule = "'agreement', which asks the people who agreed most first"
         raise broken("order", order, rule, "pass it, or leave it out.")
-    learner = Learner(_hyperprior(hyperprior), bias=bias, shrinks_answers=True, proportional=True)
+    if fits not in ("proportional", "regular"):
+        rule = "'proportional' (the fewer items, the more often) or 'regular' (after every `refit_every` items)"
+        raise broken("fits", fits, rule, "pass one of these, or leave it out.")
+    by_share = fits == "proportional"
+    learner = Learner(_hyperprior(hyperprior), bias=bias, shrinks_answers=True, proportional=by_share)
     return Method("", policy, belief, belief, learner, order=order)
 
 
@@ -345,14 +350,14 @@ def stored_knobs(name: str, knobs: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters that a journal or a file stores, with the defaults of the version that did not store them.
 
     >>> stored_knobs("quorate", {"min_gain": 0.002})
-    {'hyperprior': 'default', 'rule': 'optimistic', 'min_gain': 0.002}
+    {'hyperprior': 'default', 'fits': 'regular', 'rule': 'optimistic', 'min_gain': 0.002}
     >>> stored_knobs("quorate", {"threshold": 0.9, "hyperprior": "paper"})
-    {'hyperprior': 'paper', 'threshold': 0.9}
+    {'hyperprior': 'paper', 'fits': 'regular', 'threshold': 0.9}
     """
     if name != "quorate":
         return {**knobs}
     rule = {} if "threshold" in knobs else {"rule": "optimistic"}
-    return {"hyperprior": "default", **rule, **knobs}
+    return {"hyperprior": "default", "fits": "regular", **rule, **knobs}
 
 
 def stored_method(name: str, knobs: Mapping[str, Any]) -> Method:

@@ -1,9 +1,8 @@
 """Parameters and a prediction give alpha, the Dirichlet concentration of the voters' beliefs before any vote.
 
 `concentration` is public; the kernel `concentration_into` is called by `decision`, `learning` and `streams`. The
-parameters have a prior of their own, `Hyperprior`: Gamma on theta, phi and tau, whose logarithms can be drawn
-together, Normal or Student's t on the bias.
-Learning starts at its mode.
+parameters have a prior of their own, `Hyperprior`: Gamma on theta, phi and tau, the logarithms of tau shrunk towards
+their mean or not, Normal or Student's t on the bias. Learning starts at its mode.
 """
 
 from __future__ import annotations
@@ -91,8 +90,9 @@ class Hyperprior:
     phi ~ Gamma(s, (s - 1) K / phi_sum), where s is `phi_shape`, or `shape` if that is 0. Without it, more classes mean
     more doubt in total. A larger `phi_shape` keeps phi closer to this value.
 
-    With `tau_sd` above 0 a classifier's log tau_k are drawn to their mean over the classes, with this standard
-    deviation: most classifiers are over- or underconfident on all classes alike, so classes share evidence.
+    With `tau_sd` above 0 a classifier's log tau_k are shrunk towards their mean over the classes, with this standard
+    deviation: most classifiers are over- or underconfident on all classes alike, so classes share evidence. Each tau_k
+    keeps its Gamma density, so their common level is known the better the more classes there are.
 
     With `bias_df` above 0 the variance of the bias is learned too: bias_k ~ N(0, s^2) for every class, with s^2 unknown
     and `bias_sd`^2 worth `bias_df` classes of evidence. So the bias (K,) has Student's distribution with `bias_df`
@@ -110,8 +110,8 @@ class Hyperprior:
     bias_sd: float = 1.0
     bias_df: float = 0.0
     phi_sum: float = 0.0
-    tau_sd: float = 0.0
     phi_shape: float = 0.0
+    tau_sd: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse values without a mode."""
@@ -187,7 +187,7 @@ HYPERPRIORS: dict[str, Hyperprior] = {
     "paper": Hyperprior(shape=1.1, rate=1.0),  # the paper's for FinExp
     "adaptive": Hyperprior(shape=3.0, rate=2.0, bias_df=3.0),  # the default, with a learned variance of the bias
     # of quorate: classes share evidence
-    "pooled": Hyperprior(shape=3.0, rate=2.0, bias_sd=1.3, phi_sum=1.0, tau_sd=0.3, phi_shape=5.0),
+    "pooled": Hyperprior(shape=3.0, rate=2.0, bias_sd=1.3, phi_sum=1.0, phi_shape=5.0, tau_sd=0.3),
 }
 
 
@@ -195,7 +195,7 @@ def hyperprior(name: str | Hyperprior) -> Hyperprior:
     """The hyperprior of that name; a `Hyperprior` is returned unchanged.
 
     >>> hyperprior("default")
-    Hyperprior(shape=3.0, rate=2.0, bias_sd=1.0, bias_df=0.0, phi_sum=0.0, tau_sd=0.0, phi_shape=0.0)
+    Hyperprior(shape=3.0, rate=2.0, bias_sd=1.0, bias_df=0.0, phi_sum=0.0, phi_shape=0.0, tau_sd=0.0)
     """
     if isinstance(name, Hyperprior):
         return name

@@ -61,7 +61,7 @@ def test_parameters_give_the_same_scores(tmp_path):
 def test_the_same_tables_and_seed_give_the_same_decisions_and_replace_the_old_folder(tmp_path):
     results = shutil.copytree(BEFORE / "results", tmp_path / "results")
     tables = ("--votes", BEFORE / "votes.csv", "--predictions", BEFORE / "predictions.csv")
-    rule = ("--method", "quorate:rule=optimistic,hyperprior=default", "--window", 500)  # the defaults then
+    rule = ("--method", "quorate:rule=optimistic,hyperprior=default,fits=regular", "--window", 500)  # the defaults then
     run("run", *tables, "--out", results, "--seed", 3, "--overwrite", "--order", "given", *rule)
     now, before = _rows(results / "decisions.csv"), _rows(BEFORE / "results/decisions.csv")
     assert [_exact(row) for row in _without_new(now, before)] == [_exact(row) for row in before]

@@ -106,7 +106,9 @@ def run(
     error_costs: ErrorCostsFile = None,
     price: Annotated[float | None, replaying("Price of a vote, in your currency.")] = None,
     window: Annotated[int, replaying("Learn from the last N items with votes; 0: all.")] = WINDOW,
-    refit_every: Annotated[int, replaying("Learn every N items; from more than 500 less often.")] = REFIT_EVERY,
+    refit_every: Annotated[
+        int, replaying("Learn after every N closed items (quorate: N for each 500 items in the window).")
+    ] = REFIT_EVERY,
     seed: Annotated[int, option("Seed; the same seed gives the same files.")] = 0,
     reading: TableOptions,
     overwrite: Overwrite = False,

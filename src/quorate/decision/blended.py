@@ -45,7 +45,7 @@ def blended_gain(
     if optimistic <= min_gain or min_gain == 0.0:
         return optimistic
     expected = expected_gain(alpha, votes, num_remaining, probs, error_costs)
-    mean: float = optimistic**0.6 * expected**0.4
+    mean: float = optimistic**0.6 * max(expected, 0.0) ** 0.4
     return min(optimistic, mean)
 
 

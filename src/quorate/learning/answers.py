@@ -60,10 +60,10 @@ class ShrunkPosterior:
     ) -> None:
         self._evidence = compress(np.ascontiguousarray(log_predictions), np.ascontiguousarray(votes))
         self._traces = empty_traces(self._evidence)
-        self._hyperprior, self.shrinkage = hyperprior, shrinkage
+        self.shrinkage = shrinkage
         num_classifiers, num_classes = log_predictions.shape[1:]
         phi_shape, phi_rate = hyperprior.phi_density(num_classes)
-        self._slopes = np.array([hyperprior.shape, phi_shape]) - 1.0  # of theta and phi: shape - 1, and rate
+        self._exponents = np.array([hyperprior.shape, phi_shape]) - 1.0  # of the densities of theta and phi
         self._rates = np.array([hyperprior.rate, phi_rate])
         end = 2 + num_classifiers * num_classes
         size = end + (num_classes if with_bias else 0)
@@ -98,13 +98,13 @@ class ShrunkPosterior:
         self._slope = np.empty(self._packed.size)
         value = evaluate(self._packed, self._evidence, _FLAT, self._traces, self._slope)
         value += self.deviations.stop * math.log(_FLAT.rate)  # the constants of the flat densities
-        slopes, rates = self._slopes, self._rates
+        exponents, rates = self._exponents, self._rates
         away = point.copy()
         away[self.levels] += math.log(away[self.levels].size)
         value += 0.5 * float(away @ (self._precision * away))
-        value += float((rates * self._packed[:2] - slopes * point[:2]).sum())
+        value += float((rates * self._packed[:2] - exponents * point[:2]).sum())
         gradient = self._gathered(self._slope) + self._precision * away
-        gradient[:2] += rates * self._packed[:2] - slopes
+        gradient[:2] += rates * self._packed[:2] - exponents
         return value, gradient
 
     def hessian(self) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Second derivatives of the objective from the traces of `objective.evaluate`, without exponentials or logarithms.
+"""Second derivatives of the objective from the traces of `objective.evaluate`, without exponentials.
 
 For one item, with s = softmax, d_k and e_k the first two derivatives of ln Gamma(alpha_k + h_k) - ln Gamma(alpha_k),
 D = sum d_k s_k, E = sum e_k s_k, F = sum e_k s_k^2 and w_k = theta s_k (d_k + theta e_k s_k), zero where nobody voted:
@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 from quorate.compiled import kernel, kernel_or
-from quorate.learning.hyperprior_terms import bias_curvature, from_mean, own_curvature
+from quorate.learning.hyperprior_terms import bias_curvature, chain_rule_diagonal, from_mean
 from quorate.learning.problem import Evidence, HyperpriorNumbers, Traces
 from quorate.types import FloatArray, IntArray
 
@@ -236,7 +236,7 @@ def _to_log_scale(
         for b in range(a + 1):
             out[a, b] *= -scale * (packed[b] if b < num_logs else 1.0)
             out[b, a] = out[a, b]
-    own = own_curvature(packed, num_classifiers, num_logs, hyperprior, gradient)
+    own = chain_rule_diagonal(packed, num_classifiers, num_logs, hyperprior, gradient)
     for a in range(num_logs):
         out[a, a] += own[a]
     if hyperprior.tau_sd > 0.0:
@@ -290,7 +290,7 @@ def hessian_diagonal(
             for k in range(num_classes):
                 out[num_logs + k] += weights[k]
     out[0], _, out[1] = _scalars(packed, evidence, traces)
-    own = own_curvature(packed, num_classifiers, num_logs, hyperprior, gradient)
+    own = chain_rule_diagonal(packed, num_classifiers, num_logs, hyperprior, gradient)
     for a in range(num_logs):
         out[a] = own[a] - out[a] * packed[a] * packed[a]
     if hyperprior.tau_sd > 0.0:
@@ -369,7 +369,7 @@ def hessian_product(
     theta_theta, phi_theta, phi_phi = _scalars(packed, evidence, traces)
     out[0] += theta_theta * moved[0] + phi_theta * moved[1]
     out[1] += phi_theta * moved[0] + phi_phi * moved[1]
-    own = own_curvature(packed, num_classifiers, num_logs, hyperprior, gradient)
+    own = chain_rule_diagonal(packed, num_classifiers, num_logs, hyperprior, gradient)
     for a in range(num_logs):
         out[a] = own[a] * direction[a] - packed[a] * out[a]
     if hyperprior.tau_sd > 0.0:

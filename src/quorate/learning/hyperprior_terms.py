@@ -64,13 +64,13 @@ def _add_student(packed: FloatArray, num_logs: int, bias_sd: float, bias_df: flo
 
 
 @kernel
-def own_curvature(
+def chain_rule_diagonal(
     packed: FloatArray, num_classifiers: int, num_logs: int, hyperprior: HyperpriorNumbers, gradient: FloatArray
 ) -> FloatArray:
-    """(num_logs,) the diagonal of the second derivatives in x that is left of first derivatives in Theta.
+    """(num_logs,) what first derivatives in Theta add to the diagonal of the second derivatives in x = log Theta.
 
-    The chain rule adds the likelihood's gradient, and the Gamma density rate * value: together gradient + shape - 1,
-    less the gradient of `tau_sd`, which is quadratic in x itself.
+    It is Theta dF / dTheta of the likelihood and the Gamma densities: the gradient in x, plus shape - 1, without the
+    part of `tau_sd`, which is quadratic in x itself.
     """
     found = np.empty(num_logs)
     for p in range(num_logs):

@@ -1,6 +1,6 @@
 """The window of recent items with votes, when it is time to learn from it, and the fit of the next parameters.
 
-Called by the session, the service and the estimator.
+Called by the session, the streams, the service and the estimator.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ def fit_is_due(num_closed: int, num_items: int, refit_every: int, proportional: 
     (True, False, True)
     """
     if proportional:
-        return num_closed * USUAL_ITEMS >= refit_every * num_items
+        return num_items > 0 and num_closed * USUAL_ITEMS >= refit_every * num_items
     return num_closed >= refit_every
 
 
 def most_fits(num_items: int, window: int, refit_every: int, *, proportional: bool) -> int:
     """At most so many fits in a stream of `num_items`.
 
-    Proportional: each fit needs a new item with votes, so at most m are of windows up to m items, and those of larger
-    ones are more than refit_every m / 500 closed items apart.
+    Proportional: at most m - 1 fits see fewer than m items, as each needs a new item with votes. The others are at
+    least refit_every m / 500 closed items apart.
 
     >>> most_fits(10_000, 1000, 20, proportional=True), most_fits(10_000, 1000, 20, proportional=False)
     (1001, 501)

@@ -3,8 +3,9 @@
 FinExp and InfExp share it, because their likelihoods are equal (docs/maths.md). Takes predictions and votes; returns
 the value, its gradient and (by `curvature`) its Hessian. `fit` calls the kernel `evaluate`.
 
-The value is -log [ p(votes in their order | Theta) p(Theta) ], with p(Theta) normalised. It is the probability of the
-ordered votes, not of their histogram: the multinomial coefficient, which does not depend on Theta, is left out.
+The value is -log [ p(votes in their order | Theta) p(Theta) ], with p(Theta) normalised unless `tau_sd` is above 0. It
+has the probability of the ordered votes, not of their histogram: the multinomial coefficient, which does not depend on
+Theta, is left out.
 """
 
 from __future__ import annotations

@@ -284,9 +284,10 @@ def cautions(datasets: Sequence[VoteDataset]) -> tuple[str, ...]:
         "quorate its own.",
         "The paper introduces its fixed prior for FinExp. We interpret Fix-InfExp as InfExp with the fixed prior: "
         "fixed-ask-infexp asks by the posterior of an infinite pool, fixed-ask-finexp by that of the finite one.",
-        "The parameters are refitted every 20 items, so the last time after item 1000, from all votes. Only if 20 "
-        "items in a row have no votes (below about 0.6 votes per item) does a refit wait for the next vote, and the "
-        "last one can miss up to 19 items.",
+        "The paper's methods are refitted every 20 items, so the last time after item 1000, from all votes. Only if "
+        "20 items in a row have no votes (below about 0.6 votes per item) does a refit wait for the next vote, and the "
+        "last one can miss up to 19 items. quorate is refitted when its window has grown by a twenty-fifth, so the "
+        "last fit can miss up to 39 items.",
         "Streams: the number of seeds whose runs reach the budget. A cell has a verdict only if all do.",
     ]
     return (*map(_whose_caution, datasets), *found)

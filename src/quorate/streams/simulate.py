@@ -96,7 +96,7 @@ def simulate(
     `pool_size` votes of each item are drawn by seed as its pool (None: all). `model`: a classifier's number or name,
     or "all" to fuse them. `query_free_after`: from this item on no expert is asked and nothing is learned. `target`:
     what answers are compared with, "plurality" or "truth"; None: the method's target. `voter_costs` of each person.
-    Time: O(items) posteriors and at most items / refit_every fits of a window. The same seed gives the same result.
+    Time: O(items) posteriors and at most `learner.most_fits` fits of a window. The same seed gives the same result.
 
     >>> from quorate.datasets import synthetic
     >>> data = synthetic(num_items=200, pool_size=7, accuracy=0.9, seed=1)

@@ -164,5 +164,5 @@ def _turned(chosen: Method) -> dict[str, Any]:
         key: value
         for key, value in chosen.knobs.items()
         if isinstance(value, (bool, int, float, str))
-        and (value != default.get(key) or key not in ("hyperprior", "bias", "rule"))
+        and (value != default.get(key) or key not in ("hyperprior", "bias", "fits", "rule"))
     }

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from quorate.workflows.plan import Plan
 
 
-FEW_ITEMS = 100  # with fewer, a learner has hardly started: it fits every 20 items
+FEW_ITEMS = 100  # with fewer, a learner has hardly started
 FEW_ERRORS = 5
 MOST_PILOT = 10_000_000  # a pilot nobody will run
 MUCH_DRAWN = 0.5  # of the votes of the pools: above, the plan is the model's more than the pilot's

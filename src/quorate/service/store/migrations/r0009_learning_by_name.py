@@ -1,4 +1,4 @@
-"""Names the hyperprior of existing projects: until now "quorate" learned under the one called "default"."""
+"""Names how existing projects learn: until now "quorate" had the hyperprior "default", fitted at regular intervals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PROJECTS = sa.table("projects", sa.column("id"), sa.column("settings"))
 
 
 def upgrade() -> None:
-    """Add the hyperprior to the settings of each project with method `quorate`."""
+    """Add hyperprior and fits to the settings of each project with method `quorate`."""
     connection = op.get_bind()
     for project_id, text in connection.execute(sa.select(PROJECTS.c.id, PROJECTS.c.settings)).all():
         try:
@@ -22,7 +22,8 @@ def upgrade() -> None:
         except ValueError:  # not written by quorate
             continue
         name, _, knobs = settings.get("method", "quorate").partition(":")
-        if name.strip() == "quorate" and "hyperprior" not in knobs:
-            named = ",".join(["quorate:hyperprior=default", *filter(None, [knobs])])
+        if name.strip() == "quorate":
+            missing = [each for each in ("hyperprior=default", "fits=regular") if each.split("=")[0] not in knobs]
+            named = "quorate:" + ",".join([*missing, *filter(None, [knobs])])
             stored = json.dumps(settings | {"method": named})
             connection.execute(sa.update(PROJECTS).where(PROJECTS.c.id == project_id).values(settings=stored))
