@@ -126,7 +126,7 @@ def test_a_journal_without_the_name_of_its_rule_goes_on_by_the_rule_of_its_time(
         session = Session.resume(journal)
         assert session.method.knobs["rule"] == "optimistic"
     with closing(JsonlJournal(path)) as journal:
-        same = method("quorate", rule="optimistic", hyperprior="default")
+        same = method("quorate", rule="optimistic", hyperprior="default", fits="regular")
         assert Session.resume(journal, method=same).method.policy == ValueOfInformation(0.002)
     with closing(JsonlJournal(path)) as journal, pytest.raises(JournalMismatch):
         Session.resume(journal, method=method("quorate"))

@@ -134,8 +134,8 @@ def test_labels_in_parts_need_the_classes_once():
 
 
 def test_items_one_by_one_are_learned_as_a_batch_of_them():
-    names = ["a", "b", "c"]
-    one = ConsensusClassifier(refit_every=len(VOTES))
+    names, regular = ["a", "b", "c"], quorate.method("quorate", fits="regular")
+    one = ConsensusClassifier(regular, refit_every=len(VOTES))
     for prediction, votes in zip(PREDICTIONS, VOTES, strict=True):
         one.learn_one(dict(zip(names, prediction, strict=True)), dict(zip(names, votes, strict=True)))
     batch = ConsensusClassifier(classes=names).partial_fit(PREDICTIONS, VOTES)
@@ -143,6 +143,9 @@ def test_items_one_by_one_are_learned_as_a_batch_of_them():
     found = one.predict_proba_one(dict(zip(names, PREDICTIONS[0], strict=True)), {"b": 1})
     assert list(found) == names
     assert np.allclose(list(found.values()), batch.predict_proba(PREDICTIONS[:1], [[0, 1, 0]])[0], atol=1e-6)
+    eager = ConsensusClassifier(classes=names)
+    start = eager.learn_one(PREDICTIONS[0], {"a": 1}).params_
+    assert start.theta != quorate.method("quorate").initial_params(3).theta  # the first votes are learned from at once
     assert one.predict_one(PREDICTIONS[0]) == max(one.predict_proba_one(PREDICTIONS[0]).items(), key=lambda x: x[1])[0]
 
 

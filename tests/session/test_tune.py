@@ -93,7 +93,7 @@ def test_decisions_name_the_tuning_they_were_made_under_and_older_ones_name_none
     session.open("a", [0.9, 0.05, 0.05])
     session.tune(min_gain=0.3)
     session.vote("a", "cat")
-    before, tune, after = journal.events()
+    before, tune, after, *_ = journal.events()
     assert "tune" not in before["decision"]
     assert after["decision"]["tune"] == tune["seq"] == 2
 

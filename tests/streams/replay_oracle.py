@@ -14,7 +14,7 @@ from quorate.decision.policy import Stateless
 from quorate.decision.threshold import Threshold
 from quorate.decision.value import ValueOfInformation, optimistic_gain
 from quorate.learning.learner import refit
-from quorate.methods import as_method
+from quorate.methods import WINDOW, as_method
 from quorate.posterior.settled import is_settled, plurality_shares
 from quorate.reasons import CERTAIN
 from quorate.rng import stream as random_stream
@@ -84,7 +84,7 @@ def with_costs(method, costs):
 
 
 def replay_slowly(
-    stream, method, *, control=None, ids=None, window=500, refit_every=20, min_votes=0, max_votes=None,
+    stream, method, *, control=None, ids=None, window=WINDOW, refit_every=20, min_votes=0, max_votes=None,
     seed, audit_rate=0.0, class_control=None, error_costs=None,
 ):  # fmt: skip
     """What `quorate.streams.replay.replay` returns, as a namespace."""
@@ -208,10 +208,9 @@ class _Loop:
         state.policy_state = updated_state(state.method, state.policy_state, item)
         self._count(t, item.votes)
         state.closed_since_fit += 1
-        every = self.settings.refit_every
-        if learner is not None and learner.proportional:
-            every *= len(state.window) / 500
-        if learner is None or state.closed_since_fit < every or state.votes_since_fit == 0:
+        share = len(state.window) if learner is not None and learner.proportional else 500
+        too_early = 500 * state.closed_since_fit < self.settings.refit_every * share
+        if learner is None or too_early or state.votes_since_fit == 0:
             return
         state.params, _ = refit(state.params, state.window, learner.hyperprior)
         self.num_fits += 1

@@ -110,7 +110,7 @@ def _knobs(method: str, *, num_classes: int, quick: bool) -> tuple[Knobs, ...]:
     if quick and method in ("finexp", "infexp"):
         return settings("threshold", tuple(1.0 - doubt for doubt in QUICK_DOUBTS))
     if quick and method == "quorate":
-        return settings("min_gain", tuple(0.5 * doubt for doubt in QUICK_DOUBTS))
+        return settings("min_gain", tuple(1.0 if doubt == 1.0 else 0.5 * doubt for doubt in QUICK_DOUBTS))
     return grid(method, pool_size=POOL_SIZE, num_classes=num_classes)  # methods without learning are very cheap
 
 
