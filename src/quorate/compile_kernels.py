@@ -158,7 +158,7 @@ def main() -> None:
             marker.touch()
         experts = marker.with_suffix(compiled.EXPERTS)
         if not experts.exists():
-            _step_back(5)  # whoever waited needs the processors now
+            _step_back(14)  # whoever waited needs the processors now
             _run(expert_calls())
             experts.touch()
             _run(answer_calls())
