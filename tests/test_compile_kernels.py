@@ -125,3 +125,22 @@ def test_without_a_folder_it_says_what_to_set(made, monkeypatch):
 def test_one_processor_gets_no_second_process(monkeypatch):
     monkeypatch.setattr(compile_kernels.os, "cpu_count", lambda: 1)
     assert compile_kernels._helper() is None
+
+
+@pytest.mark.parametrize(("parents", "pauses"), [([7, 7, 7, 1], 2), ([7] * 99, 4)])
+def test_crowds_and_panels_wait_while_the_parent_runs_but_not_for_ever(made, monkeypatch, parents, pauses):
+    calls, marker = made
+    marker.touch()
+    asked, clock = iter(parents), [0.0]
+    monkeypatch.setattr(compile_kernels.os, "getppid", lambda: next(asked))
+    monkeypatch.setattr(compile_kernels.time, "monotonic", lambda: clock[0])
+
+    def sleep(seconds):
+        clock.append(seconds)
+        clock[0] += seconds
+
+    monkeypatch.setattr(compile_kernels.time, "sleep", sleep)
+    monkeypatch.setattr(compile_kernels, "PAUSE", 2.0)
+    compile_kernels.start(["later"])
+    assert len(clock) - 1 == pauses
+    assert "run_crowd" in calls

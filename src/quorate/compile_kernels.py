@@ -2,7 +2,8 @@
 
 Calls the kernels of streams and sessions once on a tiny stream, then creates the marker file. With two processors, a
 second process compiles learning and small kernels meanwhile (`python -m quorate.compile_kernels helper`). Afterwards
-come the kernels of crowds and panels, with a marker of their own, and those of answers without votes.
+come the kernels of crowds and panels, with a marker of their own, and those of answers without votes; with the argument
+`later` only when the process that started this one has ended, or after `PAUSE` seconds, so that it has the processors.
 A process waits for another one that is already compiling.
 """
 
@@ -12,6 +13,7 @@ import gc
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from functools import partial
 
@@ -44,6 +46,8 @@ from quorate.streams import prepare, simulate
 from quorate.streams.fixed_paths import fixed_paths
 from quorate.streams.stream import complete_panel
 from quorate.types import PriorParams, VoteDataset
+
+PAUSE = 20.0  # seconds
 
 
 def _data() -> VoteDataset:
@@ -145,8 +149,9 @@ def answer_calls() -> list[Callable[[], object]]:
     return [partial(shrunk_params, start, log_predictions, votes, hyperprior("default"))]
 
 
-def main() -> None:
-    """Compile, unless another process has just done so."""
+def main(*, pause: float = 0.0) -> None:
+    """Compile, unless another process has just done so. `pause`: before crowds and panels, while the parent runs."""
+    parent = os.getppid()
     _prepare()
     marker = compiled.marker_file()
     if marker is None:
@@ -158,7 +163,10 @@ def main() -> None:
             marker.touch()
         experts = marker.with_suffix(compiled.EXPERTS)
         if not experts.exists():
-            _step_back(14)  # whoever waited needs the processors now
+            until = time.monotonic() + pause
+            while os.getppid() == parent and time.monotonic() < until:
+                time.sleep(0.5)
+            _step_back(5)
             _run(expert_calls())
             experts.touch()
             _run(answer_calls())
@@ -213,6 +221,8 @@ def start(arguments: list[str]) -> None:
     """Run the process that these arguments of the command name."""
     if arguments == ["helper"]:
         help_main()
+    elif arguments == ["later"]:
+        main(pause=PAUSE)
     elif arguments:
         sys.exit(f"quorate: unknown arguments {' '.join(arguments)!r}: leave them out, everything is compiled")
     else:

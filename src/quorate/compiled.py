@@ -166,13 +166,13 @@ class _State:
                 self.failed = True
                 say(f"compiling failed: continuing interpreted, which is slower. {SWITCH}=compiled shows why")
             elif self.child is None and (start or now - self.first_call > PATIENCE):
-                self._start(can_keep=marker is not None)
+                self._start(can_keep=marker is not None, of_experts=of_experts)
         return self._has(of_experts)
 
     def _has(self, of_experts: bool) -> bool:
         return self.experts if of_experts else self.compiled
 
-    def _start(self, *, can_keep: bool) -> None:
+    def _start(self, *, can_keep: bool, of_experts: bool) -> None:
         """Start the child process, which outlives this one. Without a cache folder, compile in this process."""
         if not can_keep or getattr(sys, "frozen", False):
             self.compiled = self.experts = True
@@ -180,6 +180,7 @@ class _State:
         say("compiling for this installation (a minute or two, once)")
         found = os.pathsep.join(filter(None, (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH"))))
         command, nothing = [sys.executable, "-P", "-m", "quorate.compile_kernels"], subprocess.DEVNULL
+        command += [] if of_experts else ["later"]
         try:
             self.child = subprocess.Popen(
                 command,
