@@ -30,7 +30,7 @@ from rich.table import Table
 from quorate.datasets import synthetic
 from quorate.datasets.content import checksum, data_folder
 from quorate.paper.curves import CurveSetting, panel
-from quorate.paper.jobs import Job, grid, settings, usual_window
+from quorate.paper.jobs import Job, grid, settings
 from quorate.paper.sources import Sources
 from quorate.paper.store import RunStore
 from quorate.paper.sweep import on_threads, sweep
@@ -125,7 +125,6 @@ def jobs_of(
         if way == "optimistic":
             gains = [min(1.0, float(f"{2 * gain:.6g}")) for gain in gains]
         knobs = tuple((*knobs, *more) for knobs in settings("min_gain", gains))
-        how = {"window": usual_window("quorate")} | how
         found.append(Job(data, row.pool_size, model, seed, "quorate", knobs, **how))
     return [*found, Job(data, row.pool_size, model, seed, "until-settled", settings(None))]
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from quorate.methods import WINDOW
 from quorate.paper.jobs import Job, area, area_ratio, at_cost, curve, digest, mean_se, near_cost, settings
 
 SIZES = st.integers(2, 12)
@@ -168,3 +169,11 @@ def test_what_takes_longer_weighs_more():
 def test_knobs_that_do_not_matter_to_a_walk_hardly_weigh():
     fixed = replace(JOB, method="fixed-infexp")
     assert replace(fixed, knobs=JOB.knobs * 10).weight < 2 * fixed.weight
+
+
+def test_a_job_has_the_usual_window_of_its_method_unless_another_is_given():
+    def window(method, **options):
+        return Job("toy", 3, "model-0", 3, method, settings(None), **options).window
+
+    assert (window("quorate"), window("finexp"), window("random")) == (WINDOW, 500, 500)
+    assert (window("quorate", window=500), window("quorate", window=None)) == (500, None)

@@ -20,7 +20,6 @@ from quorate.paper.jobs import (
     grid,
     seeds_se,
     settings,
-    usual_window,
 )
 from quorate.paper.report import Context
 from quorate.reports.section import Claim, Section
@@ -203,8 +202,7 @@ def jobs_of(setup: CurveSetting, context: Context) -> list[Job]:
     jobs = []
     for seed in context.seeds[: WHOLE_POOL_SEEDS if is_whole else None]:
         for name in names:
-            window = usual_window(name)
-            jobs.append(Job(setup.data, setup.pool_size, setup.model, seed, name, grid_of(name), window))
+            jobs.append(Job(setup.data, setup.pool_size, setup.model, seed, name, grid_of(name)))
         jobs.append(Job(setup.data, setup.pool_size, setup.model, seed, "until-settled", settings(None)))
     return jobs
 

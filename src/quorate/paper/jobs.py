@@ -20,6 +20,7 @@ from quorate.types import FloatArray, IntArray
 
 Knobs = tuple[tuple[str, float | int | str], ...]
 PAPER_WINDOW = 500
+USUAL = 0  # stands for the window of `usual_window`
 Variant = Literal["exact", "as-published"]
 
 _FIXED = {"fixed-finexp": 10, "fixed-infexp": 4}  # microseconds for each member of the pool
@@ -47,11 +48,16 @@ class Job:
     seed: int
     method: str
     knobs: tuple[Knobs, ...]
-    window: int | None = PAPER_WINDOW
+    window: int | None = USUAL
     refit_every: int = 20
     query_free_after: int | None = None
     keep_items: bool = False
     variant: Variant = "exact"
+
+    def __post_init__(self) -> None:
+        """The usual window of the method, unless another is given."""
+        if self.window == USUAL:
+            object.__setattr__(self, "window", usual_window(self.method))
 
     @property
     def label(self) -> str:

@@ -26,7 +26,6 @@ from quorate.paper.jobs import (
     near_cost,
     seeds_se,
     settings,
-    usual_window,
 )
 from quorate.paper.published import (
     BUDGETS,
@@ -118,8 +117,7 @@ def _jobs(name: str, dataset: VoteDataset, context: Context) -> list[Job]:
     method = method_of(name)
     knobs = _knobs(method, num_classes=dataset.num_classes, quick=context.quick)
     models = (ALL,) if name == FUSED else dataset.models
-    window = usual_window(method)
-    return [Job(DATA, POOL_SIZE, model, seed, method, knobs, window) for model in models for seed in context.seeds]
+    return [Job(DATA, POOL_SIZE, model, seed, method, knobs) for model in models for seed in context.seeds]
 
 
 WINDOW = 200  # items of the moving average; the paper does not state its own
@@ -231,8 +229,7 @@ def band(course: Course) -> tuple[FloatArray, FloatArray]:
 
 def _job(name: str, model: str, seed: int, knobs: tuple[Knobs, ...]) -> Job:
     fused = ALL if name == FUSED else model
-    window = usual_window(method_of(name))
-    return Job(DATA, POOL_SIZE, fused, seed, method_of(name), knobs, window, keep_items=True)
+    return Job(DATA, POOL_SIZE, fused, seed, method_of(name), knobs, keep_items=True)
 
 
 def _course(name: str, model: str, budget: float, index: int, outcomes: list[JobOutcome]) -> Course:
