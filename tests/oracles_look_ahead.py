@@ -1,26 +1,8 @@
-"""The expected gain of more votes by its definition: every sequence of votes, no grouping, no ranks, no weights."""
+"""The expected gain of more votes by its definition: plans over the counts of all classes, no grouping, no ranks."""
 
 from functools import cache
-from itertools import product
 
 import numpy as np
-
-
-def winners(alpha, votes, remaining):
-    """Who wins the pool, by averaging over the next vote until none is left."""
-
-    @cache
-    def after(counts, left):
-        counts = np.array(counts)
-        if left == 0:
-            return (counts == counts.max()) / (counts == counts.max()).sum()
-        beta = alpha + counts
-        steps = np.eye(len(counts), dtype=int)
-        return sum(
-            beta[k] / beta.sum() * after(tuple((counts + steps[k]).tolist()), left - 1) for k in range(len(counts))
-        )
-
-    return after(tuple(int(count) for count in votes), int(remaining))
 
 
 def worth(probs, costs):
@@ -29,18 +11,31 @@ def worth(probs, costs):
 
 
 def obvious_expected_gain(alpha, votes, remaining, costs=None):
-    """max over j of (E[worth after j votes] - worth now) / j, over all K^j sequences of votes."""
-    alpha, votes = np.asarray(alpha, float), np.asarray(votes)
-    now = worth(winners(alpha, votes, remaining), costs)
-    gains = [0.0]
-    for j in range(1, remaining + 1):
-        mean = 0.0
-        for sequence in product(range(len(votes)), repeat=j):
-            probability, counts = 1.0, votes.copy()
-            for label in sequence:
-                beta = alpha + counts
-                probability *= beta[label] / beta.sum()
-                counts[label] += 1
-            mean += probability * worth(winners(alpha, counts, remaining - j), costs)
-        gains.append((mean - now) / j)
-    return max(gains)
+    """The most that any plan gains per vote, by bisection: a price is below it if some plan gains more than it pays."""
+    alpha, start = np.asarray(alpha, float), tuple(int(count) for count in votes)
+    pool = sum(start) + int(remaining)
+
+    def mean_after_a_vote(function, counts):
+        chances = (alpha + counts) / (alpha + counts).sum()
+        following = [tuple(count + (k == label) for k, count in enumerate(counts)) for label in range(len(counts))]
+        return sum(chance * function(after) for chance, after in zip(chances, following, strict=True))
+
+    @cache
+    def winners(counts):
+        if sum(counts) == pool:
+            return (np.array(counts) == max(counts)) / counts.count(max(counts))
+        return mean_after_a_vote(winners, counts)
+
+    def surplus(price):
+        @cache
+        def best(counts):
+            stop = worth(winners(counts), costs)
+            return stop if sum(counts) == pool else max(stop, mean_after_a_vote(best, counts) - price)
+
+        return mean_after_a_vote(best, start) - price - worth(winners(start), costs)
+
+    low, high = 0.0, 1.0 if costs is None else float(np.max(costs))
+    for _ in range(45):
+        price = (low + high) / 2
+        low, high = (price, high) if surplus(price) > 0 else (low, price)
+    return low

@@ -1,5 +1,6 @@
 """Every kernel is compiled once, by two processes if there are two processors, and the marker is created last."""
 
+import io
 import subprocess
 import sys
 
@@ -13,10 +14,12 @@ from quorate.datasets import synthetic
     "calls",
     [
         compile_kernels.belief_calls,
+        compile_kernels.look_ahead_calls,
+        compile_kernels.rule_calls,
         compile_kernels.learning_calls,
-        compile_kernels.small_calls,
         compile_kernels.stream_calls,
-        compile_kernels.session_calls,
+        compile_kernels.small_calls,
+        compile_kernels.other_calls,
         compile_kernels.expert_calls,
         compile_kernels.answer_calls,
     ],
@@ -41,16 +44,20 @@ def made(monkeypatch, tmp_path):
     return calls, tmp_path / "marker"
 
 
-@pytest.mark.parametrize(("code", "learns", "small"), [
-    ("print(1)", False, False), ("print(1); 1 / 0", False, True), ("1 / 0", True, True), (None, True, True),
+@pytest.mark.parametrize(("code", "looks", "learns", "others"), [
+    ("said(); said(); input(); said()", False, False, False), ("said(); said(); 1 / 0", False, False, True),
+    ("said(); 1 / 0", False, True, True), ("print('a warning')", True, True, True), (None, True, True, True),
 ])  # fmt: skip
-def test_what_the_second_process_did_not_compile_is_compiled_here(made, monkeypatch, code, learns, small):
+def test_what_the_second_process_did_not_compile_is_compiled_here(made, monkeypatch, code, looks, learns, others):
     calls, marker = made
-    child = code and subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    said = f"said = lambda: print({compile_kernels.COMPILED!r}, flush=True)\n"
+    child = code and subprocess.Popen([sys.executable, "-c", said + code], **pipes)
     monkeypatch.setattr(compile_kernels, "_helper", lambda: child)
     compile_kernels.main()
-    assert ("fit" in calls, "pick_label" in calls) == (learns, small)
-    order = ["belief_into", "simulate", "live", "run_crowd", "shrunk_params"]
+    found = ("expected_gain" in calls, "fit" in calls, "pick_label" in calls, "live" in calls)
+    assert found == (looks, learns, others, others)
+    order = ["belief_into", "rule_asks", "simulate", "run_crowd", "shrunk_params"]
     assert sorted(order, key=calls.index) == order
     assert marker.exists() and marker.with_suffix(compiled.EXPERTS).exists()
 
@@ -65,16 +72,21 @@ def test_what_another_process_compiled_is_left_alone(made):
     assert calls == []
 
 
-def test_the_second_process_says_when_learning_is_compiled(made, capsys, monkeypatch):
-    monkeypatch.setattr(compile_kernels, "_run", lambda each: print(len(each)))
+@pytest.mark.parametrize("line", ["rules\n", ""])
+def test_the_second_process_says_what_is_compiled_and_goes_on_if_the_first_does(made, capsys, monkeypatch, line):
+    monkeypatch.setattr(compile_kernels, "_run", lambda each: print(*map(_name, each)))
+    monkeypatch.setattr(sys, "stdin", io.StringIO(line))
     compile_kernels.help_main()
-    learning, line, small = capsys.readouterr().out.splitlines()
-    assert (int(learning), int(small)) == (2, len(compile_kernels.small_calls())) and line
+    looks, first, learns, second, *others = capsys.readouterr().out.splitlines()
+    assert "expected_gain" in looks and "fit" in learns and first == second
+    assert "pick_label" in others[0] and len(others) == (3 if line else 1)
+    assert not line or ("live" in others[1] and others[2] == first)
 
 
 def test_the_second_process_keeps_the_priority_of_the_first(made, monkeypatch):
     steps = []
     monkeypatch.setattr(compile_kernels.os, "nice", steps.append)
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
     compile_kernels.help_main()
     assert steps == []
     monkeypatch.setattr(compile_kernels, "_helper", lambda: steps.append("helper"))
@@ -105,7 +117,7 @@ def test_every_kernel_that_answers_without_votes_call_is_compiled(monkeypatch):
         return call(kernel, *arguments)
 
     monkeypatch.setattr(compiled.Kernel, "__call__", noted)
-    for part in ("belief", "learning", "small", "stream", "session", "answer"):
+    for part in ("belief", "look_ahead", "rule", "learning", "small", "stream", "other", "answer"):
         for each in getattr(compile_kernels, f"{part}_calls")():
             each()
     stored = called.copy()

@@ -1,6 +1,5 @@
 """Interpreted and compiled kernels give the same results to the bit; a first start answers without compiling."""
 
-import math
 import os
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 
 from quorate import compiled
 from quorate.datasets import synthetic
-from quorate.decision.look_ahead import gain_or_enough
+from quorate.decision.look_ahead import expected_gain, gains_more_than
 from quorate.densities import log_gamma
 from quorate.experts.panel_stream import run_panel
 from quorate.learning.fit import fit
@@ -108,9 +107,9 @@ def test_look_aheads_are_alike(seed, classes, remaining, unequal):
     rng = np.random.default_rng(seed)
     alpha, votes, probs = rng.gamma(0.5, 3.0, classes), rng.integers(4, size=classes), rng.dirichlet(np.ones(classes))
     costs = rng.gamma(1.0, 2.0, (classes, classes)) if unequal else np.zeros((0, 0))
-    for enough in (math.inf, 1e-3):
-        what = alpha, votes, remaining, probs, costs, enough
-        interpreted, made = both_ways(lambda what=what: gain_or_enough(*what))
+    what = alpha, votes, remaining, probs, costs
+    for call in (lambda: expected_gain(*what), lambda: gains_more_than(1e-3, *what)):
+        interpreted, made = both_ways(call)
         assert interpreted == made
 
 

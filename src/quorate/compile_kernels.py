@@ -1,7 +1,9 @@
 """Compile every kernel into the cache on disk: `python -m quorate.compile_kernels`. Started by `quorate.compiled`.
 
 Calls the kernels of streams and sessions once on a tiny stream, then creates the marker file. With two processors, a
-second process compiles learning and small kernels meanwhile (`python -m quorate.compile_kernels helper`). Afterwards
+second process (`python -m quorate.compile_kernels helper`) compiles the look-ahead and learning while this one compiles
+beliefs and rules, and sessions and small kernels while this one compiles streams; each tells the other by a line what
+it can use. Afterwards
 come the kernels of crowds and panels, with a marker of their own, and those of answers without votes; with the argument
 `later` only when the process that started this one has ended, or after `PAUSE` seconds, so that it has the processors.
 A process waits for another one that is already compiling.
@@ -15,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 
 import numpy as np
@@ -22,8 +25,9 @@ import numpy as np
 from quorate import compiled, files, machine_code
 from quorate.datasets import synthetic
 from quorate.decision.belief import FINITE, belief_into, pick_label, stop_before_rule
+from quorate.decision.bounds import choice_by_bounds
 from quorate.decision.error_costs import cheapest_answer
-from quorate.decision.look_ahead import look_ahead_size, num_states
+from quorate.decision.look_ahead import expected_gain, look_ahead_size, num_states
 from quorate.decision.quota import binomial_quantile
 from quorate.decision.rules import BLENDED, rule_asks
 from quorate.densities import log_dirichlet_multinomial
@@ -48,6 +52,7 @@ from quorate.streams.stream import complete_panel
 from quorate.types import PriorParams, VoteDataset
 
 PAUSE = 20.0  # seconds
+COMPILED = "compiled"  # the line by which the second process says that a part is done
 
 
 def _data() -> VoteDataset:
@@ -86,12 +91,23 @@ def belief_calls() -> list[Callable[[], object]]:
     return [partial(believe, np.zeros(3, dtype=np.int64), 3, np.empty(3))]
 
 
-def learning_calls() -> list[Callable[[], object]]:
-    """Calls that compile learning and the stopping rules."""
+def look_ahead_calls() -> list[Callable[[], object]]:
+    """Calls that compile the look-ahead, which rules and bounds need."""
+    votes, probs = np.zeros(4, dtype=np.int64), np.ones(4) / 4
+    return [partial(expected_gain, np.ones(4), votes, 3, probs, np.zeros((0, 0)))]
+
+
+def rule_calls() -> list[Callable[[], object]]:
+    """Calls that compile the stopping rules."""
     votes, probs = np.zeros(3, dtype=np.int64), np.ones(3) / 3
+    return [partial(rule_asks, BLENDED, 0.1, 0.0, probs, votes, 3, np.ones(3), np.zeros((0, 0)), 0.0)]
+
+
+def learning_calls() -> list[Callable[[], object]]:
+    """Calls that compile learning, and the bounds that decide in streams."""
     return [
         partial(fit, np.ones((2, 3)) / 3, np.ones((2, 3))),
-        partial(rule_asks, BLENDED, 0.1, 0.0, probs, votes, 3, np.ones(3), np.zeros((0, 0)), 0.0),
+        partial(choice_by_bounds, BLENDED, 0.1, np.ones(3), np.zeros(3, dtype=np.int64), 3, True),
     ]
 
 
@@ -116,16 +132,21 @@ def small_calls() -> list[Callable[[], object]]:
 
 
 def stream_calls() -> list[Callable[[], object]]:
-    """Calls that compile the kernels of recorded streams and of batches."""
+    """Calls that compile the kernels of recorded streams."""
+    return [partial(simulate, _data(), "quorate", seed=0, window=4, refit_every=2)]
+
+
+def other_calls() -> list[Callable[[], object]]:
+    """Calls that compile what else needs beliefs, learning and rules: batches, posteriors and live sessions."""
     data = _data()
     alpha, votes = np.ones((2, 3)), np.ones((2, 3), dtype=np.int64)
     params = PriorParams(theta=1.0, phi=1.0, tau=np.ones(3))
     return [
-        partial(simulate, data, "quorate", seed=0, window=4, refit_every=2),
         partial(fixed_paths, prepare(data, 3, 0, 3), FINITE),
         partial(decide_items, method("quorate"), params, np.ones((2, 1, 3)) / 3, votes, pool_size=5),
         partial(plurality_finite, alpha, votes, pool_size=5),
         partial(plurality_infinite, alpha, votes),
+        *session_calls(),
     ]
 
 
@@ -159,8 +180,11 @@ def main(*, pause: float = 0.0) -> None:
     _step_back(5)
     with files.alone(marker.with_suffix(".lock")):
         if not marker.exists():
-            _compile_most()
+            helper = _helper()
+            _compile_most(helper)
             marker.touch()
+            if helper is not None:
+                helper.communicate()  # it ends; numba takes a second for that
         experts = marker.with_suffix(compiled.EXPERTS)
         if not experts.exists():
             until = time.monotonic() + pause
@@ -172,25 +196,37 @@ def main(*, pause: float = 0.0) -> None:
             _run(answer_calls())
 
 
-def _compile_most() -> None:
-    helper = _helper()
+def _compile_most(helper: subprocess.Popen[bytes] | None) -> None:
     _run(belief_calls())
-    if helper is None or not helper.stdout or not helper.stdout.readline():  # it writes a line after learning
+    if not _has_compiled(helper):
+        _run(look_ahead_calls())
+    _run(rule_calls())
+    if helper is not None and helper.stdin:
+        with suppress(OSError):  # it has failed
+            helper.stdin.write(b"rules\n")
+            helper.stdin.flush()
+    if not _has_compiled(helper):
         _run(learning_calls())
     _run(stream_calls())
-    if helper is not None:
-        helper.communicate()  # wait until it ends
-    if helper is None or helper.returncode != 0:
-        _run(small_calls())
-    _run(session_calls())
+    if not _has_compiled(helper):
+        _run([*small_calls(), *other_calls()])
 
 
 def help_main() -> None:
-    """The second process: everything that needs no belief. It inherits the priority of the first."""
+    """The second process. It inherits the priority of the first; if that ends, it stops after the small kernels."""
     _prepare()
-    _run(learning_calls())
-    print("learning", flush=True)
+    for calls in (look_ahead_calls(), learning_calls()):
+        _run(calls)
+        print(COMPILED, flush=True)
     _run(small_calls())
+    if sys.stdin.readline():
+        _run(other_calls())
+        print(COMPILED, flush=True)
+
+
+def _has_compiled(helper: subprocess.Popen[bytes] | None) -> bool:
+    """Wait until the second process has compiled its next part; False if it failed."""
+    return helper is not None and helper.stdout is not None and helper.stdout.readline().strip() == COMPILED.encode()
 
 
 def _helper() -> subprocess.Popen[bytes] | None:
@@ -198,7 +234,7 @@ def _helper() -> subprocess.Popen[bytes] | None:
     if (os.cpu_count() or 1) < 2 or not sys.executable:
         return None
     command = [sys.executable, "-P", "-m", "quorate.compile_kernels", "helper"]
-    return subprocess.Popen(command, stdout=subprocess.PIPE)
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
 def _prepare() -> None:

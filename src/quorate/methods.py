@@ -33,7 +33,8 @@ from quorate.validate import broken
 
 WINDOW, REFIT_EVERY = 1000, 20  # items that learning uses; closed items between two fits (see `fit_is_due`)
 DEFAULT_RULE, DEFAULT_HYPERPRIOR, DEFAULT_FITS = "blended", "pooled", "proportional"  # of quorate
-DEFAULT_MIN_GAIN = 0.0005  # chosen by `make default-min-gain` (docs/default-min-gain.md)
+DEFAULT_MIN_GAIN = 0.001  # chosen by `make default-min-gain` (docs/default-min-gain.md)
+PANEL_MIN_GAIN = 0.0005  # of panel, whose plan is exact
 OPTIMISTIC_MIN_GAIN = 0.002  # the default of rule="optimistic", chosen in the same way
 DEFAULT_DOUBT = 0.02  # of crowd
 ORDERS = ("agreement",)
@@ -196,7 +197,7 @@ def _hyperprior(name: str | Hyperprior | Mapping[str, float]) -> Hyperprior:
     return hyperprior_from(name) if isinstance(name, Mapping) else hyperprior(name)
 
 
-def _panel(*, min_gain: float = DEFAULT_MIN_GAIN) -> Method:
+def _panel(*, min_gain: float = PANEL_MIN_GAIN) -> Method:
     return Method("", PanelValue(min_gain), Belief("panel", learned=True), Belief("panel_all", learned=True))
 
 

@@ -138,7 +138,7 @@ def test_a_hard_label_counts_as_surely_as_said(run, tables, tmp_path):
 
 @pytest.mark.skipif(signal.getsignal(signal.SIGINT) is signal.SIG_IGN, reason="Ctrl-C is ignored here")
 def test_ctrl_c_ends_with_130_and_leaves_no_folder(tmp_path):
-    votes, probs = run_data.write_tables(tmp_path, run_data.stream(num_items=30_000))
+    votes, probs = run_data.write_tables(tmp_path, run_data.stream(num_items=60_000))  # long enough to be interrupted
     out = tmp_path / "out"
     command = [sys.executable, "-m", "quorate", "run", "-v", votes, "-p", probs, "--budget", "2", "-o", out]
     process = subprocess.Popen([str(part) for part in command], stderr=subprocess.PIPE, text=True)

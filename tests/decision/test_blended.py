@@ -26,7 +26,7 @@ def obvious_gain(seen, probs):
     """The gain as defined."""
     optimistic = optimistic_gain(probs, seen.votes, seen.num_remaining)
     expected = obvious_expected_gain(seen.alpha, seen.votes, seen.num_remaining)
-    return min(optimistic, (optimistic**3 * expected**2) ** 0.2)
+    return min(optimistic, (optimistic * expected) ** 0.5)
 
 
 @settings(deadline=None)  # the first call may compile
@@ -67,6 +67,13 @@ def test_looking_only_as_far_as_needed_decides_like_the_gain_itself(seed, classe
 def test_it_never_asks_where_the_optimistic_value_does_not():
     seen, probs = item()
     assert not BlendedValue(optimistic_gain(probs, VOTES, POOL - 3)).asks(None, seen, probs)
+
+
+def test_v_decides_where_a_plan_gains_more_per_vote_than_votes_in_a_row():
+    seen, probs = item(np.ones(2), np.array([1, 0]), 3)
+    assert optimistic_gain(probs, seen.votes, 2) == pytest.approx(1 / 12)
+    assert obvious_expected_gain(seen.alpha, seen.votes, 2) == pytest.approx(1 / 8)
+    assert not BlendedValue(0.1).asks(None, seen, probs)
 
 
 def test_at_no_price_it_asks_while_another_class_can_lead():

@@ -28,7 +28,7 @@ def items(draw, most_classes=4, most_remaining=4, most_votes=3):
 
 @settings(max_examples=60, deadline=None)
 @given(items(), st.integers(0, 2**32 - 1))
-def test_it_is_the_definition_over_all_sequences_of_votes(item, seed):
+def test_it_is_the_definition_over_all_plans(item, seed):
     costs = np.random.default_rng(seed).gamma(1.0, 4.0, (len(item[0]), len(item[0])))
     assert gain(*item) == pytest.approx(obvious_expected_gain(*item), abs=1e-12)
     assert gain(*item, costs) == pytest.approx(obvious_expected_gain(*item, costs), abs=1e-11)
@@ -38,8 +38,9 @@ def test_a_hand_worked_gain():
     # One voter left, a tie at 1 : 1, beta = (2, 2): now each wins with 1/2, after the vote the winner is known.
     assert gain([1.0, 1.0], [1, 1], 1) == pytest.approx(0.5)
     # Two left at 1 : 0, beta = (2, 1): the first loses to two votes for the second, 1/3 * 2/4, and wins otherwise.
-    # One vote cannot tell: 1/3 of the time it is 1 : 1 with beta (2, 2), worth 1/2. Two votes gain 1/6.
-    assert gain([1.0, 1.0], [1, 0], 2) == pytest.approx(1 / 12)
+    # One vote cannot tell: 1/3 of the time it is 1 : 1 with beta (2, 2), worth 1/2. Two votes gain 1/6, and the second
+    # is needed only after a first one for the second class: 4/3 votes on average.
+    assert gain([1.0, 1.0], [1, 0], 2) == pytest.approx(1 / 8)
 
 
 @settings(max_examples=100, deadline=None)
@@ -63,23 +64,24 @@ def test_what_is_surely_gained_bounds_it_from_below(item):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(2, 9), st.integers(1, 60), st.sampled_from([1e-4, 1e-2, np.inf]))
-def test_the_gain_of_two_classes_is_the_gain_where_the_others_are_one_group(seed, classes, remaining, enough):
+@given(st.integers(0, 2**32 - 1), st.integers(2, 9), st.integers(1, 60), st.sampled_from([1e-4, 1e-3, 1e-2]))
+def test_where_the_order_decides_a_plan_needs_no_probabilities(seed, classes, remaining, price):
     rng = np.random.default_rng(seed)
     alpha, votes = rng.gamma(0.5, 2.0, classes) + 1e-3, rng.integers(3, size=classes)
     probs = plurality_finite(alpha, votes, pool_size=int(votes.sum()) + remaining)
     first, second = np.argsort(-probs, kind="stable")[:2]
-    found = look_ahead.gain_of_two(alpha, votes, remaining, first, second, enough)
-    applies = classes > 3 and remaining > 16
-    gained = look_ahead.gain_or_enough(alpha, votes, remaining, probs, NO_COSTS, enough)
-    assert found == (gained if applies else -1.0)
+    assert look_ahead.order_decides(classes, remaining) == (classes > 3 and remaining > 16)
+    if look_ahead.order_decides(classes, remaining):
+        by_all = (1.0 - probs.max()) / remaining
+        gains = look_ahead.plan_of_two_gains(price, alpha, votes, remaining, first, second) or by_all > price
+        assert gains == look_ahead.gains_more_than(price, alpha, votes, remaining, probs, NO_COSTS)
 
 
 def test_what_is_surely_gained_by_hand_and_with_two_classes():
     both_for_the_second = look_ahead._surely_gained(np.ones(2), np.array([1, 0]), 2, 0, 1)
     assert both_for_the_second == pytest.approx(1 / 12)
     one = np.ones(1)
-    assert look_ahead.gain_or_enough(one, np.array([1]), 2, one, NO_COSTS, 1e-9) == 0.0
+    assert not look_ahead.gains_more_than(1e-9, one, np.array([1]), 2, one, NO_COSTS)
 
 
 @settings(max_examples=100, deadline=None)
@@ -119,8 +121,8 @@ def test_grouping_the_least_likely_classes_costs_little_accuracy():
         alpha = 4 * rng.dirichlet(np.full(8, 0.4)) + 0.1
         item = alpha, rng.multinomial(rng.integers(3), alpha / alpha.sum()), int(rng.integers(1, 5))
         errors.append(gain(*item) - obvious_expected_gain(*item))
-    assert np.abs(errors).max() < 0.015
-    assert np.abs(errors).mean() < 0.004
+    assert np.abs(errors).max() < 0.02
+    assert np.abs(errors).mean() < 0.005
 
 
 def test_looking_less_far_than_the_pool_reaches_costs_little_accuracy(monkeypatch):
@@ -146,6 +148,23 @@ def test_the_number_of_states_is_bounded(classes, remaining):
     assert 2 <= groups <= classes
     assert 1 <= horizon <= remaining
     assert num_states(groups, horizon) <= MOST_STATES
+
+
+@settings(max_examples=60, deadline=None)
+@given(items(most_classes=9, most_remaining=30, most_votes=6), st.floats(1e-6, 0.2))
+def test_a_higher_price_never_leaves_more_to_the_bit(item, price):
+    """So what a plan decides at a bound of the price, it decides at the price."""
+    alpha, votes, remaining = item
+    probs = plurality_finite(alpha, votes, pool_size=int(votes.sum()) + remaining)
+    groups, horizon, chosen = look_ahead._look(len(alpha), remaining, probs, NO_COSTS)
+    prices = [np.nextafter(price, 0.0), price, np.nextafter(price, 1.0), price * (1 + 1e-9)]
+    left = [look_ahead._plan(p, alpha, votes, remaining, chosen, groups, horizon, probs, NO_COSTS)[0] for p in prices]
+    assert left == sorted(left, reverse=True)
+
+
+def test_a_certain_winner_gains_nothing_despite_rounding():
+    certain, votes = np.array([1.0 + 2e-16, 0.0, 0.0]), np.array([40, 0, 0])
+    assert expected_gain(np.ones(3), votes, 60, certain, NO_COSTS) >= 0.0
 
 
 def test_extreme_beliefs_give_a_number():

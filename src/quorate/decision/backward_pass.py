@@ -1,7 +1,11 @@
-"""The backward pass of the look-ahead: from the winners after its last vote to those of every earlier level.
+"""The backward pass of the look-ahead: the best plan for the next votes, from its last vote back to now.
 
-Takes beta of each group and P of the states of the last level; returns what it is worth to stop at each level. The
-states of a level are the counts x (C,) of the votes so far, in the order of `advance`. Called by `look_ahead`.
+A plan says for every state whether to stop there. Takes beta of each group, P of the states of the last level and the
+price of a vote; returns what the plan gains and how many votes it asks. The states of a level are the counts x (C,) of
+the votes so far, in the order of `advance`. Called by `look_ahead`.
+
+`rows` (states, WIDTH): P of up to MOST_CLASSES classes, 0 where there are fewer; the value of the plan, less the price
+of its votes; the votes it asks on average. A row has the size of a cache line.
 """
 
 from __future__ import annotations
@@ -13,7 +17,8 @@ import numpy as np
 from quorate.compiled import kernel
 from quorate.types import FloatArray, IntArray
 
-MOST_AT_ONCE = 5  # classes that `step_all_back` processes at once, in registers
+MOST_CLASSES = 6
+VALUE, _VOTES, WIDTH = MOST_CLASSES, MOST_CLASSES + 1, MOST_CLASSES + 2
 
 
 @kernel
@@ -31,20 +36,6 @@ def state_ranks(groups: int, horizon: int) -> IntArray:
 
 
 @kernel
-def state_weights(beta: FloatArray, total: float, horizon: int) -> FloatArray:
-    """(C + 1, H + 1) w_c(x) = Gamma(beta_c + x) / (Gamma(beta_c) x!) up to scale; the last row is for S.
-
-    The probability of x after |x| votes is the product of the w_c(x_c) over w_S(|x|).
-    """
-    weights = np.ones((beta.size + 1, horizon + 1))
-    for c in range(beta.size + 1):
-        start = beta[c] if c < beta.size else total
-        for x in range(horizon):
-            weights[c, x + 1] = weights[c, x] * ((start + x) / (total + horizon) / (x + 1.0))
-    return weights
-
-
-@kernel
 def advance(sums: IntArray) -> bool:
     """Move on to the partial sums of the next state of the level; False after the last one."""
     for i in range(sums.size - 1):
@@ -56,13 +47,46 @@ def advance(sums: IntArray) -> bool:
 
 
 @kernel
-def step_back(level: int, beta: FloatArray, total: float, ranks: IntArray, winners: FloatArray) -> None:
-    """Turn `winners` of the states of the next level into those of this one: the mean over the next vote.
+def best_plan(
+    horizon: int,
+    num_unseen: int,
+    beta: FloatArray,
+    num_classes: int,
+    ranks: IntArray,
+    costs: FloatArray,
+    price: float,
+    rows: FloatArray,
+) -> tuple[float, float]:
+    """What the best plan gains, less `price` for each of its votes, and its votes on average; at least one vote.
+
+    `rows` has P of the states of the last level and the value of the best answer there; the first `num_classes` groups
+    are classes, the last one may be all the others. After the last level a plan may ask the `num_unseen` other voters
+    at once, as if no doubt were left then.
+    """
+    total, groups = beta.sum(), beta.size
+    by_all = (1.0 if costs.size == 0 else 0.0) - price * num_unseen
+    for rank in range(ranks[groups - 1, horizon + 1] if num_unseen > 0 else 0):
+        if by_all > rows[rank, VALUE]:
+            rows[rank, VALUE], rows[rank, _VOTES] = by_all, num_unseen
+    if costs.size == 0 and groups > 2:
+        step_all_back(horizon, price, beta, total, ranks, groups > num_classes, rows)
+    else:
+        for level in range(horizon - 1, 0, -1):
+            step_back(level, beta, total, ranks, rows)
+            stop_or_go_on(level, price, groups, num_classes, costs, rows)
+    step_back(0, beta, total, ranks, rows)
+    now = best_answer(rows[0], num_classes, 0, costs)
+    return rows[0, VALUE] - price - now, rows[0, _VOTES] + 1.0
+
+
+@kernel
+def step_back(level: int, beta: FloatArray, total: float, ranks: IntArray, rows: FloatArray) -> None:
+    """Turn the rows of the next level into those of this one: the mean over the next vote.
 
     In place: a state's successors have the same rank or a higher one.
     """
-    groups, explicit = beta.size, winners.shape[1]
-    sums, mean = np.zeros(groups, np.int64), np.empty(explicit)
+    groups, width = beta.size, rows.shape[1]
+    sums, mean = np.zeros(groups, np.int64), np.empty(width)
     sums[groups - 1] = level
     scale = 1.0 / (total + level)
     for rank in range(ranks[groups - 1, level + 1]):
@@ -72,54 +96,81 @@ def step_back(level: int, beta: FloatArray, total: float, ranks: IntArray, winne
             if c < groups - 1:
                 place += ranks[c, sums[c] + 1]
             share = (beta[c] + (sums[c] - (sums[c - 1] if c > 0 else 0))) * scale
-            for k in range(explicit):
-                mean[k] += share * winners[place, k]
-        for k in range(explicit):
-            winners[rank, k] = mean[k]
+            for column in range(width):
+                mean[column] += share * rows[place, column]
+        for column in range(width):
+            rows[rank, column] = mean[column]
         advance(sums)
+
+
+@kernel
+def stop_or_go_on(level: int, price: float, groups: int, num_classes: int, costs: FloatArray, rows: FloatArray) -> None:
+    """Let the plan go on in each state of the level where that is worth more than the price of the next vote."""
+    sums = np.zeros(groups, np.int64)
+    sums[groups - 1] = level
+    rank, is_last = 0, False
+    while not is_last:
+        best = best_answer(rows[rank], num_classes, level - sums[num_classes - 1], costs)
+        going_on = rows[rank, VALUE] - price
+        rows[rank, _VOTES] = rows[rank, _VOTES] + 1.0 if going_on > best else 0.0
+        rows[rank, VALUE] = max(going_on, best)
+        is_last = not advance(sums)
+        rank += 1
+
+
+@kernel
+def best_answer(row: FloatArray, num_classes: int, others: int, costs: FloatArray) -> float:
+    """The value of the best answer: its probability, or minus its expected cost.
+
+    A class of the group of others can be the answer once the group has a vote: its probability is the group's divided
+    by `others`, the group's votes. Without such a group, `others` is 0.
+    """
+    if costs.size > 0:
+        return -least_cost(row[:num_classes], costs)
+    best, rest = 0.0, 1.0
+    for k in range(num_classes):
+        best = max(best, row[k])
+        rest -= row[k]
+    return float(max(best, rest / others) if others > 0 else best)
 
 
 @kernel
 def step_all_back(
     horizon: int,
+    price: float,
     beta: FloatArray,
     total: float,
     ranks: IntArray,
-    weights: FloatArray,
-    winners: FloatArray,
-    worth: FloatArray,
+    has_others: bool,
+    rows: FloatArray,
 ) -> None:
-    """`step_back` and `worth_at` for every level before the last, to the same bits, in about half of the time.
+    """`step_back` and `stop_or_go_on` for every level but the first and the last, to the same bits, in half the time.
 
-    For three groups or more, up to five classes, and errors of equal cost. `winners` is that of the last level.
+    For three groups or more, and errors of equal cost.
     """
-    groups, explicit = beta.size, winners.shape[1]
-    rows = np.zeros((winners.shape[0], MOST_AT_ONCE))  # of a fixed width, so that a row's sums are numbers in registers
-    for rank in range(winners.shape[0]):
-        for k in range(explicit):
-            rows[rank, k] = winners[rank, k]
+    groups = beta.size
     sums, offsets = np.zeros(groups, np.int64), np.zeros(groups, np.int64)
     shares = np.empty((groups, horizon))
-    for level in range(horizon - 1, -1, -1):
+    for level in range(horizon - 1, 0, -1):
         scale = 1.0 / (total + level)
         for c in range(groups):
             for x in range(level + 1):
                 shares[c, x] = (beta[c] + x) * scale
-        worth[level] = _level_worth(level, ranks, weights, shares, groups > explicit, sums, offsets, rows)
+        _level_back(level, price, ranks, shares, has_others, sums, offsets, rows)
 
 
 @kernel
-def _level_worth(
+def _level_back(
     level: int,
+    price: float,
     ranks: IntArray,
-    weights: FloatArray,
     shares: FloatArray,
     has_others: bool,
     sums: IntArray,
     offsets: IntArray,
     rows: FloatArray,
-) -> float:
-    """Turn `rows` of the next level into those of this one; returns the value of stopping at this level.
+) -> None:
+    """One level of `step_all_back`, with the WIDTH columns of a row in registers.
 
     `offsets` (C,) become the differences of rank between a state and its successor by a vote for each group.
     """
@@ -127,13 +178,14 @@ def _level_worth(
     for i in range(last):
         sums[i], offsets[i] = 0, last - i
     sums[last], offsets[last] = level, 0
-    worth, rank, i = 0.0, 0, 0
+    rank, i = 0, 0
     while i < last:
         others, joint = level - sums[last - 1], sums[1]
         for first in range(joint + 1):  # the first two groups share the votes `joint`: ranks in a row
             share = shares[last, others]
             p0, p1, p2 = share * rows[rank, 0], share * rows[rank, 1], share * rows[rank, 2]
-            p3, p4 = share * rows[rank, 3], share * rows[rank, 4]
+            p3, p4, p5 = share * rows[rank, 3], share * rows[rank, 4], share * rows[rank, 5]
+            value, votes = share * rows[rank, 6], share * rows[rank, 7]
             for group in range(last - 1, -1, -1):
                 if group > 1:
                     share = shares[group, sums[group] - sums[group - 1]]
@@ -145,14 +197,18 @@ def _level_worth(
                 p2 += share * rows[place, 2]
                 p3 += share * rows[place, 3]
                 p4 += share * rows[place, 4]
-            rows[rank, 0], rows[rank, 1], rows[rank, 2], rows[rank, 3], rows[rank, 4] = p0, p1, p2, p3, p4
-            best = max(p0, p1, p2, p3, p4)
+                p5 += share * rows[place, 5]
+                value += share * rows[place, 6]
+                votes += share * rows[place, 7]
+            best = max(p0, p1, p2, p3, p4, p5)
             if has_others and others > 0:
-                best = max(best, (1.0 - p0 - p1 - p2 - p3 - p4) / others)
-            probability = weights[0, first] * weights[1, joint - first]
-            for group in range(2, last + 1):
-                probability *= weights[group, sums[group] - sums[group - 1]]
-            worth += probability * best
+                best = max(best, (1.0 - p0 - p1 - p2 - p3 - p4 - p5) / others)
+            value -= price
+            votes += 1.0
+            if value <= best:
+                value, votes = best, 0.0
+            rows[rank, 0], rows[rank, 1], rows[rank, 2], rows[rank, 3] = p0, p1, p2, p3
+            rows[rank, 4], rows[rank, 5], rows[rank, 6], rows[rank, 7] = p4, p5, value, votes
             rank += 1
         i = 1
         while i < last and sums[i] == sums[i + 1]:
@@ -163,45 +219,6 @@ def _level_worth(
             offsets[i] = offsets[i + 1] + ranks[i, sums[i] + 1]
             for group in range(i - 1, -1, -1):
                 offsets[group] = offsets[group + 1] + 1
-    return float(worth / weights[last + 1, level])
-
-
-@kernel
-def worth_at(level: int, weights: FloatArray, winners: FloatArray, costs: FloatArray, means: FloatArray) -> float:
-    """The value of stopping at this level: the mean over its states of the best answer's value.
-
-    `means` (m,) becomes the mean of P.
-    A class of the group of others can be the answer once the group has a vote: its probability is the group's divided
-    by the group's votes.
-    """
-    groups, explicit = weights.shape[0] - 1, winners.shape[1]
-    sums = np.zeros(groups, np.int64)
-    sums[groups - 1] = level
-    total, is_last = 0.0, False
-    rank = 0
-    means[:] = 0.0
-    while not is_last:
-        probability, before = 1.0, 0
-        for c in range(groups):
-            probability *= weights[c, sums[c] - before]
-            before = sums[c]
-        best, others = 0.0, 1.0
-        if costs.size > 0:
-            best = -least_cost(winners[rank], costs)
-        else:
-            for k in range(explicit):
-                best = max(best, winners[rank, k])
-                others -= winners[rank, k]
-            if groups > explicit and level > sums[explicit - 1]:
-                best = max(best, others / (level - sums[explicit - 1]))
-        total += probability * best
-        for k in range(explicit):
-            means[k] += probability * winners[rank, k]
-        is_last = not advance(sums)
-        rank += 1
-    for k in range(explicit):
-        means[k] /= weights[groups, level]
-    return float(total / weights[groups, level])
 
 
 @kernel

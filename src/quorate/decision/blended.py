@@ -1,8 +1,8 @@
 """The blended value of information: the stopping rule of the method "quorate".
 
-The optimistic value V is the most that the next votes could gain, the expected value G their average gain if the belief
-is right. V alone asks too much if the belief is good, G alone too little while it is still poor. Ask while V and the
-weighted geometric mean V^(3/5) G^(2/5) exceed `min_gain`.
+The optimistic value V is the most that votes in a row could gain, the expected value G what the best plan gains with
+each vote if the belief is right. V alone asks too much if the belief is good, G alone too little while it is still
+poor. Ask while V and the geometric mean sqrt(V G) exceed `min_gain`. G can be above V: then V decides.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.compiled import kernel
-from quorate.decision.look_ahead import expected_gain, gain_or_enough
+from quorate.decision.look_ahead import expected_gain, gains_more_than
 from quorate.decision.policy import Stateless
 from quorate.decision.value import optimistic_gain
 from quorate.types import FloatArray, IntArray, Item
@@ -22,9 +22,8 @@ from quorate.validate import bounded
 
 @kernel
 def expected_needed(min_gain: float, optimistic: float) -> float:
-    """The G at which V^(3/5) G^(2/5) is `min_gain`. A square root is the same compiled and interpreted, a power not."""
-    ratio = min_gain / optimistic
-    return min_gain * ratio * math.sqrt(ratio)
+    """The G at which sqrt(V G) is `min_gain`."""
+    return min_gain * (min_gain / optimistic)
 
 
 @kernel
@@ -37,7 +36,7 @@ def blended_gain(
     alpha: FloatArray,
     error_costs: FloatArray,
 ) -> float:
-    """min(V, V^(3/5) G^(2/5)); V, without computing G, if V is not above `min_gain` or `min_gain` is 0.
+    """min(V, sqrt(V G)); V, without computing G, if V is not above `min_gain` or `min_gain` is 0.
 
     probs, votes, alpha (K,); `weighted` (K,) the probabilities for V: equal to probs, unless errors cost unequally.
     """
@@ -45,8 +44,7 @@ def blended_gain(
     if optimistic <= min_gain or min_gain == 0.0:
         return optimistic
     expected = expected_gain(alpha, votes, num_remaining, probs, error_costs)
-    mean: float = optimistic**0.6 * max(expected, 0.0) ** 0.4
-    return min(optimistic, mean)
+    return min(optimistic, math.sqrt(optimistic * expected))
 
 
 @kernel
@@ -59,12 +57,12 @@ def blended_asks(
     alpha: FloatArray,
     error_costs: FloatArray,
 ) -> bool:
-    """`blended_gain` > min_gain, looking ahead only as far as needed."""
+    """`blended_gain` > min_gain, without computing G itself."""
     optimistic = optimistic_gain(weighted, votes, num_remaining)
     if optimistic <= min_gain or min_gain == 0.0:
         return optimistic > min_gain
     needed = expected_needed(min_gain, optimistic)
-    return gain_or_enough(alpha, votes, num_remaining, probs, error_costs, needed) > needed
+    return gains_more_than(needed, alpha, votes, num_remaining, probs, error_costs)
 
 
 @dataclass(frozen=True, slots=True)

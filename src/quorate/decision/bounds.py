@@ -9,21 +9,21 @@ With R votes remaining and beta = alpha + votes:
 - Order: a class with at least the votes and the beta of another has at least its p. Hence class a, which leads in both,
   is the most probable, and b, which leads the others in both, the second.
 - V is at least V with q_k instead of p_k, and at most (1 - q_a) / d, d the votes that the next class needs to lead.
-- G depends on p only through which classes are a and b (`gain_of_two`).
-- Rounding: every comparison leaves MARGIN. p_b - p_k >= q_b (beta_b - beta_k) / (beta_b + R): exchanging what b and k
-  get makes every outcome in which b wins alone less likely by at least this share, or lets b win still.
+- G is what the best plan gains, which depends on p only through which classes are a and b (`order_decides`), or what
+  asking everybody gains: at most (1 - q_a) / R, at least the sum of the other q_k over R.
+- Rounding: every comparison of probabilities leaves MARGIN. p_b - p_k >= q_b (beta_b - beta_k) / (beta_b + R):
+  exchanging what b and k get makes every outcome in which b wins alone less likely by at least this share, or lets b
+  win still. Plans need no margin: to the bit, none has more left at a higher price.
 """
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from quorate.compiled import kernel
+from quorate.compiled import kernel, shared_kernel
 from quorate.decision.belief import TIE_WIDTH
 from quorate.decision.blended import expected_needed
-from quorate.decision.look_ahead import FEWEST_GROUPS, gain_of_two
+from quorate.decision.look_ahead import order_decides, plan_of_two_gains
 from quorate.decision.rules import BLENDED, THRESHOLD
 from quorate.decision.value import optimistic_gain
 from quorate.posterior.wins_alone import MOST_REMAINING, wins_alone
@@ -31,10 +31,10 @@ from quorate.types import FloatArray, IntArray
 
 SURELY_ASKS, UNSURE = -2, -1  # else `choice_by_bounds` is a class
 MARGIN = 4.0 * TIE_WIDTH  # margin for rounding; wider than a tie, so that classes apart by it are never tied
-_FEW_REMAINING, _FEW_AT_NO_PRICE = 16, 4  # with so many remaining votes or fewer a belief takes as little time
+_FEW_REMAINING = 4  # with so many remaining votes or fewer a belief takes as little time
 
 
-@kernel
+@shared_kernel
 def choice_by_bounds(
     rule_kind: int, parameter: float, alpha: FloatArray, votes: IntArray, num_remaining: int, may_stop: bool
 ) -> int:
@@ -50,11 +50,7 @@ def choice_by_bounds(
         choice = certain_answer(rule_kind, parameter, alpha, votes, num_remaining)
     if choice != UNSURE or rule_kind != BLENDED:
         return choice
-    if parameter == 0.0:
-        is_worth_it = num_remaining > _FEW_AT_NO_PRICE
-    else:
-        is_worth_it = num_remaining > _FEW_REMAINING and votes.size > FEWEST_GROUPS
-    if is_worth_it:
+    if num_remaining > _FEW_REMAINING and (parameter == 0.0 or order_decides(votes.size, num_remaining)):
         choice = blended_choice(parameter, alpha, votes, num_remaining)
     return choice if choice == SURELY_ASKS or may_stop else UNSURE
 
@@ -109,25 +105,30 @@ def blended_choice(min_gain: float, alpha: FloatArray, votes: IntArray, num_rema
     most = wins_alone(first, alpha, votes, num_remaining)
     if min_gain == 0.0:  # whoever leads, the first or the second can take the lead
         return SURELY_ASKS if most > MARGIN else UNSURE
+    if not order_decides(votes.size, num_remaining):
+        return UNSURE
     for k in range(votes.size):
         if k not in (first, second) and (third < 0 or alpha[k] + votes[k] > alpha[third] + votes[third]):
             third = k
-    if third < 0:
-        return UNSURE
     own, next_own = alpha[first] + votes[first], alpha[second] + votes[second]
     ahead, clear = own - next_own, next_own - alpha[third] - votes[third]
     if most * ahead <= MARGIN * (own + num_remaining) or least * clear <= MARGIN * (next_own + num_remaining):
         return UNSURE
-    bounds = np.empty(votes.size)
+    bounds, doubt = np.empty(votes.size), 0.0
     for k in range(votes.size):
         bounds[k] = wins_alone(k, alpha, votes, num_remaining) if k not in (first, second) else least
+        doubt += bounds[k] if k != first else 0.0
     bounds[first] = 2.0  # it leads
     lowest = optimistic_gain(bounds, votes, num_remaining) - MARGIN
     highest = (1.0 - most) / (votes[first] - votes[second] + 1) + MARGIN
     if highest <= min_gain:
         return first
-    enough = expected_needed(min_gain, lowest) if lowest > min_gain else math.inf
-    expected = gain_of_two(alpha, votes, num_remaining, first, second, enough)
-    if 0.0 <= expected < expected_needed(min_gain, highest) * (1.0 - MARGIN):
-        return first
-    return SURELY_ASKS if expected > enough * (1.0 + MARGIN) else UNSURE
+    if lowest > min_gain:
+        enough = expected_needed(min_gain, lowest)
+        by_all = doubt / num_remaining - MARGIN
+        if by_all > enough or plan_of_two_gains(enough, alpha, votes, num_remaining, first, second):
+            return SURELY_ASKS
+    too_little = expected_needed(min_gain, highest)
+    if (1.0 - most) / num_remaining + MARGIN >= too_little:
+        return UNSURE
+    return UNSURE if plan_of_two_gains(too_little, alpha, votes, num_remaining, first, second) else first

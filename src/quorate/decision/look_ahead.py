@@ -1,13 +1,12 @@
-"""The expected gain of the next votes: G, the knowledge gradient, over all their possible outcomes.
+"""The expected gain of the next votes: G, what the best plan gains for each vote it asks, if the belief is right.
 
-Takes alpha, the votes seen, the probabilities of the winner, and the table of error costs if errors cost unequally;
-returns the best expected gain per vote. Compiled; called by `decision.blended`.
+A plan says after every vote whether to stop. Takes alpha, the votes seen, the probabilities of the winner, and the
+table of error costs if errors cost unequally. Compiled; called by `decision.blended`.
 
 The next votes are Polya draws. With x (C,) their counts, beta = alpha + votes and S = sum(beta),
 `P_k(x) = sum_c (beta_c + x_c) / (S + |x|) P_k(x + e_c)`, and after the last vote P is the winner's share. One backward
-pass from the last vote (`backward_pass`) gives P in every state; the value of stopping at a level is the mean of the
-best answer's P there. With more than MOST_GROUPS classes the most probable are treated one by one and the others as one
-group.
+pass from the last vote (`backward_pass`) gives P and the best plan in every state. With more than MOST_GROUPS classes
+the most probable are treated one by one and the others as one group.
 """
 
 from __future__ import annotations
@@ -17,22 +16,15 @@ import math
 import numpy as np
 
 from quorate.compiled import kernel, shared_kernel
-from quorate.decision.backward_pass import (
-    MOST_AT_ONCE,
-    advance,
-    least_cost,
-    state_ranks,
-    state_weights,
-    step_all_back,
-    step_back,
-    worth_at,
-)
+from quorate.decision.backward_pass import MOST_CLASSES, VALUE, WIDTH, advance, best_answer, best_plan, state_ranks
 from quorate.posterior.wins_alone import wins_alone
 from quorate.types import FloatArray, IntArray
 
 MOST_STATES = 1024  # limit on the states x, for any number of classes and voters
-MOST_GROUPS, FEWEST_GROUPS = 6, 3  # single classes, the last group for all others if there are more classes
+MOST_GROUPS, FEWEST_GROUPS = MOST_CLASSES, 3  # single classes, the last group for all others if there are more classes
 _SURELY = 1.0 + 1e-9  # a value larger by this factor is larger despite rounding
+_NOTHING = 1e-15  # rounding of a gain
+_MOST_STEPS = 30  # of Newton's method, which needs about five
 
 
 @kernel
@@ -70,61 +62,92 @@ def look_ahead_size(num_classes: int, num_remaining: int) -> tuple[int, int]:
 def expected_gain(
     alpha: FloatArray, votes: IntArray, num_remaining: int, probs: FloatArray, error_costs: FloatArray
 ) -> float:
-    """G = max over 1 <= j <= H of (E[value of the best answer after j more votes] - its value now) / j.
+    """G = max over plans of (E[value of the best answer where the plan stops] - its value now) / E[votes of the plan].
 
     alpha, votes, probs (K,), at least one vote remaining; error_costs (K, K) by truth and answer, or (0, 0). The value
-    of an answer is its probability, or minus its expected cost. Exact if K <= 6 and H includes all remaining votes;
-    otherwise the winner after the last vote of the look-ahead is approximated (`_likely_into`).
+    of an answer is its probability, or minus its expected cost. Exact if K <= 6 and the look-ahead includes all
+    remaining votes; otherwise the winner after its last vote is approximated (`_likely_into`).
+
+    By Newton's method (Dinkelbach): the gain per vote of the best plan at one price is the next price, until no plan
+    gains more than it costs.
     """
-    found: float = gain_or_enough(alpha, votes, num_remaining, probs, error_costs, math.inf)
-    return found
+    groups, horizon, chosen = _look(votes.size, num_remaining, probs, error_costs)
+    gain = _gained_by_all(num_remaining, horizon, probs, error_costs)
+    for _ in range(_MOST_STEPS):
+        surplus, num_votes = _plan(gain, alpha, votes, num_remaining, chosen, groups, horizon, probs, error_costs)
+        if surplus <= _NOTHING:
+            break
+        gain += surplus / num_votes
+    return gain
 
 
 @kernel
-def gain_or_enough(
+def gains_more_than(
+    price: float,
     alpha: FloatArray,
     votes: IntArray,
     num_remaining: int,
     probs: FloatArray,
     error_costs: FloatArray,
-    enough: float,
-) -> float:
-    """`expected_gain`, or a lower bound of it above `enough`, which needs fewer levels or none.
-
-    P is a martingale, so its mean at the last level is P now: the last level alone bounds G from below. So does the
-    probability of a few of its states (`_surely_gained`), which decides most calls.
-    """
-    groups, horizon = look_ahead_size(votes.size, num_remaining)
-    explicit = groups if groups == votes.size else groups - 1
-    chosen = np.empty(explicit, np.int64)
-    _choose_into(probs, error_costs, chosen)
-    if enough < math.inf and horizon == num_remaining and explicit > 1 and error_costs.size == 0:
-        sure = _surely_gained(alpha, votes, num_remaining, chosen[0], chosen[1])
-        if sure > enough * _SURELY:
-            return sure
-    found: float = _gain_of(alpha, votes, num_remaining, chosen, groups, horizon, probs, error_costs, enough)
-    return found
+) -> bool:
+    """`expected_gain` > price, by one plan; most calls are decided by cheaper terms of it."""
+    groups, horizon, chosen = _look(votes.size, num_remaining, probs, error_costs)
+    if horizon == num_remaining and chosen.size > 1 and error_costs.size == 0:
+        if _surely_gained(alpha, votes, num_remaining, chosen[0], chosen[1]) > price * _SURELY:
+            return True
+    elif _gained_by_all(num_remaining, horizon, probs, error_costs) > price:
+        return True
+    surplus, _ = _plan(price, alpha, votes, num_remaining, chosen, groups, horizon, probs, error_costs)
+    return surplus > 0.0
 
 
 @kernel
-def gain_of_two(
-    alpha: FloatArray, votes: IntArray, num_remaining: int, first: int, second: int, enough: float
-) -> float:
-    """`gain_or_enough` if `first` and `second` are the two most probable classes, without their probabilities.
+def order_decides(num_classes: int, num_remaining: int) -> bool:
+    """Whether the look-ahead ends before the pool and follows two classes, the most probable, and all the others.
 
-    For more than three classes, if not all remaining votes can be looked ahead; otherwise the result is -1.
+    Then a plan depends on the probabilities only by which classes these are.
     """
+    groups, horizon = look_ahead_size(num_classes, num_remaining)
+    return groups == FEWEST_GROUPS and num_classes > FEWEST_GROUPS and horizon < num_remaining
+
+
+@kernel
+def plan_of_two_gains(
+    price: float, alpha: FloatArray, votes: IntArray, num_remaining: int, first: int, second: int
+) -> bool:
+    """Whether a plan gains more per vote than `price`, where `order_decides`; `first` and `second` are the two."""
     groups, horizon = look_ahead_size(votes.size, num_remaining)
-    if groups != FEWEST_GROUPS or votes.size <= FEWEST_GROUPS or horizon == num_remaining:
-        return -1.0
-    found: float = _gain_of(
-        alpha, votes, num_remaining, np.array([first, second]), groups, horizon, alpha, np.zeros((0, 0)), enough
+    surplus, _ = _plan(
+        price, alpha, votes, num_remaining, np.array([first, second]), groups, horizon, alpha, np.zeros((0, 0))
     )
-    return found
+    return surplus > 0.0
+
+
+@kernel
+def _look(
+    num_classes: int, num_remaining: int, probs: FloatArray, error_costs: FloatArray
+) -> tuple[int, int, IntArray]:
+    """The number of groups, the votes to look ahead, and the classes that are treated one by one."""
+    groups, horizon = look_ahead_size(num_classes, num_remaining)
+    chosen = np.empty(groups if groups == num_classes else groups - 1, np.int64)
+    _choose_into(probs, error_costs, chosen)
+    return groups, horizon, chosen
+
+
+@kernel
+def _gained_by_all(num_remaining: int, horizon: int, probs: FloatArray, error_costs: FloatArray) -> float:
+    """The gain per vote of asking everybody, as if no doubt were left then: ties are ignored, so it is too high.
+
+    0 if the look-ahead reaches the end of the pool or errors cost unequally.
+    """
+    if horizon == num_remaining or error_costs.size > 0:
+        return 0.0
+    return float(max(1.0 - probs.max(), 0.0) / num_remaining)
 
 
 @shared_kernel
-def _gain_of(
+def _plan(
+    price: float,
     alpha: FloatArray,
     votes: IntArray,
     num_remaining: int,
@@ -133,42 +156,18 @@ def _gain_of(
     horizon: int,
     probs: FloatArray,
     error_costs: FloatArray,
-    enough: float,
-) -> float:
-    """`gain_or_enough` with the chosen classes; `probs` is used only with error costs."""
-    explicit = chosen.size
+) -> tuple[float, float]:
+    """The gain of the best plan, less what its votes cost, and their number; `probs` is used only with error costs."""
     counts, beta = np.zeros(groups, np.int64), np.zeros(groups)
     _group_into(alpha, votes, chosen, counts, beta)
     costs = _group_costs(probs, error_costs, chosen)
-    total = beta.sum()
-
-    ranks, weights = state_ranks(groups, horizon), state_weights(beta, total, horizon)
-    winners = np.empty((ranks[groups - 1, horizon + 1], explicit))  # P of the states of one level
-    worth = np.empty(horizon + 1)
+    ranks, num_classes = state_ranks(groups, horizon), chosen.size
+    rows = np.zeros((ranks[groups - 1, horizon + 1], WIDTH))
     if horizon == num_remaining:
-        _last_into(horizon, counts, winners)
+        _last_into(horizon, counts, num_classes, costs, rows)
     else:
-        _likely_into(horizon, num_remaining - horizon, counts, beta, total, votes.size - explicit, winners)
-    at_best = 1.0 if costs.size == 0 else 0.0
-    means = np.zeros(explicit)
-    worth[horizon] = worth_at(horizon, weights, winners, costs, means)
-    if enough < math.inf:
-        now = means.max() if costs.size == 0 else -least_cost(means, costs)
-        known: float = (worth[horizon] - now) / horizon
-        if horizon < num_remaining:
-            known = max(known, (at_best - now) / num_remaining)
-        if known > enough * _SURELY:
-            return known
-    if costs.size == 0 and groups > 2 and explicit <= MOST_AT_ONCE:
-        step_all_back(horizon, beta, total, ranks, weights, winners, worth)
-    else:
-        for level in range(horizon - 1, -1, -1):
-            step_back(level, beta, total, ranks, winners)
-            worth[level] = worth_at(level, weights, winners, costs, means)
-    best = (at_best - worth[0]) / num_remaining if horizon < num_remaining else 0.0  # after all votes no doubt is left
-    for level in range(1, horizon + 1):
-        best = max(best, (worth[level] - worth[0]) / level)
-    return best
+        _likely_into(horizon, num_remaining - horizon, counts, beta, num_classes, votes.size - num_classes, costs, rows)
+    return best_plan(horizon, num_remaining - horizon, beta, num_classes, ranks, costs, price, rows)
 
 
 @kernel
@@ -238,50 +237,61 @@ def _group_costs(probs: FloatArray, error_costs: FloatArray, chosen: IntArray) -
 
 
 @kernel
-def _last_into(horizon: int, counts: IntArray, winners: FloatArray) -> None:
-    """Write the winner's share for every state after the last vote; at most one class of a group can win."""
-    groups, explicit = counts.size, winners.shape[1]
-    sums = np.zeros(groups, np.int64)
+def _last_into(horizon: int, counts: IntArray, num_classes: int, costs: FloatArray, rows: FloatArray) -> None:
+    """Write the winner's share and its value for every state after the last vote.
+
+    At most one class of a group can win.
+    """
+    groups = counts.size
+    sums, final = np.zeros(groups, np.int64), np.empty(num_classes, np.int64)
     sums[groups - 1] = horizon
-    for rank in range(winners.shape[0]):
-        top, tied = 0, 0
-        if groups > explicit:
-            top, tied = max(counts[explicit], min(horizon - sums[explicit - 1], 1)), 1
+    for rank in range(rows.shape[0]):
+        top, tied, others = 0, 0, horizon - sums[num_classes - 1]
+        if groups > num_classes:
+            top, tied = max(counts[num_classes], min(others, 1)), 1
         before = 0
-        for k in range(explicit):
-            count = counts[k] + sums[k] - before
+        for k in range(num_classes):
+            final[k] = counts[k] + sums[k] - before
             before = sums[k]
-            if count > top:
-                top, tied = count, 0
-            if count == top:
+            if final[k] > top:
+                top, tied = final[k], 0
+            if final[k] == top:
                 tied += 1
-            winners[rank, k] = count
-        for k in range(explicit):
-            winners[rank, k] = 1.0 / tied if winners[rank, k] == top else 0.0
+        share = 1.0 / tied
+        for k in range(num_classes):
+            rows[rank, k] = share if final[k] == top else 0.0
+        rows[rank, VALUE] = best_answer(rows[rank], num_classes, others, costs)
         advance(sums)
 
 
 @kernel
 def _likely_into(
-    horizon: int, unseen: int, counts: IntArray, beta: FloatArray, total: float, num_others: int, winners: FloatArray
+    horizon: int,
+    unseen: int,
+    counts: IntArray,
+    beta: FloatArray,
+    num_classes: int,
+    num_others: int,
+    costs: FloatArray,
+    rows: FloatArray,
 ) -> None:
     """Approximate the winner in every state with `unseen` votes remaining: P_k ~ prod_j P(k beats j).
 
     The lead of k over j has the mean and variance of Polya draws and is treated as logistic. The classes of the last
     group are treated as equal.
     """
-    groups, explicit = counts.size, winners.shape[1]
+    groups, total = counts.size, beta.sum()
     sums, final, share = np.zeros(groups, np.int64), np.empty(groups), np.empty(groups)
     behind = np.zeros((groups, groups))  # how far group k is expected behind j, in standard deviations
     sums[groups - 1] = horizon
     spread = unseen * (total + horizon + unseen) / (total + horizon + 1.0)
-    for rank in range(winners.shape[0]):
+    for rank in range(rows.shape[0]):
         before = 0
         for c in range(groups):
             x, before = sums[c] - before, sums[c]
             share[c] = (beta[c] + x) / (total + horizon)
             final[c] = counts[c] + x + unseen * share[c]
-            if c >= explicit:
+            if c >= num_classes:
                 share[c] /= num_others
                 final[c] = max(counts[c], min(x, 1)) + unseen * share[c]
         for k in range(groups):
@@ -292,13 +302,14 @@ def _likely_into(
                 behind[j, k] = -behind[k, j]
         mass = 0.0
         for k in range(groups):
-            weight = 1.0 if k < explicit else 1.0 * num_others
+            weight = 1.0 if k < num_classes else 1.0 * num_others
             for j in range(groups):
                 if j != k:
                     weight /= 1.0 + math.exp(behind[k, j])
             mass += weight
-            if k < explicit:
-                winners[rank, k] = weight
-        for k in range(explicit):
-            winners[rank, k] /= mass
+            if k < num_classes:
+                rows[rank, k] = weight
+        for k in range(num_classes):
+            rows[rank, k] /= mass
+        rows[rank, VALUE] = best_answer(rows[rank], num_classes, horizon - sums[num_classes - 1], costs)
         advance(sums)

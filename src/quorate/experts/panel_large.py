@@ -36,7 +36,7 @@ def plan_large(
     probs: FloatArray,
     values: FloatArray,
 ) -> tuple[int, float, float]:
-    """An approximation of `panel_plan.plan`; gain and cost are those of the next vote, not of a whole plan."""
+    """An approximation of `panel_plan.plan`; gain and cost are those of one vote of a plan, not of all its votes."""
     m, S, K = beliefs.rows.shape
     mean_rows = np.zeros((S, K))
     for e in range(m):

@@ -67,7 +67,7 @@ def test_a_default_run_that_saves_next_to_nothing_says_where_cheaper_settings_ar
     assert saved < 0.02
     assert "`quorate plan`" in note
     assert "`--budget`" in note
-    assert told(method="until-settled")[1] == told(budget=1.0)[1] == told(method="quorate:min_gain=0.001")[1] == []
+    assert told(method="until-settled")[1] == told(budget=1.0)[1] == told(method="quorate:min_gain=0.002")[1] == []
     easy = run(run_data.stream(num_items=200, accuracy=0.98, agreement=0.98), order="given")
     assert easy.summary()["votes"]["saved_against_until_settled"] > 0.02
     assert not any("cautious" in note for note in easy.notes())

@@ -335,7 +335,7 @@ def _next(decided: DecisionFacts) -> str:
 
 
 def _gain(decided: DecisionFacts, policy: QueryPolicy) -> float:
-    """The policy's upper bound on the value of another vote."""
+    """What the policy compares with `min_gain`."""
     probs, votes = np.array(decided.probs, float), np.array(decided.votes, np.int64)
     left = decided.pool_left - decided.num_votes
     if isinstance(policy, BlendedValue) and decided.alpha is not None:
