@@ -178,7 +178,7 @@ def test_a_page_of_nothing_is_a_page():
 def test_a_heavy_drawing_is_carried_as_png():
     figure = reproduction().parts[0].section.figures[0]
     png = draw(figure).png
-    light, heavy = DrawnFigure(figure, b"<svg/>", png), DrawnFigure(figure, b" " * (HEAVY + 1), png)
+    light, heavy = (DrawnFigure(figure, svg, lambda: png) for svg in (b"<svg/>", b" " * (HEAVY + 1)))
     assert light.data_uri.startswith("data:image/svg+xml;")
     assert heavy.data_uri.startswith("data:image/png;")
 

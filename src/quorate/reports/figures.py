@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,11 +52,16 @@ RC: dict[Any, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class DrawnFigure:
-    """A drawn figure, as SVG and as PNG."""
+    """A drawn figure, as SVG and as PNG, which is made when it is needed."""
 
     figure: Figure
     svg: bytes
-    png: bytes
+    make_png: Callable[[], bytes]
+
+    @property
+    def png(self) -> bytes:
+        """The picture as PNG."""
+        return self.make_png()
 
     @property
     def data_uri(self) -> str:
@@ -91,6 +97,12 @@ def can_plot() -> bool:
         return False
 
 
+def preload() -> None:
+    """Import matplotlib, if it is installed, while something else runs: it takes a second, more the first time."""
+    if can_plot():
+        import matplotlib.figure  # noqa: F401, PLC0415 - optional
+
+
 def canvas(figure: Figure) -> MplFigure:
     """The figure as a matplotlib figure: a notebook shows it, `.savefig` saves it."""
     if not can_plot():
@@ -112,12 +124,15 @@ def draw(figure: Figure) -> DrawnFigure:
     found = canvas(figure)
     from matplotlib import rc_context  # noqa: PLC0415 - optional
 
-    with rc_context(RC):
-        found.set_layout_engine(None)  # laid out once, for both files
-        svg, png = io.BytesIO(), io.BytesIO()
-        found.savefig(svg, format="svg", metadata={"Date": None})
-        found.savefig(png, format="png", dpi=DPI, metadata={"Software": None})
-    return DrawnFigure(figure, svg.getvalue(), png.getvalue())
+    def saved(**options: Any) -> bytes:  # noqa: ANN401 - matplotlib's
+        content = io.BytesIO()
+        with rc_context(RC):
+            found.savefig(content, **options)
+        return content.getvalue()
+
+    found.set_layout_engine(None)  # laid out once, for both files
+    svg = saved(format="svg", metadata={"Date": None})
+    return DrawnFigure(figure, svg, cache(partial(saved, format="png", dpi=DPI, metadata={"Software": None})))
 
 
 def draw_all(figures: Iterable[Figure]) -> dict[str, DrawnFigure]:

@@ -15,7 +15,7 @@ from quorate import compiled
 from quorate.catalogue import is_simple
 from quorate.datasets.synthetic import Scenario
 from quorate.methods import ANONYMOUS
-from quorate.reports.figures import write_plots
+from quorate.reports import figures
 from quorate.reports.format import percent
 from quorate.streams.curves import Comparison, budgets_of, compare, equal_error
 from quorate.streams.sweep import Progress, Replicate, grid_methods, refine, sweep
@@ -87,6 +87,8 @@ def run_demo(out: str | Path, *, quick: bool = False, progress: Progress | None 
     """
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
+    if compiled.will_be_compiled():
+        figures.preload()
     compiled.wait_until_compiled()  # there are hundreds of runs
     started = time.perf_counter()
     comparisons = tuple(
@@ -95,7 +97,7 @@ def run_demo(out: str | Path, *, quick: bool = False, progress: Progress | None 
     )
     headline, context = headline_of(comparisons[0]), context_of(comparisons[0])
     seconds = time.perf_counter() - started
-    plots = write_plots(comparisons, folder)
+    plots = figures.write_plots(comparisons, folder)
     files = [
         *plots,
         write_results(comparisons, folder / "results.csv"),
