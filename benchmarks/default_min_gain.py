@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -59,12 +58,7 @@ def part_of(dataset, num_items, seed):
     if num_items is None or num_items >= dataset.num_items:
         return dataset
     drawn = np.sort(random_stream(seed, "part").permutation(dataset.num_items)[:num_items])
-    return replace(
-        dataset,
-        votes=dataset.votes[drawn],
-        predictions=dataset.predictions[:, drawn],
-        blocks=dataset.blocks[drawn],
-    )
+    return dataset.rows(drawn)
 
 
 def area_ratio(ours, theirs):
