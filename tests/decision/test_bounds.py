@@ -122,6 +122,15 @@ def test_the_bounds_are_sure_to_stop_by_the_most_that_can_be_gained_or_by_the_ex
     assert blended_choice(0.02, alpha, np.array([0, 3, 0, 0]), 40) == 1
 
 
+def test_the_bounds_ask_where_asking_everybody_gains_enough_and_are_unsure_where_it_might():
+    alpha, votes = np.array([6.0, 3.0, 0.6, 0.4]), np.array([3, 2, 0, 0])
+    by_all = (1.0 - finite(alpha, votes, 40).max()) / 40
+    lowest = sum(wins_alone(k, alpha, votes, 40) for k in (1, 2, 3)) / 40
+    assert 0.0 < lowest < by_all
+    choices = {blended_choice(min_gain, alpha, votes, 40) for min_gain in np.geomspace(1e-4, 0.2, 60)}
+    assert choices == {SURELY_ASKS, UNSURE, 0}
+
+
 def test_a_choice_is_the_cheap_answer_or_that_of_the_blended_rule_where_it_saves_time():
     close, clear, votes = np.array([2.0, 1.5, 0.6, 0.4]), np.array([0.1, 9.0, 0.6, 0.3]), np.zeros(4, np.int64)
     assert choice_by_bounds(THRESHOLD, 0.6, clear, votes, 40, True) == 1
