@@ -8,7 +8,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+import psutil
 
 from common import alternate, median
 from quorate import JsonlJournal
@@ -40,16 +44,6 @@ CPU = """
 import time
 print(time.process_time())
 """
-COMPILE_MOST = """
-import resource
-from quorate import compile_kernels, compiled
-compile_kernels._prepare()
-compile_kernels._compile_most()
-compiled.marker_file().touch()
-for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
-    used = resource.getrusage(who)
-    print(used.ru_utime + used.ru_stime)
-"""
 COMPILE_LIMIT = 60.0
 START_LIMIT = 1.5
 RUN_LIMIT = 10.0
@@ -76,9 +70,9 @@ def compile_row(key: str, what: str, code: str, *, quick: bool) -> Row:
     if quick:
         row.note, row.gates = "not measured in a quick run", False
         return row
-    with tempfile.TemporaryDirectory() as folder:
+    with _empty_cache() as cache:
         before = _cpu_of_children()
-        _python(code, NUMBA_CACHE_DIR=folder)
+        _python(code, NUMBA_CACHE_DIR=cache)
         row.ours = _cpu_of_children() - before
     row.ratio, row.met = row.ours / COMPILE_LIMIT, row.ours < COMPILE_LIMIT
     return row
@@ -107,32 +101,19 @@ def first_demo_row(*, quick: bool) -> Row:
     if quick:
         row.note, row.gates = "not measured in a quick run", False
         return row
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, _empty_cache() as cache:
         begin = time.perf_counter()
-        _python(DEMO.format(folder=f"{folder}/demo"), NUMBA_CACHE_DIR=f"{folder}/cache", QUORATE_KERNELS="")
+        _python(DEMO.format(folder=folder), NUMBA_CACHE_DIR=cache, QUORATE_KERNELS="")
         row.ours = time.perf_counter() - begin
     row.ratio, row.met = row.ours / DEMO_LIMIT, row.ours < DEMO_LIMIT
     return row
 
 
-def first_demo_cpu() -> str:
-    """The first demo in CPU seconds: two processes compile, then two threads run."""
-    with tempfile.TemporaryDirectory() as folder:
-        told = _printed(COMPILE_MOST, NUMBA_CACHE_DIR=f"{folder}/cache")
-        here, helper = map(float, told.split()[-2:])
-        ran = _printed(DEMO.format(folder=f"{folder}/demo") + CPU, NUMBA_CACHE_DIR=f"{folder}/cache")
-        demo = float(ran.split()[-1])
-    return (
-        f"compiling: {here:.1f} s of CPU in one process, {helper:.1f} s beside it; demo: {demo:.1f} s in two threads; "
-        f"on two free cores at least {max(here, helper) + demo / 2:.0f} s (at most {DEMO_LIMIT:g})"
-    )
-
-
 def _first_row(key: str, what: str, code: str, limit: float) -> Row:
     row = Row(key, what, f"{limit:g} s of CPU", "interpreted kernels")
     row.required, row.theirs = f"under {limit:g} s", limit
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # a child may still compile into it
-        row.ours = float(_printed(code + CPU, NUMBA_CACHE_DIR=folder, QUORATE_KERNELS="").splitlines()[-1])
+    with _empty_cache() as cache:
+        row.ours = float(_printed(code + CPU, NUMBA_CACHE_DIR=cache, QUORATE_KERNELS="").splitlines()[-1])
     row.ratio, row.met = row.ours / limit, row.ours < limit
     return row
 
@@ -174,6 +155,18 @@ def _cpu_of_children() -> float:
     return used.ru_utime + used.ru_stime
 
 
+@contextmanager
+def _empty_cache() -> Iterator[str]:
+    """A folder for kernels; what still compiles into it is killed, so that nothing disturbs the next measurement."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as cache:
+        yield cache
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                if process.environ().get("NUMBA_CACHE_DIR") == cache:
+                    process.kill()
+                    process.wait(10.0)
+
+
 def _python(code: str, **environment: str) -> None:
     _printed(code, **environment)
 
@@ -183,7 +176,3 @@ def _printed(code: str, **environment: str) -> str:
     return subprocess.run(
         command, check=True, env=os.environ | environment, stdout=subprocess.PIPE, stderr=quiet, text=True
     ).stdout
-
-
-if __name__ == "__main__":
-    print(first_demo_cpu())

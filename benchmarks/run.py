@@ -2,7 +2,8 @@
 
 Every figure is the median of runs that alternate with what they are compared with, in one thread. Exits 1 if a required
 ratio is missed. Set QUORATE_DATA to the folder with imagenet16h_shift.npz and cifar10h.npz to time on the real streams;
-without it, synthetic look-alikes are used, and the table says so. `--reproduce` also times the whole reproduction.
+without it, synthetic look-alikes are used, and the table says so. `--reproduce` also times the whole reproduction;
+`--only InfExp` runs the parts whose name contains that.
 """
 
 from __future__ import annotations
@@ -67,10 +68,13 @@ def main() -> int:
     parser.add_argument("--json", metavar="FILE", help="also write the rows as JSON to FILE, or to stdout for -")
     parser.add_argument("--quick", action="store_true", help="a smoke run: tiny inputs, nothing is required")
     parser.add_argument("--reproduce", action="store_true", help="also `quorate reproduce all` (needs QUORATE_DATA)")
+    parser.add_argument("--only", metavar="PART", default="", help="only the parts whose name contains PART")
     options = parser.parse_args()
     began = time.perf_counter()
     rows: list[Row] = []
-    plan = steps(quick=options.quick, reproduce=options.reproduce)
+    plan = [step for step in steps(quick=options.quick, reproduce=options.reproduce) if options.only in step[0]]
+    if not plan:
+        parser.error(f"--only {options.only}: no part has that in its name")
     for number, (name, measure) in enumerate(plan, start=1):
         say(f"[{number}/{len(plan)}] {name} ({time.perf_counter() - began:.0f} s so far)")
         measured = measure()

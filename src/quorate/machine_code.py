@@ -7,6 +7,7 @@ and is optimised there; a *shared* kernel is compiled once, by itself, and calle
 from __future__ import annotations
 
 import hashlib
+import operator
 import sys
 from collections.abc import Callable
 from copy import copy
@@ -39,7 +40,9 @@ _INTERNALS = (
     "numba.core.registry:cpu_target",
     "numba.core.targetconfig:TargetConfig.values",
     "numba.core.types:unliteral",
+    "numba.core.types.functions:BaseFunction.get_call_type",
 )  # what linking uses of numba
+_OPERATORS = frozenset(each for each in vars(operator).values() if callable(each))
 _symbols: dict[str, object] = {}  # the shared kernels that machine code of this process may call, kept alive
 
 
@@ -219,8 +222,8 @@ def _linked_library() -> Callable[..., Any]:
 def compile_quickly() -> None:
     """Make numba's compiler faster, in a process that compiles nothing but kernels.
 
-    What numba itself provides is linked too, instead of becoming machine code at every level of calls; and sets of
-    options, which numba compares all the time, are compared by what was set.
+    What numba itself provides is linked too, instead of becoming machine code at every level of calls; sets of options,
+    which numba compares all the time, are compared by what was set; and the types of an operator are found once.
     """
     if not links_inner_kernels():
         return
@@ -233,8 +236,27 @@ def compile_quickly() -> None:
         self is other
         or (isinstance(other, config) and (self._values == other._values or self.values() == other.values()))
     )
+    function = numba("numba.core.types.functions").BaseFunction
+    function.get_call_type = partialmethod(_remembered, function.get_call_type, {})
     for name in ("create_cpython_wrapper", "create_cfunc_wrapper"):
         setattr(lower, name, partialmethod(_wrap_machine_code, getattr(lower, name)))
+
+
+def _remembered(
+    function: Any,  # noqa: ANN401 - numba's
+    resolve: Callable[..., object],
+    known: dict[object, object],
+    context: object,
+    args: object,
+    kws: object,
+) -> object:
+    """The types of a call of an operator as found before, or by numba's `resolve`, which tries all that there are."""
+    if kws or function.typing_key not in _OPERATORS:
+        return resolve(function, context, args, kws)
+    asked = (function, args)
+    if asked not in known:
+        known[asked] = resolve(function, context, args, kws)
+    return known[asked]
 
 
 def _from_disk(codegen: Any, stored: object) -> object:  # noqa: ANN401 - numba's

@@ -1,4 +1,4 @@
-"""`quorate demo`: every method on the built-in streams, as tables, a plot and a report."""
+"""`quorate demo`: the methods on the built-in streams, as tables, a plot and a report."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def demo(
     quick: Annotated[bool, option("Short streams and few parameter values, as a quick check.", "--quick")] = False,
     json: Json = False,
 ) -> None:
-    """Every method on four built-in streams at equal budgets: tables, a plot and a report you can open offline.
+    """The methods on four built-in streams at equal budgets: tables, a plot and a report you can open offline.
 
     Two of the streams are chosen so that a simple rule should do about as well; the text reports what was measured.
     """
