@@ -20,11 +20,11 @@ def methods(json: Json = False) -> None:
         listed = [{"name": entry.name, "sentence": entry.sentence, "knobs": entry.knobs} for entry in entries]
         print_json({"version": __version__, "methods": listed})
         return
-    rows = [(entry.name, _parameters(entry.knobs), entry.sentence) for entry in entries]
-    heads = ("method", "parameters", "what it does")
-    print_table(f"Methods of quorate {__version__}", heads, rows, text_columns=3, strong="quorate")
+    rows = [(entry.name, f"{entry.sentence}\n{_parameters(entry.knobs)}") for entry in entries]
+    heads = ("method", "what it does, and its parameters")
+    print_table(f"Methods of quorate {__version__}", heads, rows, text_columns=2, strong="quorate")
     print_lines("Parameters follow the name: quorate simulate --method quorum:votes=4")
 
 
 def _parameters(knobs: Mapping[str, object]) -> str:
-    return ", ".join(f"{key}={value}" for key, value in knobs.items()) or "none"
+    return ", ".join(f"{key}={value}" for key, value in knobs.items()) or "no parameters"

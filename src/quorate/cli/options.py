@@ -59,6 +59,7 @@ def option(
     return found
 
 
+MIN_GAIN = "Ask while a vote is worth more than this, in accuracy; an error costs as much as 1/min_gain votes."
 Json = Annotated[bool, option("Print JSON, for programs.", "--json")]
 Overwrite = Annotated[bool, option("Replace the files in the folder.", "--overwrite")]
 MethodSpec = Annotated[

@@ -129,7 +129,10 @@ def print_understood(report: TablesReport | None, rejects: str | None = None) ->
 def print_table(
     title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], *, text_columns: int = 1, strong: str | None = None
 ) -> None:
-    """A table on stdout; the first `text_columns` are text, the rest numbers; rows of `strong` are highlighted."""
+    """A table on stdout; the first `text_columns` are text, the rest numbers; rows of `strong` are highlighted.
+
+    Text wraps from the third column on, and in the last column.
+    """
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -143,7 +146,7 @@ def print_table(
             head,
             justify="left" if number < text_columns else "right",
             overflow="fold",
-            no_wrap=number < min(text_columns, 2),
+            no_wrap=number < min(text_columns, 2, len(heads) - 1),
         )
     for row in rows:
         table.add_row(*row, style="bold cyan" if row[0] == strong else None)

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 from quorate.cli.options import (
+    MIN_GAIN,
     CostsTable,
     ErrorCostsFile,
     Json,
@@ -53,6 +54,7 @@ def run(
     target: TargetName = None,
     truth: TruthTable = None,
     costs: CostsTable = None,
+    min_gain: Annotated[float | None, control(MIN_GAIN)] = None,
     threshold: Annotated[float | None, control("Stop when the confidence exceeds this, 0 to 1.")] = None,
     target_error: Annotated[
         float | None, control("Aim for at most this share of wrong answers; audits say if it is held.")
@@ -131,12 +133,12 @@ def run(
     from quorate.workflows.run import run as run_workflow  # here, so that the help needs no extra
 
     options: dict[str, Any] = {
-        "method": method, "target": target, "truth": truth, "costs": costs, "threshold": threshold,
-        "target_error": target_error, "class_targets": _class_targets(class_target), "sureness": sureness,
-        "budget": budget, "audit_rate": audit_rate, "audit_focus": audit_focus, "control_speed": control_speed,
-        "order": order, "pool_size": _pool(pool_size), "partly_voted": partly_voted, "min_votes": min_votes,
-        "max_votes": max_votes, "error_costs": error_costs, "price": price, "window": window or None,
-        "refit_every": refit_every, "seed": seed, "out": out, "overwrite": overwrite,
+        "method": method, "target": target, "truth": truth, "costs": costs, "min_gain": min_gain,
+        "threshold": threshold, "target_error": target_error, "class_targets": _class_targets(class_target),
+        "sureness": sureness, "budget": budget, "audit_rate": audit_rate, "audit_focus": audit_focus,
+        "control_speed": control_speed, "order": order, "pool_size": _pool(pool_size), "partly_voted": partly_voted,
+        "min_votes": min_votes, "max_votes": max_votes, "error_costs": error_costs, "price": price,
+        "window": window or None, "refit_every": refit_every, "seed": seed, "out": out, "overwrite": overwrite,
         **reading.keywords(TableKeywords),
     }  # fmt: skip
     if findings:

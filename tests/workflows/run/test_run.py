@@ -263,6 +263,12 @@ def test_asking_by_costs_is_the_same_compiled_and_vote_by_vote(files, knob):
     assert not compiled.table.column("num_votes").equals(without.table.column("num_votes"))
 
 
+def test_min_gain_says_how_far_to_ask(files):
+    chosen = run(*files, min_gain=0.05)
+    assert chosen.table.equals(run(*files, method="quorate:min_gain=0.05").table)
+    assert chosen.outcome.num_votes.sum() < run(*files).outcome.num_votes.sum()
+
+
 def test_the_result_shows_itself(files):
     result = run(*files, price=0.08)
     assert repr(result).startswith("RunResult of quorate: 120 items took ")
@@ -295,6 +301,10 @@ def test_the_real_shift_set_costs_and_errs_as_the_simulation_says(data_dir, tmp_
     [
         ({"threshold": 1.5}, "threshold"),
         ({"threshold": 0.9, "method": quorate.method("finexp")}, "threshold"),
+        ({"min_gain": -0.1}, "min_gain"),
+        ({"min_gain": 0.1, "method": "finexp"}, "method"),
+        ({"min_gain": 0.1, "method": quorate.method("quorate")}, "min_gain"),
+        ({"min_gain": 0.1, "budget": 2}, "min_gain"),
         ({"min_votes": 3, "max_votes": 1}, "max_votes"),
         ({"price": -1}, "price"),
         ({"window": 0}, "window"),

@@ -39,6 +39,7 @@ def run(
     *,
     method: str | Method | QueryPolicy = "quorate",
     target: Target | None = None,
+    min_gain: float | None = None,
     threshold: float | None = None,
     target_error: float | None = None,
     class_targets: Mapping[str, float] | None = None,
@@ -72,13 +73,13 @@ def run(
     rows if there are no times; votes that are sorted by label are shuffled), "given" (rows) or "shuffled" by `seed`.
     `pool_size` None or "recorded": an item's pool is the votes recorded for it; N: every pool has N members, and
     `partly_voted` says how to score items with fewer votes: "exclude" them from the error unless their votes settle the
-    pool, use their "own-pool" as the truth, or count them as wrong ("worst-case"). At most one of `threshold`, `budget`
-    (votes per item) and `target_error` (held by audits, drawn with probability `audit_rate` + `audit_focus`
-    (1 - confidence)) says how far to ask; by default the method's own parameters do. `class_targets`, together with a
-    target error: `{"abnormal": 0.05}` means that at most 5 % of the items whose pool says "abnormal" get another
-    answer. `sureness`: the probability with which targets are to be held, by default 0.9. `error_costs`: what errors
-    cost by truth and answer (see `read_error_costs`). `price` of a vote. `out`: a folder for the files; an existing one
-    is refused unless `overwrite`.
+    pool, use their "own-pool" as the truth, or count them as wrong ("worst-case"). At most one of `min_gain` (an error
+    costs 1 / min_gain votes), `threshold`, `budget` (votes per item) and `target_error` (held by audits, drawn with
+    probability `audit_rate` + `audit_focus` (1 - confidence)) says how far to ask; by default the method's own
+    parameters do. `class_targets`, together with a target error: `{"abnormal": 0.05}` means that at most 5 % of the
+    items whose pool says "abnormal" get another answer. `sureness`: the probability with which targets are to be held,
+    by default 0.9. `error_costs`: what errors cost by truth and answer (see `read_error_costs`). `price` of a vote.
+    `out`: a folder for the files; an existing one is refused unless `overwrite`.
     `target` "plurality" (default: what the whole pool would vote) or "truth" (the true class, by the method `crowd`;
     the votes must name their voters). `truth`: a table of known true classes: under "truth" answers are scored by it,
     and with 20 items or more it calibrates the confidence. `costs` of a vote of each person, a table (person, cost) or
@@ -94,7 +95,9 @@ def run(
     >>> result.decisions.column("consensus_label").to_pylist()
     ['cat', 'dog', 'cat', 'dog']
     """
-    aim = Aim(threshold, target_error, budget, audit_rate, audit_focus, control_speed, sureness, class_targets)
+    aim = Aim(
+        min_gain, threshold, target_error, budget, audit_rate, audit_focus, control_speed, sureness, class_targets
+    )
     options = StreamOptions(window, refit_every, min_votes, max_votes)
     plan = build_plan(method, aim, seed=seed, options=options, target=target)
     paid = None if price is None else bounded(price, where="price", least=0.0)

@@ -35,10 +35,11 @@ from quorate.validate import bounded, broken, fraction, whole
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """How far to ask: at most one of the first three. Closed items are audited by the whole panel with probability
+    """How far to ask: at most one of the first four. Closed items are audited by the whole panel with probability
     `audit_rate` + `audit_focus` (1 - confidence); None: no audits without a target, the control's defaults with one.
     """
 
+    min_gain: float | None = None
     threshold: float | None = None
     target_error: float | None = None
     budget: float | None = None
@@ -94,7 +95,7 @@ def build_plan(
 ) -> RunPlan:
     """Check the arguments before any table is read."""
     _check_aim(aim)
-    chosen = _method(default_for(method, target), aim.threshold)
+    chosen = _method(default_for(method, target), {"min_gain": aim.min_gain, "threshold": aim.threshold})
     checked_target(target, chosen)
     plan = RunPlan(chosen, aim, whole(seed, where="seed", least=0), options)
     _control(plan, mean_pool=1)  # only to check: raises if a controller cannot do it
@@ -103,8 +104,8 @@ def build_plan(
 
 def _check_aim(aim: Aim) -> None:
     """Refuse more than one way to say how far to ask, and options of audits or controls that nothing would use."""
-    wanted = {"threshold": aim.threshold, "target_error": aim.target_error, "budget": aim.budget}
-    given = {name: value for name, value in wanted.items() if value is not None}
+    ways = ("min_gain", "threshold", "target_error", "budget")
+    given = {name: getattr(aim, name) for name in ways if getattr(aim, name) is not None}
     if len(given) > 1:
         (first, value), *_ = given.items()
         rule = f"at most one of {', '.join(f'`{name}`' for name in given)}: each says how far to ask"
@@ -127,12 +128,13 @@ def _check_aim(aim: Aim) -> None:
         raise broken("control_speed", "slow", rule, "pass e.g. `budget=3` with it, or leave it out.")
 
 
-def _method(given: str | Method | QueryPolicy, threshold: float | None) -> Method:
+def _method(given: str | Method | QueryPolicy, knobs: Mapping[str, float | None]) -> Method:
     if isinstance(given, str):
-        return build_method(given, threshold=threshold)
-    if threshold is not None:
-        rule = "a `method` given by name: a Method object has its own parameters"
-        raise broken("threshold", threshold, rule, "set the threshold of the method.")
+        return build_method(given, **knobs)
+    for name, value in knobs.items():
+        if value is not None:
+            rule = "a `method` given by name: a Method object has its own parameters"
+            raise broken(name, value, rule, f"set the {name} of the method.")
     return as_method(given)
 
 
