@@ -1,47 +1,69 @@
-"""Compares the time of one exact belief, by classes and pool size, with the service's model (`service/domain/cost.py`).
+"""The time of one exact belief and of the look-ahead that goes with it, by classes and pool size.
 
     python benchmarks/decision_cost.py
 
-The model should be at or above the measured time.
+Compares both with the service's model (`service/domain/cost.py`), which should be at or above the measured time, and
+prints the largest multiple of a belief that a look-ahead takes: the best plan at one price, as in the stopping rule.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 
+from quorate import method
+from quorate.decision.look_ahead import gains_more_than
 from quorate.posterior.finite import finite_into
-from quorate.service.domain.cost import DECISION_SECONDS, belief_seconds
+from quorate.service.domain.cost import DECISION_SECONDS, belief_seconds, decision_seconds
 
 CASES = [
-    (2, 1000), (2, 10_000), (2, 100_000), (3, 3000), (5, 1000), (10, 50), (10, 150), (10, 200), (10, 500), (10, 1000),
-    (10, 2000), (50, 150), (50, 200), (50, 1000), (200, 100), (200, 300),
+    (2, 10), (2, 43), (2, 100), (3, 6), (3, 16), (3, 27), (3, 100), (5, 7), (6, 6), (10, 6), (10, 10), (10, 16),
+    (16, 6), (2, 1000), (2, 10_000), (2, 100_000), (3, 3000), (5, 1000), (10, 50), (10, 150), (10, 200), (10, 500),
+    (10, 1000), (10, 2000), (50, 150), (50, 200), (50, 1000), (200, 100), (200, 300),
 ]  # fmt: skip
 ALPHAS = (0.05, 1.0, 30.0)
+MEASURED = 0.002  # seconds
 
 
-def measured(num_classes: int, pool_size: int, *, rounds: int = 3) -> float:
-    """Seconds of CPU time of the slowest of ALPHAS, the fastest of `rounds` each."""
-    votes, out, slowest = np.zeros(num_classes, np.int64), np.empty(num_classes), 0.0
-    for alpha in ALPHAS:
-        times = []
-        for _ in range(rounds):
-            begin = time.thread_time()
-            finite_into(np.full(num_classes, alpha), votes, pool_size, out)
-            times.append(time.thread_time() - begin)
-        slowest = max(slowest, min(times))
-    return slowest
+def fastest(task: Callable[[], object], *, rounds: int = 5) -> float:
+    """Seconds of CPU time of one call, the fastest of `rounds`; short ones are called many times."""
+    times = []
+    for _ in range(rounds):
+        calls, begin = 0, time.thread_time()
+        while calls == 0 or time.thread_time() - begin < MEASURED:
+            task()
+            calls += 1
+        times.append((time.thread_time() - begin) / calls)
+    return min(times)
+
+
+def measured(num_classes: int, pool_size: int) -> tuple[float, float]:
+    """Seconds of a belief and of the look-ahead, before any vote: the slowest of ALPHAS."""
+    votes, probs, belief, ahead = np.zeros(num_classes, np.int64), np.empty(num_classes), 0.0, 0.0
+    no_costs = np.zeros((0, 0))
+    for size in ALPHAS:
+        alpha = np.full(num_classes, size)
+        belief = max(belief, fastest(lambda alpha=alpha: finite_into(alpha, votes, pool_size, probs)))
+        ahead = max(ahead, fastest(lambda alpha=alpha: gains_more_than(1.0, alpha, votes, pool_size, probs, no_costs)))
+    return belief, ahead
 
 
 def main() -> None:
     """Print the table."""
     measured(3, 5)  # compiles
     print(f"budget of one decision: {1000 * DECISION_SECONDS:g} ms")
-    print("classes   pool  measured ms   model ms")
+    print("classes   pool  belief us   model us  look-ahead us  model us  of a belief")
+    largest = 0.0
     for num_classes, pool_size in CASES:
-        seconds, model = measured(num_classes, pool_size), belief_seconds("finite", num_classes, pool_size)
-        print(f"{num_classes:7d} {pool_size:6d} {1000 * seconds:12.3f} {1000 * model:10.3f}")
+        belief, ahead = measured(num_classes, pool_size)
+        model = belief_seconds("finite", num_classes, pool_size)
+        more = decision_seconds(method("quorate"), num_classes, pool_size) - model
+        largest = max(largest, ahead / belief)
+        numbers = (1e6 * belief, 1e6 * model, 1e6 * ahead, 1e6 * more, ahead / belief)
+        print(f"{num_classes:7d} {pool_size:6d} {{:10.1f}} {{:10.1f}} {{:14.1f}} {{:9.1f}} {{:12.2f}}".format(*numbers))
+    print(f"a look-ahead takes at most {largest:.1f} beliefs")
 
 
 if __name__ == "__main__":

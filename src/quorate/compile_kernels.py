@@ -3,10 +3,9 @@
 Calls the kernels of streams and sessions once on a tiny stream, then creates the marker file. With two processors, a
 second process (`python -m quorate.compile_kernels helper`) compiles the look-ahead and learning while this one compiles
 beliefs and rules, and sessions and small kernels while this one compiles streams; each tells the other by a line what
-it can use. Afterwards
-come the kernels of crowds and panels, with a marker of their own, and those of answers without votes; with the argument
-`later` only when the process that started this one has ended, or after `PAUSE` seconds, so that it has the processors.
-A process waits for another one that is already compiling.
+it can use. Afterwards come the kernels of crowds and panels, with a marker of their own, and those of answers without
+votes; with the argument `later` only when the process that started this one has ended, or after `PAUSE` seconds, so
+that it has the processors. A process waits for another one that is already compiling.
 """
 
 from __future__ import annotations

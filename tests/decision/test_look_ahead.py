@@ -156,9 +156,9 @@ def test_a_higher_price_never_leaves_more_to_the_bit(item, price):
     """So what a plan decides at a bound of the price, it decides at the price."""
     alpha, votes, remaining = item
     probs = plurality_finite(alpha, votes, pool_size=int(votes.sum()) + remaining)
-    groups, horizon, chosen = look_ahead._look(len(alpha), remaining, probs, NO_COSTS)
+    horizon, chosen = look_ahead._look(len(alpha), remaining, probs, NO_COSTS)
     prices = [np.nextafter(price, 0.0), price, np.nextafter(price, 1.0), price * (1 + 1e-9)]
-    left = [look_ahead._plan(p, alpha, votes, remaining, chosen, groups, horizon, probs, NO_COSTS)[0] for p in prices]
+    left = [look_ahead._plan(p, alpha, votes, remaining, horizon, chosen, probs, NO_COSTS)[0] for p in prices]
     assert left == sorted(left, reverse=True)
 
 

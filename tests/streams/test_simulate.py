@@ -104,6 +104,7 @@ def test_without_most_confidences_every_vote_and_answer_is_the_same(spec, accura
         assert np.isnan(np.delete(some.confidence, np.s_[::10])).all()
 
 
+@pytest.mark.no_cover  # interpreted: tracing would double the time
 @pytest.mark.parametrize(
     ("spec", "parameter", "every", "most"),
     [

@@ -4,7 +4,7 @@ A plan says for every state whether to stop there. Takes beta of each group, P o
 price of a vote; returns what the plan gains and how many votes it asks. The states of a level are the counts x (C,) of
 the votes so far, in the order of `advance`. Called by `look_ahead`.
 
-`rows` (states, WIDTH): P of up to MOST_CLASSES classes, 0 where there are fewer; the value of the plan, less the price
+`rows` (states, WIDTH): P of up to MOST_GROUPS classes, 0 where there are fewer; the value of the plan, less the price
 of its votes; the votes it asks on average. A row has the size of a cache line.
 """
 
@@ -17,8 +17,8 @@ import numpy as np
 from quorate.compiled import kernel
 from quorate.types import FloatArray, IntArray
 
-MOST_CLASSES = 6
-VALUE, _VOTES, WIDTH = MOST_CLASSES, MOST_CLASSES + 1, MOST_CLASSES + 2
+MOST_GROUPS = 6
+VALUE, _VOTES, WIDTH = MOST_GROUPS, MOST_GROUPS + 1, MOST_GROUPS + 2
 
 
 @kernel
@@ -185,7 +185,7 @@ def _level_back(
             share = shares[last, others]
             p0, p1, p2 = share * rows[rank, 0], share * rows[rank, 1], share * rows[rank, 2]
             p3, p4, p5 = share * rows[rank, 3], share * rows[rank, 4], share * rows[rank, 5]
-            value, votes = share * rows[rank, 6], share * rows[rank, 7]
+            value, votes = share * rows[rank, VALUE], share * rows[rank, _VOTES]
             for group in range(last - 1, -1, -1):
                 if group > 1:
                     share = shares[group, sums[group] - sums[group - 1]]
@@ -198,8 +198,8 @@ def _level_back(
                 p3 += share * rows[place, 3]
                 p4 += share * rows[place, 4]
                 p5 += share * rows[place, 5]
-                value += share * rows[place, 6]
-                votes += share * rows[place, 7]
+                value += share * rows[place, VALUE]
+                votes += share * rows[place, _VOTES]
             best = max(p0, p1, p2, p3, p4, p5)
             if has_others and others > 0:
                 best = max(best, (1.0 - p0 - p1 - p2 - p3 - p4 - p5) / others)
@@ -208,7 +208,7 @@ def _level_back(
             if value <= best:
                 value, votes = best, 0.0
             rows[rank, 0], rows[rank, 1], rows[rank, 2], rows[rank, 3] = p0, p1, p2, p3
-            rows[rank, 4], rows[rank, 5], rows[rank, 6], rows[rank, 7] = p4, p5, value, votes
+            rows[rank, 4], rows[rank, 5], rows[rank, VALUE], rows[rank, _VOTES] = p4, p5, value, votes
             rank += 1
         i = 1
         while i < last and sums[i] == sums[i + 1]:

@@ -16,12 +16,12 @@ import math
 import numpy as np
 
 from quorate.compiled import kernel, shared_kernel
-from quorate.decision.backward_pass import MOST_CLASSES, VALUE, WIDTH, advance, best_answer, best_plan, state_ranks
+from quorate.decision.backward_pass import MOST_GROUPS, VALUE, WIDTH, advance, best_answer, best_plan, state_ranks
 from quorate.posterior.wins_alone import wins_alone
 from quorate.types import FloatArray, IntArray
 
 MOST_STATES = 1024  # limit on the states x, for any number of classes and voters
-MOST_GROUPS, FEWEST_GROUPS = MOST_CLASSES, 3  # single classes, the last group for all others if there are more classes
+FEWEST_GROUPS = 3  # single classes, the last group for all others if there are more classes
 _SURELY = 1.0 + 1e-9  # a value larger by this factor is larger despite rounding
 _NOTHING = 1e-15  # rounding of a gain
 _MOST_STEPS = 30  # of Newton's method, which needs about five
@@ -49,12 +49,12 @@ def look_ahead_size(num_classes: int, num_remaining: int) -> tuple[int, int]:
     >>> look_ahead_size(10, 6), look_ahead_size(10, 10), look_ahead_size(3, 100), look_ahead_size(1000, 10**9)
     ((6, 6), (4, 10), (3, 16), (3, 16))
     """
-    groups = min(num_classes, MOST_GROUPS)
-    horizon = min(num_remaining, MOST_STATES)
-    while groups > FEWEST_GROUPS and num_states(groups, horizon) > MOST_STATES:
+    groups, horizon = min(num_classes, MOST_GROUPS), 1
+    most = min(num_remaining, MOST_STATES)
+    while groups > FEWEST_GROUPS and num_states(groups, most) > MOST_STATES:
         groups -= 1
-    while num_states(groups, horizon) > MOST_STATES:
-        horizon -= 1
+    while horizon < most and num_states(groups, horizon + 1) <= MOST_STATES:
+        horizon += 1
     return groups, horizon
 
 
@@ -71,10 +71,10 @@ def expected_gain(
     By Newton's method (Dinkelbach): the gain per vote of the best plan at one price is the next price, until no plan
     gains more than it costs.
     """
-    groups, horizon, chosen = _look(votes.size, num_remaining, probs, error_costs)
+    horizon, chosen = _look(votes.size, num_remaining, probs, error_costs)
     gain = _gained_by_all(num_remaining, horizon, probs, error_costs)
     for _ in range(_MOST_STEPS):
-        surplus, num_votes = _plan(gain, alpha, votes, num_remaining, chosen, groups, horizon, probs, error_costs)
+        surplus, num_votes = _plan(gain, alpha, votes, num_remaining, horizon, chosen, probs, error_costs)
         if surplus <= _NOTHING:
             break
         gain += surplus / num_votes
@@ -91,13 +91,13 @@ def gains_more_than(
     error_costs: FloatArray,
 ) -> bool:
     """`expected_gain` > price, by one plan; most calls are decided by cheaper terms of it."""
-    groups, horizon, chosen = _look(votes.size, num_remaining, probs, error_costs)
+    horizon, chosen = _look(votes.size, num_remaining, probs, error_costs)
     if horizon == num_remaining and chosen.size > 1 and error_costs.size == 0:
         if _surely_gained(alpha, votes, num_remaining, chosen[0], chosen[1]) > price * _SURELY:
             return True
     elif _gained_by_all(num_remaining, horizon, probs, error_costs) > price:
         return True
-    surplus, _ = _plan(price, alpha, votes, num_remaining, chosen, groups, horizon, probs, error_costs)
+    surplus, _ = _plan(price, alpha, votes, num_remaining, horizon, chosen, probs, error_costs)
     return surplus > 0.0
 
 
@@ -116,22 +116,19 @@ def plan_of_two_gains(
     price: float, alpha: FloatArray, votes: IntArray, num_remaining: int, first: int, second: int
 ) -> bool:
     """Whether a plan gains more per vote than `price`, where `order_decides`; `first` and `second` are the two."""
-    groups, horizon = look_ahead_size(votes.size, num_remaining)
-    surplus, _ = _plan(
-        price, alpha, votes, num_remaining, np.array([first, second]), groups, horizon, alpha, np.zeros((0, 0))
-    )
+    _, horizon = look_ahead_size(votes.size, num_remaining)
+    pair, no_costs = np.array([first, second]), np.zeros((0, 0))
+    surplus, _ = _plan(price, alpha, votes, num_remaining, horizon, pair, alpha, no_costs)
     return surplus > 0.0
 
 
 @kernel
-def _look(
-    num_classes: int, num_remaining: int, probs: FloatArray, error_costs: FloatArray
-) -> tuple[int, int, IntArray]:
-    """The number of groups, the votes to look ahead, and the classes that are treated one by one."""
+def _look(num_classes: int, num_remaining: int, probs: FloatArray, error_costs: FloatArray) -> tuple[int, IntArray]:
+    """The votes to look ahead, and the classes that are treated one by one."""
     groups, horizon = look_ahead_size(num_classes, num_remaining)
     chosen = np.empty(groups if groups == num_classes else groups - 1, np.int64)
     _choose_into(probs, error_costs, chosen)
-    return groups, horizon, chosen
+    return horizon, chosen
 
 
 @kernel
@@ -151,13 +148,13 @@ def _plan(
     alpha: FloatArray,
     votes: IntArray,
     num_remaining: int,
-    chosen: IntArray,
-    groups: int,
     horizon: int,
+    chosen: IntArray,
     probs: FloatArray,
     error_costs: FloatArray,
 ) -> tuple[float, float]:
     """The gain of the best plan, less what its votes cost, and their number; `probs` is used only with error costs."""
+    groups = min(chosen.size + 1, votes.size)
     counts, beta = np.zeros(groups, np.int64), np.zeros(groups)
     _group_into(alpha, votes, chosen, counts, beta)
     costs = _group_costs(probs, error_costs, chosen)
