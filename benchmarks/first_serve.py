@@ -48,9 +48,7 @@ def serve_rows() -> list[Row]:
 
 
 def _row(key: str, what: str, seconds: float, limit: float) -> Row:
-    row = Row(key, what, f"{limit:g} s of CPU", "empty NUMBA_CACHE_DIR, the server's process", seconds, limit)
-    row.ratio, row.required, row.met = seconds / limit, f"under {limit:g} s", seconds < limit
-    return row
+    return Row(key, what, f"{limit:g} s of CPU", "empty NUMBA_CACHE_DIR, the server's process", seconds).under(limit)
 
 
 @contextmanager

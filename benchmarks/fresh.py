@@ -65,17 +65,13 @@ def start_row(rounds: int) -> Row:
 
 def compile_row(key: str, what: str, code: str, *, quick: bool) -> Row:
     """The first run with an empty cache of compiled kernels, in CPU seconds, which do not depend on other processes."""
-    row = Row(key, what, "60 s of CPU", "empty NUMBA_CACHE_DIR, one run, one thread")
-    row.required, row.theirs = "under 60 s", COMPILE_LIMIT
-    if quick:
-        row.note, row.gates = "not measured in a quick run", False
-        return row
-    with _empty_cache() as cache:
-        before = _cpu_of_children()
-        _python(code, NUMBA_CACHE_DIR=cache)
-        row.ours = _cpu_of_children() - before
-    row.ratio, row.met = row.ours / COMPILE_LIMIT, row.ours < COMPILE_LIMIT
-    return row
+    row = Row(key, what, f"{COMPILE_LIMIT:g} s of CPU", "empty NUMBA_CACHE_DIR, one run, one thread")
+    if not quick:
+        with _empty_cache() as cache:
+            before = _cpu_of_children()
+            _python(code, NUMBA_CACHE_DIR=cache)
+            row.ours = _cpu_of_children() - before
+    return row.under(COMPILE_LIMIT)
 
 
 def first_start_rows() -> list[Row]:
@@ -96,26 +92,20 @@ def first_run_row(*, quick: bool) -> Row:
 
 def first_demo_row(*, quick: bool) -> Row:
     """The demo as the first process: it waits for the compiler. Wall-clock seconds, so nothing else should run."""
-    row = Row("first_demo", "first process ever: quorate demo", "35 s", "on the clock, all cores")
-    row.required, row.theirs = "under 35 s", DEMO_LIMIT
-    if quick:
-        row.note, row.gates = "not measured in a quick run", False
-        return row
-    with tempfile.TemporaryDirectory() as folder, _empty_cache() as cache:
-        begin = time.perf_counter()
-        _python(DEMO.format(folder=folder), NUMBA_CACHE_DIR=cache, QUORATE_KERNELS="")
-        row.ours = time.perf_counter() - begin
-    row.ratio, row.met = row.ours / DEMO_LIMIT, row.ours < DEMO_LIMIT
-    return row
+    row = Row("first_demo", "first process ever: quorate demo", f"{DEMO_LIMIT:g} s", "on the clock, all cores")
+    if not quick:
+        with tempfile.TemporaryDirectory() as folder, _empty_cache() as cache:
+            begin = time.perf_counter()
+            _python(DEMO.format(folder=folder), NUMBA_CACHE_DIR=cache, QUORATE_KERNELS="")
+            row.ours = time.perf_counter() - begin
+    return row.under(DEMO_LIMIT)
 
 
 def _first_row(key: str, what: str, code: str, limit: float) -> Row:
     row = Row(key, what, f"{limit:g} s of CPU", "interpreted kernels")
-    row.required, row.theirs = f"under {limit:g} s", limit
     with _empty_cache() as cache:
         row.ours = float(_printed(code + CPU, NUMBA_CACHE_DIR=cache, QUORATE_KERNELS="").splitlines()[-1])
-    row.ratio, row.met = row.ours / limit, row.ours < limit
-    return row
+    return row.under(limit)
 
 
 def journal_row(events: int, rounds: int) -> Row:

@@ -45,6 +45,15 @@ class Row:
         self.required, self.met = f"at most {times:g}x{text}", self.ratio <= times or excuse
         return self
 
+    def under(self, seconds: float) -> Row:
+        """It must take fewer seconds than this; not measured if `ours` is None."""
+        self.theirs, self.required = seconds, f"under {seconds:g} s"
+        if self.ours is None:
+            self.note, self.gates = "not measured in a quick run", False
+        else:
+            self.ratio, self.met = self.ours / seconds, self.ours < seconds
+        return self
+
     def informative(self) -> Row:
         """No limit on the ratio ours / theirs."""
         self.ratio = None if self.ours is None or self.theirs is None else self.ours / self.theirs

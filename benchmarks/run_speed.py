@@ -3,7 +3,7 @@
     python benchmarks/run_speed.py [--items 100000] [--votes 10] [--classes 10] [--budget 3] [--method quorate]
 
 Prints the seconds of a second run in the same process, when every kernel is compiled and loaded. `make bench` compares
-the default rule, which looks ahead, with the old one (`run_row`).
+the default rule, which looks ahead, with the old one (`run_row`), and times a plan from a large pilot (`plan_row`).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from quorate.datasets import synthetic
 from report import Row
 
 OLD_RULE = "quorate:rule=optimistic"
+PLAN_LIMIT = 120.0
 
 
 def write_tables(folder: Path, *, items: int, votes: int, classes: int) -> tuple[Path, Path]:
@@ -53,6 +54,16 @@ def run_row(*, items: int, rounds: int) -> Row:
         f"synthetic, {items:,} items, K=10, N=10; CPU seconds", ours, theirs,
         extra={"microseconds_a_vote": 1e5 * ours / items},
     ).at_most(1.5)  # fmt: skip
+
+
+def plan_row(*, items: int) -> Row:
+    """`quorate.plan` from a pilot so large that only a part of it is run."""
+    pilot = synthetic(num_items=items, num_classes=4, pool_size=5, seed=0)
+    begin = time.perf_counter()
+    quorate.plan(pilot, target_error=0.03)
+    seconds = time.perf_counter() - begin
+    what, inputs = f"quorate.plan from a pilot of {items:,} items", "synthetic, K=4, N=5; on the clock, all cores"
+    return Row("plan", what, f"{PLAN_LIMIT:g} s", inputs, seconds).under(PLAN_LIMIT)
 
 
 def _run_seconds(tables: tuple[Path, Path], method: str, out: Path) -> float:

@@ -63,7 +63,7 @@ def infexp_row(*, items: int, rounds: int) -> Row:
     ours, theirs = [], []
     _simulate(dataset, "infexp", EVERY)
     for _ in range(rounds):
-        ours.append(cpu_seconds(lambda: _simulate(dataset, "infexp", EVERY), 3))
+        ours.append(cpu_seconds(lambda: _simulate(dataset, "infexp", EVERY), 20))
         theirs.append(cpu_seconds(published))
     whole = items == dataset.num_items
     return Row(

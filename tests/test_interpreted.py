@@ -302,11 +302,11 @@ def test_a_first_run_leaves_out_what_the_classifier_saves_and_the_next_has_it(fr
     _, children = fresh("pass" if started == "run" else "import pathlib; pathlib.Path({marker!r}).touch()")
     if started == "again":
         compiled.wait_until_compiled()
-    data = synthetic(num_items=120, num_classes=3, pool_size=3, seed=1)
+    data = synthetic(num_items=60, num_classes=3, pool_size=3, seed=1)
     stream = prepare(data, 3, 0, 1)
     report = classifier_report(
         stream, method("quorate"), models=["a"], classes=data.classes, votes=1.0, truth=np.eye(3)[data.votes[:, 0]],
-        is_scored=np.ones(120, dtype=bool),
+        is_scored=np.ones(60, dtype=bool),
     )  # fmt: skip
     assert report.too_soon == (started == "run") == (report.here is None)
     assert len(children) == 1

@@ -40,6 +40,7 @@ REPORTED = {
     "first_serve_vote",
     "first_serve_demo",
     "journal",
+    "plan",
     "reproduce",
 }
 

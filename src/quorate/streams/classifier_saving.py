@@ -162,7 +162,7 @@ def classifier_report(
     scored = is_scored[rows]
     if knob is None or rule_of(method.policy) is None or scored.sum() < FEWEST_ITEMS:
         return ClassifierReport(tuple(models), method.name, int(scored.sum()), None, None, swaps)
-    if 2 * len(KNOBS[knob]) * len(rows) > compiled.FEW_ITEMS and compiled.will_be_compiled():
+    if compiled.will_be_compiled():  # interpreted, these runs would take many times as long as the one asked for
         return ClassifierReport(tuple(models), method.name, int(scored.sum()), None, None, swaps, too_soon=True)
     part = _rows_of(given, rows)
     curves = [_curve(each, method, knob, truth[rows], error_costs, seed) for each in (part, _without_classifier(part))]
