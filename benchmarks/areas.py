@@ -110,20 +110,24 @@ def finer(values: list[float], times: int) -> list[float]:
     return found
 
 
+def grids(pool_size: int, num_classes: int, times: int = 1) -> tuple[list[float], list[float]]:
+    """The thresholds of finexp and the `min_gain` of quorate, `times` as many as in a reproduction."""
+    shape = {"pool_size": pool_size, "num_classes": num_classes}
+    thresholds = [dict(knobs)["threshold"] for knobs in grid("finexp", **shape)]
+    if times > 1:
+        thresholds = [1.0 - doubt for doubt in finer([1.0 - threshold for threshold in thresholds], times)]
+    return thresholds, finer([dict(knobs)["min_gain"] for knobs in grid("quorate", **shape)], times)
+
+
 def jobs_of(
     row: Row, data: str, dataset: VoteDataset, model: str, seed: int, ways: list[str], times: int = 1
 ) -> list[Job]:
     """The reference, quorate in each way, and asking until settled; the default has the job of a reproduction."""
-    shape = {"pool_size": row.pool_size, "num_classes": dataset.num_classes}
-    thresholds = [dict(knobs)["threshold"] for knobs in grid("finexp", **shape)]
-    if times > 1:
-        thresholds = [1.0 - doubt for doubt in finer([1.0 - threshold for threshold in thresholds], times)]
+    thresholds, all_gains = grids(row.pool_size, dataset.num_classes, times)
     found = [Job(data, row.pool_size, model, seed, "finexp", settings("threshold", thresholds))]
     for way in ways:
         more, how = WAYS[way]
-        gains = finer([dict(knobs)["min_gain"] for knobs in grid("quorate", **shape)], times)
-        if way == "optimistic":
-            gains = [min(1.0, float(f"{2 * gain:.6g}")) for gain in gains]
+        gains = [min(1.0, float(f"{2 * gain:.6g}")) for gain in all_gains] if way == "optimistic" else all_gains
         knobs = tuple((*knobs, *more) for knobs in settings("min_gain", gains))
         found.append(Job(data, row.pool_size, model, seed, "quorate", knobs, **how))
     return [*found, Job(data, row.pool_size, model, seed, "until-settled", settings(None))]

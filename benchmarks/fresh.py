@@ -36,7 +36,7 @@ app(["decide", "--prediction", "0.7,0.2,0.1", "--votes", "1,0,0", "--pool-size",
 IMPORTS = "import numpy, scipy.special"
 RUN = """
 import quorate, quorate.datasets
-data = quorate.datasets.synthetic(num_items=800, num_classes=10, pool_size=6, seed=1)
+data = quorate.datasets.synthetic(num_items={items}, num_classes=10, pool_size=6, seed=1)
 quorate.run(data.votes, data.predictions[0], classes=data.classes)
 """
 DEMO = "from quorate.workflows.demo import run_demo; run_demo({folder!r})"
@@ -86,8 +86,9 @@ def first_start_rows() -> list[Row]:
 
 def first_run_row(*, quick: bool) -> Row:
     """`quorate run` as the first process: interpreted, while another process compiles; CPU seconds of the run."""
-    code = RUN.replace("800", "80") if quick else RUN
-    return _first_row("first_run", "first process ever: quorate.run on 800 items", code, RUN_LIMIT)
+    items = 80 if quick else 800
+    what = f"first process ever: quorate.run on {items} items"
+    return _first_row("first_run", what, RUN.format(items=items), RUN_LIMIT)
 
 
 def first_demo_row(*, quick: bool) -> Row:
@@ -149,12 +150,14 @@ def _cpu_of_children() -> float:
 def _empty_cache() -> Iterator[str]:
     """A folder for kernels; what still compiles into it is killed, so that nothing disturbs the next measurement."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as cache:
-        yield cache
-        for process in psutil.process_iter():
-            with suppress(psutil.Error):
-                if process.environ().get("NUMBA_CACHE_DIR") == cache:
-                    process.kill()
-                    process.wait(10.0)
+        try:
+            yield cache
+        finally:
+            for process in psutil.process_iter():
+                with suppress(psutil.Error):
+                    if process.environ().get("NUMBA_CACHE_DIR") == cache:
+                        process.kill()
+                        process.wait(10.0)
 
 
 def _python(code: str, **environment: str) -> None:

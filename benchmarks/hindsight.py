@@ -8,7 +8,7 @@ all votes   fitted in hindsight to every vote of every pool (each block of the s
             shift), fixed from the first item on
 own votes   the same, fitted only to the votes that the default asked at the same `min_gain`: uncertain items above all
 
-`python benchmarks/hindsight.py --only "CIFAR-10H, N=10" --seeds 3`; `--every 2` uses every second setting (default).
+`python benchmarks/hindsight.py --only "CIFAR-10H, N=10" --seeds 3`; `--finer 3` uses three times as many settings.
 Real sets need QUORATE_DATA.
 """
 
@@ -20,13 +20,13 @@ from collections.abc import Sequence
 import numpy as np
 from rich.console import Console
 
-from areas import MADE, REAL, data_sets
+from areas import MADE, REAL, data_sets, grids
 from quorate import fit, method
 from quorate.datasets.content import data_folder
 from quorate.decision.rules import rule_of
 from quorate.learning.problem import pack
 from quorate.methods import Method
-from quorate.paper.jobs import area_ratio, grid, usual_window
+from quorate.paper.jobs import area_ratio, usual_window
 from quorate.paper.sources import Sources
 from quorate.streams import prepare
 from quorate.streams.prepare import Stream
@@ -76,13 +76,13 @@ def ratios(ours: Sequence[Point], theirs: Sequence[Point]) -> list[float]:
     return [area_ratio(costs, errors, their_costs, their_errors, part) for part in PARTS]
 
 
-def measure(stream: Stream, seed: int, every: int) -> np.ndarray:
+def measure(stream: Stream, seed: int, times: int) -> np.ndarray:
     """(sources, parts) areas of one stream."""
-    shape = {"pool_size": int(stream.pool_sizes.max()), "num_classes": stream.counts.shape[1]}
-    theirs = [online(stream, method("finexp", **dict(knobs)), seed)[0] for knobs in grid("finexp", **shape)[::every]]
+    thresholds, gains = grids(int(stream.pool_sizes.max()), stream.counts.shape[1], times)
+    theirs = [online(stream, method("finexp", threshold=threshold), seed)[0] for threshold in thresholds]
     curves: list[list[Point]] = [[], [], []]
-    for knobs in grid("quorate", **shape)[::every]:
-        chosen = method("quorate", **dict(knobs))
+    for min_gain in gains:
+        chosen = method("quorate", min_gain=min_gain)
         point, costs = online(stream, chosen, seed)
         own = in_hindsight(stream, chosen, asked_counts(stream, costs))
         for curve, new in zip(curves, (point, in_hindsight(stream, chosen, stream.counts), own), strict=True):
@@ -95,7 +95,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, nargs="+", default=[3])
     parser.add_argument("--only", nargs="+", default=[""], help="sets whose title contains one of these")
-    parser.add_argument("--every", type=int, default=2, help="use every second, third, ... setting")
+    parser.add_argument("--finer", type=int, default=1, help="this many times as many settings of both methods")
     options, console = parser.parse_args(), Console(width=150)
     folder = data_folder(None)
     sources = Sources(folder) if folder.is_dir() else None
@@ -106,7 +106,7 @@ def main() -> None:
         for seed in options.seeds:
             for data, dataset in data_sets(row, sources, seed):
                 for model in dataset.models:
-                    found.append(measure(prepare(dataset, row.pool_size, model, seed), seed, options.every))
+                    found.append(measure(prepare(dataset, row.pool_size, model, seed), seed, options.finer))
                     console.print(data, model, f"seed {seed}", found[-1][:, 0].round(3))
         for name, parts in zip(SOURCES, np.mean(found, axis=0), strict=True) if found else ():
             console.print(f"{row.title}, {name}:", " ".join(f"{value:.3f}" for value in parts))

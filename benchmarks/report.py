@@ -63,7 +63,9 @@ class Row:
 
 def show(rows: list[Row]) -> None:
     """One table on stdout."""
-    table = Table(title="quorate, one thread, medians of alternating runs", show_lines=True)
+    table = Table(
+        title="quorate, one thread and medians of alternating runs unless a row says otherwise", show_lines=True
+    )
     for name in ("what", "against, in the same run"):
         table.add_column(name, ratio=4, overflow="fold")
     for name in ("ours", "theirs", "ratio", "required", "met"):

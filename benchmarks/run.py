@@ -73,7 +73,11 @@ def main() -> int:
     options = parser.parse_args()
     began = time.perf_counter()
     rows: list[Row] = []
-    plan = [step for step in steps(quick=options.quick, reproduce=options.reproduce) if options.only in step[0]]
+    plan = [
+        step
+        for step in steps(quick=options.quick, reproduce=options.reproduce)
+        if options.only.lower() in step[0].lower()
+    ]
     if not plan:
         parser.error(f"--only {options.only}: no part has that in its name")
     for number, (name, measure) in enumerate(plan, start=1):

@@ -51,7 +51,13 @@ def outermost(least, x):
     return outer(least, x)
 
 
+@compiled.kernel
+def mixed(i, x):
+    return (i + 1) * 2.0 + (i + x) - (x + 1) + 3 // 2 + (x > i)
+
+
 def sums():
+    print(mixed(2, 0.5), mixed(0.5, 2), mixed(2, 3))
     print(outermost(0, np.arange(4.0)), twice(0, np.arange(4.0)))
     try:
         outermost(9, np.arange(4.0))
@@ -71,10 +77,10 @@ def test_shared_kernels_are_called_by_address_also_from_the_cache(tmp_path, how)
         told.append(subprocess.run(command, capture_output=True, text=True, env=env, check=True).stdout)
         (stored,) = (tmp_path / "cache").rglob("shared.total-*.nbi")
         changed = stored.stat().st_mtime_ns
-    assert told == ["27.0 27.0\ntoo few\n"] * 2
+    assert told == ["8.0 4.5 9.0\n27.0 27.0\ntoo few\n"] * 2
     assert stored.stat().st_mtime_ns == changed
     assert {path.name.split("-")[0] for path in Path(tmp_path / "cache").rglob("*.nbi")} == {
-        "shared.total", "shared.twice", "shared.outer", "shared.outermost",
+        "shared.mixed", "shared.total", "shared.twice", "shared.outer", "shared.outermost",
     }  # fmt: skip
 
 

@@ -42,7 +42,7 @@ _INTERNALS = (
     "numba.core.types:unliteral",
     "numba.core.types.functions:BaseFunction.get_call_type",
 )  # what linking uses of numba
-_OPERATORS = frozenset(each for each in vars(operator).values() if callable(each))
+_OPERATORS = frozenset(getattr(operator, name) for name in operator.__all__ if not name.endswith(("getter", "caller")))
 _symbols: dict[str, object] = {}  # the shared kernels that machine code of this process may call, kept alive
 
 
@@ -244,19 +244,24 @@ def compile_quickly() -> None:
 
 def _remembered(
     function: Any,  # noqa: ANN401 - numba's
-    resolve: Callable[..., object],
-    known: dict[object, object],
+    resolve: Callable[..., Any],
+    known: dict[object, tuple[Any, object]],
     context: object,
-    args: object,
+    args: tuple[object, ...],
     kws: object,
 ) -> object:
-    """The types of a call of an operator as found before, or by numba's `resolve`, which tries all that there are."""
+    """The types of a call of an operator as found before, or by numba's `resolve`, which tries all that there are.
+
+    There is one `context`: kernels are compiled for processors only. What `resolve` notes for lowering is noted again.
+    """
     if kws or function.typing_key not in _OPERATORS:
         return resolve(function, context, args, kws)
-    asked = (function, args)
+    asked = (function, tuple(args))
     if asked not in known:
-        known[asked] = resolve(function, context, args, kws)
-    return known[asked]
+        found = resolve(function, context, args, kws)
+        known[asked] = found, function._impl_keys[found.args]
+    found, function._impl_keys[found.args] = known[asked]
+    return found
 
 
 def _from_disk(codegen: Any, stored: object) -> object:  # noqa: ANN401 - numba's

@@ -16,6 +16,13 @@ def test_the_table_names_every_method(run):
     assert all(name in text for name in METHODS)
 
 
+def test_the_table_can_be_read_in_a_narrow_terminal(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = run("methods").stdout.splitlines()
+    assert len(lines) < 8 * len(METHODS)
+    assert any("min_gain=" in line for line in lines)
+
+
 def test_json_gives_the_defaults_in_force(run):
     listed = {entry["name"]: entry["knobs"] for entry in json.loads(run("methods", "--json").stdout)["methods"]}
     assert listed["quorate"]["min_gain"] == DEFAULT_MIN_GAIN

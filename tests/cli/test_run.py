@@ -35,6 +35,11 @@ def test_json_is_the_summary_and_nothing_else(run, tables, tmp_path):
     assert done.stderr == ""
 
 
+def test_min_gain_reaches_the_run(run, tables, tmp_path):
+    done = run("run", "-v", tables[0], "-p", tables[1], "-o", tmp_path / "out", "--json", "--min-gain", 0.05)
+    assert json.loads(done.stdout)["method"]["knobs"]["min_gain"] == 0.05
+
+
 def test_every_option_reaches_the_run(run, tables, tmp_path):
     costs = run_data.write(tmp_path / "costs.csv", ("truth", "class-0"), [("class-1", "5")])
     done = run(
@@ -89,6 +94,8 @@ def test_a_second_run_needs_overwrite(run, tables, tmp_path):
     ("options", "code", "said"),
     [
         (["--threshold", "2"], 1, "--threshold 2"),
+        (["--min-gain", "-1"], 1, "--min-gain -1"),
+        (["--min-gain", "0.1", "--budget", "2"], 1, "--min-gain 0.1"),
         (["--pool-size", "many"], 1, "--pool-size many"),
         (["--order", "up"], 1, "--order up"),
         (["--format", "odd"], 1, "--format odd"),

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from quorate import compiled
 from quorate.decision import look_ahead
+from quorate.decision.backward_pass import MOST_GROUPS
 from quorate.decision.look_ahead import MOST_STATES, expected_gain, look_ahead_size, num_states
 from quorate.posterior.finite import plurality_finite
 from tests.oracles_look_ahead import obvious_expected_gain
@@ -148,6 +149,8 @@ def test_the_number_of_states_is_bounded(classes, remaining):
     assert 2 <= groups <= classes
     assert 1 <= horizon <= remaining
     assert num_states(groups, horizon) <= MOST_STATES
+    assert horizon == remaining or num_states(groups, horizon + 1) > MOST_STATES
+    assert groups == min(classes, MOST_GROUPS) or num_states(groups + 1, min(remaining, MOST_STATES)) > MOST_STATES
 
 
 @settings(max_examples=60, deadline=None)

@@ -82,8 +82,7 @@ def test_the_table_of_thresholds_is_what_the_runs_give(tmp_path):
     rows = re.findall(r"^\| (0\.\d+) \| ([\d.]+) \| ([\d.]+) \|$", page, re.MULTILINE)
     assert len(rows) == 3
     for min_gain, votes, wrong in rows:
-        method = quorate.method("quorate", min_gain=float(min_gain))
-        found = quorate.run(tmp_path / "votes.csv", tmp_path / "predictions.csv", method=method).summary()
+        found = quorate.run(tmp_path / "votes.csv", tmp_path / "predictions.csv", min_gain=float(min_gain)).summary()
         assert (f"{found['votes']['per_item']:.2f}", f"{100 * found['error']['rate']:.2f}") == (votes, wrong)
         if min_gain == "0.002":
             ties = 100 * found["error"]["from_ties"] / found["num_items"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from quorate import compiled
-from quorate.cli.options import MIN_GAIN, Json, MethodSpec, class_list, option
+from quorate.cli.options import MIN_GAIN_HELP, Json, MethodSpec, class_list, option
 from quorate.cli.output import print_json, print_lines, print_table
 from quorate.methods import method as build_method
 from quorate.validate import broken
@@ -27,7 +27,7 @@ def decide(
     threshold: Annotated[
         float | None, option("Stop once the answer is this sure, 0 to 1 (methods that have this parameter).")
     ] = None,
-    min_gain: Annotated[float | None, option(MIN_GAIN)] = None,
+    min_gain: Annotated[float | None, option(MIN_GAIN_HELP)] = None,
     seed: Annotated[int, option("Seed for methods that draw how many votes an item gets (random, entropy, mp).")] = 0,
     json: Json = False,
 ) -> None:

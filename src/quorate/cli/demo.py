@@ -24,6 +24,7 @@ def demo(
     """The methods on four built-in streams at equal budgets: tables, a plot and a report you can open offline.
 
     Two of the streams are chosen so that a simple rule should do about as well; the text reports what was measured.
+    Left out: methods that need people by name, and fixed-ask-*, which ask as fixed-* do and answer nearly alike.
     """
     with progress_bar(quiet=json) as report:
         result = run_demo(out, quick=quick, progress=report)

@@ -131,7 +131,7 @@ def print_table(
 ) -> None:
     """A table on stdout; the first `text_columns` are text, the rest numbers; rows of `strong` are highlighted.
 
-    Text wraps from the third column on, and in the last column.
+    The first two columns of text keep their lines whole, unless they are the last.
     """
     from rich import box
     from rich.console import Console

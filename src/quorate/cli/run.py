@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 from quorate.cli.options import (
-    MIN_GAIN,
+    MIN_GAIN_HELP,
     CostsTable,
     ErrorCostsFile,
     Json,
@@ -54,7 +54,7 @@ def run(
     target: TargetName = None,
     truth: TruthTable = None,
     costs: CostsTable = None,
-    min_gain: Annotated[float | None, control(MIN_GAIN)] = None,
+    min_gain: Annotated[float | None, control(MIN_GAIN_HELP)] = None,
     threshold: Annotated[float | None, control("Stop when the confidence exceeds this, 0 to 1.")] = None,
     target_error: Annotated[
         float | None, control("Aim for at most this share of wrong answers; audits say if it is held.")

@@ -17,7 +17,7 @@ import numpy as np
 from quorate.compiled import kernel
 from quorate.types import FloatArray, IntArray
 
-MOST_GROUPS = 6
+MOST_GROUPS = 6  # single classes, the last group for all others if there are more; `_level_back` is written for six
 VALUE, _VOTES, WIDTH = MOST_GROUPS, MOST_GROUPS + 1, MOST_GROUPS + 2
 
 

@@ -21,7 +21,7 @@ from quorate.posterior.wins_alone import wins_alone
 from quorate.types import FloatArray, IntArray
 
 MOST_STATES = 1024  # limit on the states x, for any number of classes and voters
-FEWEST_GROUPS = 3  # single classes, the last group for all others if there are more classes
+FEWEST_GROUPS = 3  # the two most probable classes, and all others
 _SURELY = 1.0 + 1e-9  # a value larger by this factor is larger despite rounding
 _NOTHING = 1e-15  # rounding of a gain
 _MOST_STEPS = 30  # of Newton's method, which needs about five
@@ -42,7 +42,7 @@ def num_states(num_groups: int, num_votes: int) -> int:
 
 @kernel
 def look_ahead_size(num_classes: int, num_remaining: int) -> tuple[int, int]:
-    """The number of groups and of votes to look ahead, such that there are at most MOST_STATES states.
+    """The number of groups and of votes (at least one) to look ahead, such that there are at most MOST_STATES states.
 
     As many groups as possible with all remaining votes; if even FEWEST_GROUPS are too many, fewer votes.
 

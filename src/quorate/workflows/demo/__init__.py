@@ -24,7 +24,7 @@ from quorate.workflows.demo.records import write_results, write_summary
 from quorate.workflows.demo.report import savings, write_report
 
 SEEDS = (1, 2)
-COMPARED = tuple(name for name in ANONYMOUS if not name.startswith("fixed-ask-"))  # those err as much as fixed-*
+COMPARED = tuple(name for name in ANONYMOUS if not name.startswith("fixed-ask-"))  # those ask as fixed-* do
 QUICK_ITEMS = 300
 TYPICAL = {"num_classes": 10, "accuracy": 0.75, "calibration": 1.5, "unevenness": 0.6, "agreement": 0.75}
 SETTINGS = (  # a typical stream, and three that are hard for a method like ours

@@ -43,7 +43,8 @@ def write_report(comparisons: Sequence[Comparison], path: Path, *, headline: str
 def page(comparisons: Sequence[Comparison], *, headline: str, context: str = "", seconds: float) -> str:
     """The page as text."""
     figures = [comparison_figure(comparison) for comparison in comparisons]
-    methods = Table("", "What each method does", ("method", "rule"), tuple(SENTENCES.items()), text_columns=2)
+    rules = tuple((curve.name, SENTENCES[curve.name]) for curve in comparisons[0].curves)
+    methods = Table("", "What each method does", ("method", "rule"), rules, text_columns=2)
     document = Document(
         title=f"quorate {__version__}: demo",
         question="When have enough experts been asked?",

@@ -96,8 +96,9 @@ def run(
     ['cat', 'dog', 'cat', 'dog']
     """
     aim = Aim(
-        min_gain, threshold, target_error, budget, audit_rate, audit_focus, control_speed, sureness, class_targets
-    )
+        min_gain=min_gain, threshold=threshold, target_error=target_error, budget=budget, audit_rate=audit_rate,
+        audit_focus=audit_focus, control_speed=control_speed, sureness=sureness, class_targets=class_targets,
+    )  # fmt: skip
     options = StreamOptions(window, refit_every, min_votes, max_votes)
     plan = build_plan(method, aim, seed=seed, options=options, target=target)
     paid = None if price is None else bounded(price, where="price", least=0.0)

@@ -33,7 +33,7 @@ from quorate.types import FloatArray, IntArray
 from quorate.validate import bounded, broken, fraction, whole
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Aim:
     """How far to ask: at most one of the first four. Closed items are audited by the whole panel with probability
     `audit_rate` + `audit_focus` (1 - confidence); None: no audits without a target, the control's defaults with one.
@@ -48,6 +48,11 @@ class Aim:
     control_speed: Speed = "normal"
     sureness: float | None = None
     class_targets: Mapping[str, float] | None = None
+
+    @property
+    def parameters(self) -> dict[str, float | None]:
+        """The parameters of a method that say how far to ask."""
+        return {"min_gain": self.min_gain, "threshold": self.threshold}
 
     @property
     def held_with(self) -> float:
@@ -95,7 +100,7 @@ def build_plan(
 ) -> RunPlan:
     """Check the arguments before any table is read."""
     _check_aim(aim)
-    chosen = _method(default_for(method, target), {"min_gain": aim.min_gain, "threshold": aim.threshold})
+    chosen = _method(default_for(method, target), aim)
     checked_target(target, chosen)
     plan = RunPlan(chosen, aim, whole(seed, where="seed", least=0), options)
     _control(plan, mean_pool=1)  # only to check: raises if a controller cannot do it
@@ -104,8 +109,8 @@ def build_plan(
 
 def _check_aim(aim: Aim) -> None:
     """Refuse more than one way to say how far to ask, and options of audits or controls that nothing would use."""
-    ways = ("min_gain", "threshold", "target_error", "budget")
-    given = {name: getattr(aim, name) for name in ways if getattr(aim, name) is not None}
+    wanted = aim.parameters | {"target_error": aim.target_error, "budget": aim.budget}
+    given = {name: value for name, value in wanted.items() if value is not None}
     if len(given) > 1:
         (first, value), *_ = given.items()
         rule = f"at most one of {', '.join(f'`{name}`' for name in given)}: each says how far to ask"
@@ -128,10 +133,10 @@ def _check_aim(aim: Aim) -> None:
         raise broken("control_speed", "slow", rule, "pass e.g. `budget=3` with it, or leave it out.")
 
 
-def _method(given: str | Method | QueryPolicy, knobs: Mapping[str, float | None]) -> Method:
+def _method(given: str | Method | QueryPolicy, aim: Aim) -> Method:
     if isinstance(given, str):
-        return build_method(given, **knobs)
-    for name, value in knobs.items():
+        return build_method(given, **aim.parameters)
+    for name, value in aim.parameters.items():
         if value is not None:
             rule = "a `method` given by name: a Method object has its own parameters"
             raise broken(name, value, rule, f"set the {name} of the method.")
@@ -175,7 +180,9 @@ def replayed(
     """Run the plan over the pools."""
     if error_costs is not None and plan.aim.target_error is not None:
         rule = "no `error_costs` with it: a target counts every error as one"
-        raise broken("target_error", plan.aim.target_error, rule, "pass `threshold` or `budget` with `error_costs`.")
+        raise broken(
+            "target_error", plan.aim.target_error, rule, "pass `min_gain`, `threshold` or `budget` with `error_costs`."
+        )
     if progress is not None:
         progress(0, len(ids), "replaying the votes")
     return replay(
