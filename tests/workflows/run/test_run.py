@@ -302,6 +302,7 @@ def test_the_real_shift_set_costs_and_errs_as_the_simulation_says(data_dir, tmp_
         ({"threshold": 1.5}, "threshold"),
         ({"threshold": 0.9, "method": quorate.method("finexp")}, "threshold"),
         ({"min_gain": -0.1}, "min_gain"),
+        ({"min_gain": 25}, "min_gain"),
         ({"min_gain": 0.1, "method": "finexp"}, "method"),
         ({"min_gain": 0.1, "method": quorate.method("quorate")}, "min_gain"),
         ({"min_gain": 0.1, "budget": 2}, "min_gain"),

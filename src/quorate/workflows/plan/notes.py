@@ -140,8 +140,8 @@ def _needed_sentence(plan: Plan) -> str:
     needed = needed_pilot(forecast, plan.advice.goal)
     if needed is None or needed > MOST_PILOT:
         return (
-            f"A larger pilot alone would not help: so close to the target, a batch of {plan.batch_size:,} items varies "
-            "too much. Allow more errors, or plan for a larger batch."
+            "What is expected is so close to the target that no pilot or batch of a practical size could promise it. "
+            "Change the target a little, or take another setting of the curve."
         )
     return f"A pilot of about {max(needed, plan.pilot.num_items + 1):,} items with the same results would be enough."
 

@@ -185,7 +185,8 @@ def _cautious(summary: Mapping[str, Any]) -> list[str]:
         return []
     return [
         f"The default is cautious: here it saves {100 * saved:.1f} % compared with asking until settled. `quorate "
-        "plan` finds cheaper settings and says what they cost in errors; `--budget` limits the votes."
+        "plan` finds cheaper settings and says what they cost in errors; `--min-gain` says what an error costs you, "
+        "`--budget` sets the votes."
     ]
 
 
