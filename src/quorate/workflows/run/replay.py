@@ -117,12 +117,7 @@ def _check_aim(aim: Aim) -> None:
         raise broken(first, value, rule, "pass one of them.")
     if aim.min_gain is not None and aim.min_gain >= 1:
         rule = "below 1, what a vote costs divided by what an error costs: with 1 or more nobody is asked"
-        raise broken(
-            "min_gain",
-            aim.min_gain,
-            rule,
-            f"pass {1 / aim.min_gain:.3g} if an error costs as much as {aim.min_gain:g} votes.",
-        )
+        raise broken("min_gain", aim.min_gain, rule, "pass e.g. 0.02 if an error costs as much as 50 votes.")
     if aim.target_error is not None and fraction(aim.target_error, where="target_error") == 0:
         raise broken("target_error", 0, "a share above 0", "pass `method='until-settled'` for no errors but ties.")
     if aim.audit_rate is not None and fraction(aim.audit_rate, where="audit_rate") == 0:
