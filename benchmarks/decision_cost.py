@@ -63,7 +63,7 @@ def main() -> None:
         belief, ahead, ratio = measured(num_classes, pool_size)
         model = belief_seconds("finite", num_classes, pool_size)
         model_ahead = decision_seconds(method("quorate"), num_classes, pool_size) - model
-        largest, above = max(largest, ratio), above + (belief > model or ahead > model_ahead)
+        largest, above = max(largest, ratio), above + (belief + ahead > model + model_ahead)
         print(
             f"{num_classes:7d} {pool_size:6d} {1e6 * belief:10.1f} {1e6 * model:8.0f} {1e6 * ahead:14.1f} "
             f"{1e6 * model_ahead:8.0f} {ratio:12.2f}"
