@@ -87,6 +87,12 @@ def cpu_seconds(task: Callable[[], Any], calls: int = 1) -> float:
     return seconds(task, calls, clock=time.process_time)
 
 
+def cpu_of_children() -> float:
+    """CPU seconds of the processes that this one has waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def alternate(*tasks: tuple[Callable[[], Any], int], rounds: int) -> list[list[float]]:
     """Seconds per call of each (task, calls), in alternating rounds, after one warm-up call each."""
     for task, _ in tasks:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from pathlib import Path
 
 import psutil
 
+from fresh import empty_cache
 from quorate.service.access.accounts import create_account
 from quorate.service.access.credentials import create_key
 from quorate.service.store import Store
@@ -56,18 +56,12 @@ def _served(folder: Path, *options: str) -> Iterator[tuple[str, psutil.Process]]
     """A running server; stopped together with its compiler process."""
     port = free_port()
     env = {name: value for name, value in os.environ.items() if not name.startswith("QUORATE_")}
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as cache:
+    with empty_cache() as cache:
         command = [sys.executable, "-m", "quorate", "serve", "--port", str(port), *options]
         begun = subprocess.Popen(command, env=env | {"NUMBA_CACHE_DIR": cache}, cwd=folder, stdout=subprocess.DEVNULL)
         process, url = psutil.Process(begun.pid), f"http://127.0.0.1:{port}"
-        try:
-            _until(lambda: _is_healthy(url))
-            yield url, process
-        finally:
-            for each in process.children(recursive=True):
-                each.kill()
-            begun.send_signal(signal.SIGKILL)
-            begun.wait()
+        _until(lambda: _is_healthy(url))
+        yield url, process
 
 
 def _cpu(process: psutil.Process) -> float:

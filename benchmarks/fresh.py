@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import psutil
 
-from common import alternate, median
+from common import alternate, cpu_of_children, median
 from quorate import JsonlJournal
 from quorate.session.lines import encode_line
 from report import Row
@@ -67,10 +66,10 @@ def compile_row(key: str, what: str, code: str, *, quick: bool) -> Row:
     """The first run with an empty cache of compiled kernels, in CPU seconds, which do not depend on other processes."""
     row = Row(key, what, f"{COMPILE_LIMIT:g} s of CPU", "empty NUMBA_CACHE_DIR, one run, one thread")
     if not quick:
-        with _empty_cache() as cache:
-            before = _cpu_of_children()
+        with empty_cache() as cache:
+            before = cpu_of_children()
             _python(code, NUMBA_CACHE_DIR=cache)
-            row.ours = _cpu_of_children() - before
+            row.ours = cpu_of_children() - before
     return row.under(COMPILE_LIMIT)
 
 
@@ -95,7 +94,7 @@ def first_demo_row(*, quick: bool) -> Row:
     """The demo as the first process: it waits for the compiler. Wall-clock seconds, so nothing else should run."""
     row = Row("first_demo", "first process ever: quorate demo", f"{DEMO_LIMIT:g} s", "on the clock, all cores")
     if not quick:
-        with tempfile.TemporaryDirectory() as folder, _empty_cache() as cache:
+        with tempfile.TemporaryDirectory() as folder, empty_cache() as cache:
             begin = time.perf_counter()
             _python(DEMO.format(folder=folder), NUMBA_CACHE_DIR=cache, QUORATE_KERNELS="")
             row.ours = time.perf_counter() - begin
@@ -104,7 +103,7 @@ def first_demo_row(*, quick: bool) -> Row:
 
 def _first_row(key: str, what: str, code: str, limit: float) -> Row:
     row = Row(key, what, f"{limit:g} s of CPU", "interpreted kernels")
-    with _empty_cache() as cache:
+    with empty_cache() as cache:
         row.ours = float(_printed(code + CPU, NUMBA_CACHE_DIR=cache, QUORATE_KERNELS="").splitlines()[-1])
     return row.under(limit)
 
@@ -141,13 +140,8 @@ def journal_row(events: int, rounds: int) -> Row:
     ).informative()
 
 
-def _cpu_of_children() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
 @contextmanager
-def _empty_cache() -> Iterator[str]:
+def empty_cache() -> Iterator[str]:
     """A folder for kernels; what still compiles into it is killed, so that nothing disturbs the next measurement."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as cache:
         try:

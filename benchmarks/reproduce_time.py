@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+from common import cpu_of_children
 from report import Row
 
 LIMIT = 600.0
@@ -24,31 +24,24 @@ LIMIT = 600.0
 def measure(part: str, data: str, out: str | None = None) -> tuple[float, float]:
     """Seconds on the clock and CPU seconds of one part, or of all, into the new folder `out`, or a temporary one."""
     with tempfile.TemporaryDirectory() as folder:
-        begin, before = time.perf_counter(), _cpu_of_children()
+        begin, before = time.perf_counter(), cpu_of_children()
         options = ["--data", data, "--out", out or f"{folder}/out"]
         subprocess.run(
             [sys.executable, "-m", "quorate", "reproduce", part, *options], check=True, stdout=subprocess.DEVNULL
         )
-        return time.perf_counter() - begin, _cpu_of_children() - before
+        return time.perf_counter() - begin, cpu_of_children() - before
 
 
 def reproduce_row(*, quick: bool) -> Row:
     """The whole reproduction against its limit; not measured in a quick run or without the data."""
     row = Row("reproduce", "quorate reproduce all, from one clean run", "10 minutes", "on the clock, all cores")
-    row.required, row.theirs = "under 10 min", LIMIT
     data = os.environ.get("QUORATE_DATA")
     if quick or not data:
-        row.note, row.gates = "not measured in a quick run or without QUORATE_DATA", False
-        return row
-    row.ours, cpu = measure("all", data)
-    row.note = f"{cpu:.0f} s of CPU, {os.cpu_count()} cores"
-    row.ratio, row.met = row.ours / LIMIT, row.ours < LIMIT
-    return row
-
-
-def _cpu_of_children() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+        row.note = "not measured in a quick run or without QUORATE_DATA"
+    else:
+        row.ours, cpu = measure("all", data)
+        row.note = f"{cpu:.0f} s of CPU, {os.cpu_count()} cores"
+    return row.under(LIMIT)
 
 
 def main() -> int:
