@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from quorate.cli.main import app
 from quorate.errors import MissingExtra
 from quorate.reports import figures
-from quorate.workflows.demo import SETTINGS, run_setting
+from quorate.workflows.demo import SETTINGS, demo_replicates, run_setting
 
 
 class NoMatplotlib:
@@ -29,7 +29,7 @@ def no_matplotlib(monkeypatch):
 
 @pytest.fixture(scope="module")
 def comparison():
-    return run_setting(SETTINGS[3], quick=True)
+    return run_setting(SETTINGS[3], demo_replicates(SETTINGS[3], quick=True), quick=True)
 
 
 def test_the_simulate_table_is_printed_with_the_line_that_installs_it(no_matplotlib, tmp_path):

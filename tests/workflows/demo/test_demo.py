@@ -6,13 +6,13 @@ import pytest
 from quorate.methods import method
 from quorate.streams import simulate
 from quorate.streams.curves import budgets_of
-from quorate.workflows.demo import QUICK_ITEMS, SEEDS, SETTINGS, run_setting
+from quorate.workflows.demo import QUICK_ITEMS, SEEDS, SETTINGS, demo_replicates, run_setting
 from quorate.workflows.demo.report import default_sentence
 
 
 @pytest.fixture(scope="module")
 def comparison():
-    return run_setting(SETTINGS[0], quick=True)
+    return run_setting(SETTINGS[0], demo_replicates(SETTINGS[0], quick=True), quick=True)
 
 
 @pytest.mark.parametrize("name", ["quorate", "quorum", "mp"])

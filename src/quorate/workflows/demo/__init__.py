@@ -90,11 +90,12 @@ def run_demo(out: str | Path, *, quick: bool = False, progress: Progress | None 
     folder.mkdir(parents=True, exist_ok=True)
     if compiled.will_be_compiled():
         figures.preload()
+    streams = [demo_replicates(setting, quick=quick) for setting in SETTINGS]
     compiled.wait_until_compiled()  # there are hundreds of runs
     started = time.perf_counter()
     comparisons = tuple(
-        run_setting(setting, quick=quick, progress=_overall(progress, number))
-        for number, setting in enumerate(SETTINGS)
+        run_setting(setting, replicates, quick=quick, progress=_overall(progress, number))
+        for number, (setting, replicates) in enumerate(zip(SETTINGS, streams, strict=True))
     )
     headline, context = headline_of(comparisons[0]), context_of(comparisons[0])
     seconds = time.perf_counter() - started
@@ -108,10 +109,11 @@ def run_demo(out: str | Path, *, quick: bool = False, progress: Progress | None 
     return DemoResult(__version__, comparisons, headline, context, seconds, folder, tuple(files), bool(plots))
 
 
-def run_setting(setting: Scenario, *, quick: bool = False, progress: Progress | None = None) -> Comparison:
-    """The methods over their settings on one stream, compared at equal budgets."""
-    seeds = SEEDS[:1] if quick else SEEDS
-    replicates = demo_replicates(setting, seeds, num_items=QUICK_ITEMS if quick else None)
+def run_setting(
+    setting: Scenario, replicates: Sequence[Replicate], *, quick: bool = False, progress: Progress | None = None
+) -> Comparison:
+    """The methods over their settings on the streams of one setting, compared at equal budgets."""
+    seeds = tuple(each.seed for each in replicates)
     num_classes = setting.dials["num_classes"]
     families = grid_methods(COMPARED, pool_size=setting.pool_size, num_classes=num_classes, quick=quick)
     coarse = sweep(families, replicates, progress=_share(progress, 0.0, 0.7))
@@ -126,8 +128,9 @@ def run_setting(setting: Scenario, *, quick: bool = False, progress: Progress | 
     return compare(setting, seeds, [finer.get(each.name, each) for each in curves])
 
 
-def demo_replicates(setting: Scenario, seeds: Sequence[int], *, num_items: int | None = None) -> tuple[Replicate, ...]:
-    """The setting's streams, one per seed."""
+def demo_replicates(setting: Scenario, *, quick: bool = False) -> tuple[Replicate, ...]:
+    """The setting's streams, one per seed; if `quick`, a short one."""
+    num_items, seeds = (QUICK_ITEMS, SEEDS[:1]) if quick else (None, SEEDS)
     return tuple(Replicate(setting.dataset(seed, num_items=num_items), seed) for seed in seeds)
 
 
