@@ -15,8 +15,8 @@ MAKEFILE = Path(__file__).parents[1] / "Makefile"
 CALL = """
 import sys; sys.path.insert(0, sys.argv[1])
 import numpy as np
-from quorate.decision.rules import rule_asks
-print(rule_asks(5, 0.95, 0.0, np.array([0.5, 0.5]), np.array([4, 0]), 3, np.ones(2), np.zeros((0, 0)), 0.0))
+from quorate.decision.belief import RULE, SETTLED, stop_before_rule
+print({RULE: "goes on", SETTLED: "settled"}[stop_before_rule(np.array([4, 0]), 5, 0, 5, True)])
 """
 
 
@@ -51,9 +51,9 @@ def test_a_first_run_says_that_it_compiles_a_second_does_not_and_a_changed_calle
     first, second = call(root, tmp_path), call(root, tmp_path)
     assert "compiling" in first.stderr
     assert second.stderr == ""
-    assert first.stdout == second.stdout == "False\n"
-    callee = root / "quorate" / "decision" / "beta.py"
-    callee.write_text(callee.read_text().replace("return float(min(total, 1.0))", "return 0.0"))
+    assert first.stdout == second.stdout == "settled\n"
+    callee = root / "quorate" / "posterior" / "settled.py"
+    callee.write_text(callee.read_text().replace("top, second, remaining = 0, 0, pool_size", "return False"))
     changed = call(root, tmp_path)
     assert "compiling" in changed.stderr
-    assert changed.stdout == "True\n"
+    assert changed.stdout == "goes on\n"

@@ -81,7 +81,7 @@ def test_a_session_that_switches_in_between_goes_on_alike(name):
     assert play(0) == play(6) == play(12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_posteriors_are_alike(data):
     classes = data.draw(st.integers(2, 6))

@@ -38,6 +38,12 @@ def test_the_sentence_of_a_command_is_the_first_of_its_own_help(name):
     assert " ".join(load(name).help.split("\n\n")[0].split()) == SENTENCES[name]
 
 
+@pytest.mark.parametrize("name", SENTENCES)
+def test_paragraphs_of_a_help_have_no_line_breaks_of_their_own(name):
+    for command in (load(name), *getattr(load(name), "commands", {}).values()):
+        assert "\n" not in command.help.replace("\n\n", ""), command.name
+
+
 def test_no_command_shows_the_help(run):
     result = run()
     assert "First commands" in result.output

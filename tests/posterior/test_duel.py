@@ -86,7 +86,7 @@ def test_no_class_has_a_higher_chance(data):
     assert plurality_infinite(beta, np.zeros(beta.size)).max() - 1e-10 <= bound <= 1.0
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=150)
 @given(st.data())
 def test_no_class_of_a_finite_pool_has_a_higher_chance(data):
     exponents = data.draw(hnp.arrays(float, data.draw(st.integers(2, 6)), elements=st.floats(-6, 3)))

@@ -13,7 +13,7 @@ from quorate.streams.sweep import CurveReading
 from quorate.version import __version__
 from quorate.workflows.demo import run_demo
 from quorate.workflows.demo.records import summary_of
-from quorate.workflows.demo.report import COUPLED, default_sentence, equal_error_sentence, verdict
+from quorate.workflows.demo.report import COUPLED, budget_of, default_sentence, equal_error_sentence, verdict
 
 
 def demo(
@@ -50,17 +50,16 @@ def demo(
 def _print_comparison(comparison: Comparison) -> None:
     """Print the methods at the middle budget, with their errors at the other budgets."""
     others = [matched for matched in comparison.matched if matched is not comparison.middle]
-    rows = [_row(reading, comparison, others) for reading in (*comparison.middle.readings, *comparison.references)]
-    saved = ("saved vs all", "saved vs settled")
-    heads = ("method", "parameter", "votes", "wrong %", *saved, *(f"at {other.budget:.2f} votes" for other in others))
-    title = f"{comparison.setting.title}: {comparison.num_items} items, pool of {comparison.setting.pool_size}"
+    rows = [_row(reading, others) for reading in (*comparison.middle.readings, *comparison.references)]
+    heads = ("method", "parameter", "votes", "wrong %", *(f"at {other.budget:.2f} votes" for other in others))
+    size = f"{comparison.num_items} items, pool of {comparison.setting.pool_size}"
+    title = f"{comparison.setting.title} ({size}) at {budget_of(comparison.middle, comparison)}"
     print_table(title, heads, rows, text_columns=2, strong="quorate")
 
 
-def _row(reading: CurveReading, comparison: Comparison, others: Sequence[Matched]) -> tuple[str, ...]:
+def _row(reading: CurveReading, others: Sequence[Matched]) -> tuple[str, ...]:
     numbers = f"{reading.votes_per_item:.2f}", f"{100 * reading.error_rate:.2f}"
-    saved = (f"{100 * share:.0f} %" for share in comparison.saved(reading.votes_per_item))
-    return (reading.name, reading.knob, *numbers, *saved, *(_error(other, reading.name) for other in others))
+    return (reading.name, reading.knob, *numbers, *(_error(other, reading.name) for other in others))
 
 
 def _error(matched: Matched, name: str) -> str:

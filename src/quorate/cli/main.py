@@ -63,7 +63,19 @@ def load(name: str) -> Any:  # noqa: ANN401 - click's Command, which typer has a
     if app is None:
         app = typer.Typer(add_completion=False, rich_markup_mode="rich")
         app.command(name)(getattr(module, name))
-    return typer.main.get_command(app)
+    loaded = typer.main.get_command(app)
+    for each in (loaded, *getattr(loaded, "commands", {}).values()):
+        each.help = flowing(each.help or "")
+    return loaded
+
+
+def flowing(text: str) -> str:
+    """A text whose paragraphs are one line each, so that they fit a terminal of any width.
+
+    >>> flowing("One\\nparagraph.\\n\\nAnother.")
+    'One paragraph.\\n\\nAnother.'
+    """
+    return "\n\n".join(" ".join(paragraph.strip().splitlines()) for paragraph in text.split("\n\n"))
 
 
 class Commands(TyperGroup):
@@ -160,8 +172,8 @@ a live session. Exit codes: 0 success, 1 invalid input (one line on stderr says 
 
 
 app = typer.Typer(
-    name="quorate", cls=LazyCommands, help=HELP, epilog=NEXT, rich_markup_mode="rich", no_args_is_help=True,
-    pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]},
+    name="quorate", cls=LazyCommands, help=flowing(HELP), epilog=flowing(NEXT), rich_markup_mode="rich",
+    no_args_is_help=True, pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]},
 )  # fmt: skip
 
 

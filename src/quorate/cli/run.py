@@ -70,7 +70,9 @@ def run(
         float | None,
         steering("With --target-error: probability of staying within the target, 0.5 to 0.999; 0.9 by default."),
     ] = None,
-    budget: Annotated[float | None, control("Spend this many votes per item on average.")] = None,
+    budget: Annotated[
+        float | None, control("Spend this many votes per item on average; with few items it can be some per cent more.")
+    ] = None,
     audit_rate: Annotated[
         float | None,
         steering("Probability that a closed, unsettled item is audited by the whole panel; 0.05 with --target-error."),

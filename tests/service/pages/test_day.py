@@ -83,7 +83,7 @@ def a_difficult_voter(page, phone):
     }
 
 
-@pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
+@pytest.mark.parametrize("phone", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["desktop", "phone"])
 def test_a_project_from_the_first_link_to_the_export(chromium, tmp_path, phone):
     from tests.service.pages.live import running
 

@@ -18,9 +18,7 @@ from quorate.streams.curves import CLEAR, OURS, REFERENCES, Comparison, EqualErr
 from quorate.streams.sweep import CurveReading, paired
 from quorate.version import __version__
 
-HEADS = (
-    "method", "wrong, %", "votes per item", "setting", "saved against asking everyone", "saved against until settled",
-)  # fmt: skip
+HEADS = ("method", "wrong, %", "votes per item", "setting")
 COUPLED = (
     "Standard errors treat the items as independent, although a method that learns couples them: they are somewhat "
     "optimistic."
@@ -155,13 +153,18 @@ def default_sentence(comparison: Comparison) -> str:
 
 def table(matched: Matched, comparison: Comparison) -> Table:
     """All methods at one budget, then the references."""
-    rows = tuple(_row(reading, comparison) for reading in (*matched.readings, *comparison.references))
-    share = percent(matched.budget / comparison.until_settled, 0)
-    title = f"At {matched.budget:.2f} votes per item ({share} of until-settled)"
-    return Table("", title, HEADS, rows, highlight=(OURS,), quiet=REFERENCES)
+    rows = tuple(_row(reading) for reading in (*matched.readings, *comparison.references))
+    return Table("", f"At {budget_of(matched, comparison)}", HEADS, rows, highlight=(OURS,), quiet=REFERENCES)
 
 
-def _row(reading: CurveReading, comparison: Comparison) -> tuple[str, ...]:
-    saved = (percent(share, 0) for share in comparison.saved(reading.votes_per_item))
-    numbers = f"{100 * reading.error_rate:.2f}", f"{reading.votes_per_item:.2f}"
-    return (reading.name, *numbers, reading.knob, *saved)
+def budget_of(matched: Matched, comparison: Comparison) -> str:
+    """A budget, with what it saves compared with asking more."""
+    from_all, from_settled = (percent(share, 0) for share in comparison.saved(matched.budget))
+    return (
+        f"{matched.budget:.2f} votes per item, {from_all} fewer than asking everyone and {from_settled} fewer than "
+        "until-settled"
+    )
+
+
+def _row(reading: CurveReading) -> tuple[str, ...]:
+    return reading.name, f"{100 * reading.error_rate:.2f}", f"{reading.votes_per_item:.2f}", reading.knob

@@ -70,6 +70,7 @@ class Advice:
 
     `status` "sure" if a setting meets the goal as surely as asked, "likely" if only by the pilot's own figures,
     "unreachable" if not even so: then the setting nearest to it.
+    `surest` is the setting that meets the goal with the highest probability, `highest_chance`.
     """
 
     goal: Goal
@@ -77,6 +78,8 @@ class Advice:
     status: Status
     votes: Forecast
     errors: Forecast
+    surest: PilotSetting
+    highest_chance: float
 
     @property
     def chance(self) -> float:
@@ -104,6 +107,8 @@ def advise(
         _status(float(chances[0, k]), measured[k].mean, goal),
         _forecast(votes, drawn.votes, again, k, ratio.votes, ratio.seen, batch_size, None),
         _forecast(errors, drawn.errors, again, k, ratio.errors, ratio.seen, batch_size, most),
+        curve.settings[int(chances[0].argmax())],
+        float(chances[0].max()),
     )
 
 

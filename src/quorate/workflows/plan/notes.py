@@ -120,7 +120,17 @@ def _goal_note(plan: Plan) -> str:
         )
     return (
         f"This pilot cannot promise it: no setting meets the target with {wanted}. The setting above meets "
-        f"it on the pilot itself. {_needed_sentence(plan)}"
+        f"it on the pilot itself. {_surest_sentence(plan)}{_needed_sentence(plan)}"
+    )
+
+
+def _surest_sentence(plan: Plan) -> str:
+    surest = plan.advice.surest
+    if surest is plan.advice.setting:
+        return ""
+    return (
+        f"The safest setting, {surest.knob}, asks {surest.votes.mean:.2f} votes per item and meets it with a "
+        f"probability of {100 * plan.advice.highest_chance:.0f} %. "
     )
 
 
