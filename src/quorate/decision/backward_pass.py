@@ -11,10 +11,12 @@ of its votes; the votes it asks on average. A row has the size of a cache line.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
+from itertools import combinations_with_replacement
 
 import numpy as np
 
-from quorate.compiled import kernel
+from quorate.compiled import kernel, kernel_or
 from quorate.types import FloatArray, IntArray
 
 MOST_GROUPS = 6  # single classes, the last group for all others if there are more; `_level_back` is written for six
@@ -44,6 +46,18 @@ def advance(sums: IntArray) -> bool:
             return True
         sums[i] = 0
     return False
+
+
+@lru_cache(maxsize=512)
+def states_of(groups: int, level: int) -> IntArray:
+    """(S, C) the counts of every state of a level, in the order of `advance`; for NumPy versions of kernels.
+
+    >>> states_of(3, 1).tolist()
+    [[0, 0, 1], [0, 1, 0], [1, 0, 0]]
+    """
+    rising = combinations_with_replacement(range(level + 1), groups - 1)
+    sums = np.array(sorted(rising, key=lambda each: each[::-1]), dtype=np.int64).reshape(-1, groups - 1)
+    return np.diff(sums, axis=1, prepend=0, append=level)
 
 
 @kernel
@@ -159,7 +173,43 @@ def step_all_back(
         _level_back(level, price, ranks, shares, has_others, sums, offsets, rows)
 
 
-@kernel
+def _plain_level_back(
+    level: int,
+    price: float,
+    ranks: IntArray,
+    shares: FloatArray,
+    has_others: bool,
+    sums: IntArray,
+    offsets: IntArray,
+    rows: FloatArray,
+) -> None:
+    """`_level_back` for all states at once; every sum has the order of the kernel's."""
+    groups = sums.size
+    states = states_of(groups, level)
+    partial = np.cumsum(states, axis=1)
+    place = np.arange(len(states))
+    found = shares[groups - 1, states[:, -1]][:, None] * rows[place]
+    for group in range(groups - 2, -1, -1):
+        place = place + ranks[group, partial[:, group] + 1]
+        found += shares[group, states[:, group]][:, None] * rows[place]
+    best = best_answers(found, MOST_GROUPS, states[:, -1] if has_others else np.zeros(len(states), np.int64))
+    value = found[:, VALUE] - price
+    goes_on = value > best
+    found[:, VALUE] = np.where(goes_on, value, best)
+    found[:, _VOTES] = np.where(goes_on, found[:, _VOTES] + 1.0, 0.0)
+    rows[: len(states)] = found
+
+
+def best_answers(rows: FloatArray, num_classes: int, others: IntArray) -> FloatArray:
+    """`best_answer` of many rows, for errors of equal cost."""
+    rest = 1.0 - rows[:, 0]
+    for k in range(1, num_classes):
+        rest -= rows[:, k]
+    best = rows[:, :num_classes].max(axis=1)
+    return np.asarray(np.where(others > 0, np.maximum(best, rest / np.maximum(others, 1)), best))
+
+
+@kernel_or(_plain_level_back)
 def _level_back(
     level: int,
     price: float,

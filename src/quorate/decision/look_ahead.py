@@ -15,8 +15,18 @@ import math
 
 import numpy as np
 
-from quorate.compiled import kernel, shared_kernel
-from quorate.decision.backward_pass import MOST_GROUPS, VALUE, WIDTH, advance, best_answer, best_plan, state_ranks
+from quorate.compiled import kernel, kernel_or, shared_kernel
+from quorate.decision.backward_pass import (
+    MOST_GROUPS,
+    VALUE,
+    WIDTH,
+    advance,
+    best_answer,
+    best_answers,
+    best_plan,
+    state_ranks,
+    states_of,
+)
 from quorate.posterior.wins_alone import wins_alone
 from quorate.types import FloatArray, IntArray
 
@@ -233,7 +243,25 @@ def _group_costs(probs: FloatArray, error_costs: FloatArray, chosen: IntArray) -
     return costs
 
 
-@kernel
+def _plain_last_into(horizon: int, counts: IntArray, num_classes: int, costs: FloatArray, rows: FloatArray) -> None:
+    """`_last_into` for all states at once."""
+    states = states_of(counts.size, horizon)
+    others = states[:, num_classes:].sum(axis=1)
+    final = counts[:num_classes] + states[:, :num_classes]
+    has_group = counts.size > num_classes
+    of_group = np.maximum(counts[num_classes], np.minimum(others, 1)) if has_group else np.zeros_like(others)
+    top = np.maximum(final.max(axis=1), of_group)
+    wins = final == top[:, None]
+    tied = wins.sum(axis=1) + (has_group & (of_group == top))
+    rows[:, :num_classes] = np.where(wins, (1.0 / tied)[:, None], 0.0)
+    if costs.size == 0:
+        rows[:, VALUE] = best_answers(rows, num_classes, others)
+        return
+    for row in rows:
+        row[VALUE] = best_answer(row, num_classes, 0, costs)
+
+
+@kernel_or(_plain_last_into)
 def _last_into(horizon: int, counts: IntArray, num_classes: int, costs: FloatArray, rows: FloatArray) -> None:
     """Write the winner's share and its value for every state after the last vote.
 

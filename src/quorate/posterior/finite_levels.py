@@ -19,6 +19,7 @@ from quorate.types import FloatArray, IntArray
 PAD = 4  # zeros before and after a polynomial, so that `_convolve` can process four terms at a time
 _LARGE = 2.0**SHIFT
 _SMALL = 2.0**-SHIFT
+_FEW = 16  # terms
 _Index = np.uint64
 
 
@@ -50,20 +51,27 @@ def _plain_convolve(
     first: int,
     last: int,
 ) -> None:
-    """`_convolve` with NumPy for the loops over degrees."""
-    work[target + first - 3 : target + first] = 0.0
-    work[target + first : target + last + 4] = 0.0
+    """`_convolve` with NumPy for the loops over degrees; with lists if there are few, because that is faster."""
+    work[target + first - 3 : target + last + 4] = 0.0
     for x in range(max(0, (first - high) // 4 * 4), min(needed, last) + 1, 4):
         start, stop = max(first, low + x), min(last, high + x + 3) + 1
         if stop <= start:
             continue
-        terms = [float(weights[row + y]) if y < needed else 0.0 for y in range(x, x + 4)]
+        terms = weights[row + x : row + min(x + 3, needed) + 1].tolist()
         if needed < x + 4:
-            terms[needed - x] = node * float(weights[row + needed])
-        begin, end = source + start - x, source + stop - x
-        work[target + start : target + stop] += (terms[0] * work[begin:end] + terms[1] * work[begin - 1 : end - 1]) + (
-            terms[2] * work[begin - 2 : end - 2] + terms[3] * work[begin - 3 : end - 3]
-        )
+            terms[-1] *= node
+            terms += [0.0] * (4 - len(terms))
+        term0, term1, term2, term3 = terms
+        given, into = work[source + start - x - 3 : source + stop - x], work[target + start : target + stop]
+        if stop - start > _FEW:
+            into += (term0 * given[3:] + term1 * given[2:-1]) + (term2 * given[1:-2] + term3 * given[:-3])
+            continue
+        old = given.tolist()
+        shifted = zip(into.tolist(), old[3:], old[2:], old[1:], old, strict=False)
+        into[:] = [
+            so_far + ((term0 * old0 + term1 * old1) + (term2 * old2 + term3 * old3))
+            for so_far, old0, old1, old2, old3 in shifted
+        ]
 
 
 @kernel_or(_plain_convolve)
