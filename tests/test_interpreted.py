@@ -13,6 +13,7 @@ from hypothesis.extra.numpy import arrays
 
 from quorate import compiled
 from quorate.datasets import synthetic
+from quorate.decision import backward_pass, look_ahead
 from quorate.decision.look_ahead import expected_gain, gains_more_than
 from quorate.densities import log_gamma
 from quorate.experts.panel_stream import run_panel
@@ -81,7 +82,7 @@ def test_a_session_that_switches_in_between_goes_on_alike(name):
     assert play(0) == play(6) == play(12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_posteriors_are_alike(data):
     classes = data.draw(st.integers(2, 6))
@@ -111,6 +112,46 @@ def test_look_aheads_are_alike(seed, classes, remaining, unequal):
     for call in (lambda: expected_gain(*what), lambda: gains_more_than(1e-3, *what)):
         interpreted, made = both_ways(call)
         assert interpreted == made
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.booleans(), st.booleans(), st.integers(2, 7))
+def test_plans_are_alike_in_every_state(seed, groups, has_others, unequal, horizon):
+    rng = np.random.default_rng(seed)
+    classes = groups - (has_others and groups > 2)
+    beta, counts = rng.gamma(1.0, 2.0, groups) + 0.01, -np.sort(-rng.integers(4, size=groups))
+    costs = rng.gamma(1.0, 2.0, (classes + 1, classes)) if unequal else np.zeros((0, 0))
+
+    def play():
+        ranks = backward_pass.state_ranks(groups, horizon)
+        last = np.zeros((ranks[groups - 1, horizon + 1], backward_pass.WIDTH))
+        look_ahead._last_into(horizon, counts, classes, costs, last)
+        rows = last.copy()
+        if groups > 2 and not unequal:
+            backward_pass.step_all_back(horizon, 0.01, beta, beta.sum(), ranks, classes < groups, rows)
+        return last.tolist(), rows.tolist()
+
+    interpreted, made = both_ways(play)
+    assert interpreted == made
+
+
+def test_posteriors_of_a_large_pool_are_alike():
+    alpha, votes = [0.4, 2.0, 1.1, 0.3], [3, 2, 0, 1]
+    interpreted, made = both_ways(lambda: plurality_finite(alpha, votes, pool_size=200).tolist())
+    assert interpreted == made
+
+
+def test_an_error_of_a_numpy_version_is_not_hidden():
+    """Compiled code takes over where Python cannot represent a number, not where the NumPy version is wrong."""
+
+    def wrong(value):
+        return np.zeros(2) + np.zeros(3)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compiled._state, "compiled", False)
+        patch.setattr(compiled._state, "fixed", True)
+        with pytest.raises(ValueError, match="broadcast"):
+            compiled.kernel_or(wrong)(lambda value: value)(1.0)
 
 
 @settings(max_examples=10, deadline=None)

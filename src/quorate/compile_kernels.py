@@ -238,7 +238,6 @@ def _helper() -> subprocess.Popen[bytes] | None:
 
 def _prepare() -> None:
     gc.set_threshold(100_000)  # a tenth of the time otherwise
-    os.environ["NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING"] = "1"  # numba writes messages for every type it tries
     compiled.compile_here()
     machine_code.compile_quickly()
 

@@ -86,6 +86,8 @@ class Kernel:
         try:
             return self.plain(*arguments)
         except NO_NUMBER:  # raised by this kernel itself: inner kernels handle their own
+            if self.plain is not self.py_func:  # NumPy raises none of these, so the NumPy version is wrong
+                raise
             return self.dispatcher(*arguments)
 
     @cached_property

@@ -35,7 +35,6 @@ _INTERNALS = (
     "numba.core.compiler:Flags",
     "numba.core.compiler:compile_extra",
     "numba.core.dispatcher:_FunctionCompiler._compile_core",
-    "numba.core.event:broadcast",
     "numba.core.lowering:Lower.create_cfunc_wrapper",
     "numba.core.lowering:Lower.create_cpython_wrapper",
     "numba.core.registry:cpu_target",
@@ -224,8 +223,7 @@ def compile_quickly() -> None:
     """Make numba's compiler faster, in a process that compiles nothing but kernels.
 
     What numba itself provides is linked too, instead of becoming machine code at every level of calls; sets of options,
-    which numba compares all the time, are compared by what was set; the types of an operator are found once; and numba
-    reports its steps to nobody.
+    which numba compares all the time, are compared by what was set; and the types of an operator are found once.
     """
     if not links_inner_kernels():
         return
@@ -238,7 +236,6 @@ def compile_quickly() -> None:
         self is other
         or (isinstance(other, config) and (self._values == other._values or self.values() == other.values()))
     )
-    numba("numba.core.event").broadcast = lambda event: None
     function = numba("numba.core.types.functions").BaseFunction
     function.get_call_type = partialmethod(_remembered, function.get_call_type, {})
     for name in ("create_cpython_wrapper", "create_cfunc_wrapper"):

@@ -46,6 +46,17 @@ def test_methods_are_compared_at_the_same_cost(summary):
                 assert row["votes_per_item"] == pytest.approx(budget["budget"], rel=0.02), row
 
 
+def test_each_budget_is_said_with_the_votes_it_saves(quick_demo, summary):
+    printed, page = " ".join(quick_demo[0].stdout.split()), (quick_demo[1] / "report.html").read_text()
+    for setting in summary["settings"]:
+        for number, budget in enumerate(budget["budget"] for budget in setting["budgets"]):
+            references = setting["ask_all_votes"], setting["until_settled_votes"]
+            fewer = [f"{100 * (1 - budget / votes):.0f} % fewer" for votes in references]
+            said = f"At {budget:.2f} votes per item, {fewer[0]} than asking everyone and {fewer[1]} than"
+            assert said in page
+            assert said in printed or number != 1, "the middle budget is printed, too"
+
+
 def test_nobody_beats_the_tie_floor(summary):
     for setting in summary["settings"]:
         rows = [row for budget in setting["budgets"] for row in budget["methods"]]

@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
@@ -38,10 +39,13 @@ def test_the_sentence_of_a_command_is_the_first_of_its_own_help(name):
     assert " ".join(load(name).help.split("\n\n")[0].split()) == SENTENCES[name]
 
 
-@pytest.mark.parametrize("name", SENTENCES)
-def test_paragraphs_of_a_help_have_no_line_breaks_of_their_own(name):
-    for command in (load(name), *getattr(load(name), "commands", {}).values()):
-        assert "\n" not in command.help.replace("\n\n", ""), command.name
+@pytest.mark.parametrize("words", [("--help",), *((name, "--help") for name in SENTENCES)])
+def test_a_wide_terminal_shows_each_paragraph_of_a_help_on_one_line(run, monkeypatch, words):
+    monkeypatch.setattr("typer.rich_utils.MAX_WIDTH", 2000)
+    shown = [line.strip() for line in run(*words).stdout.split("╭")[0].splitlines()]
+    texts = [line for line in shown if line]
+    assert len(texts) > 1
+    assert not any(first and second for first, second in pairwise(shown)), "two lines of text in a row"
 
 
 def test_no_command_shows_the_help(run):

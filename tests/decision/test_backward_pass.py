@@ -11,14 +11,15 @@ NO_COSTS = np.zeros((0, 0))
 @pytest.mark.parametrize(("groups", "horizon"), [(2, 3), (3, 4), (5, 2)])
 def test_states_are_visited_in_the_order_of_their_ranks(groups, horizon):
     ranks = backward_pass.state_ranks(groups, horizon)
-    sums, seen = np.zeros(groups, np.int64), set()
+    sums, seen = np.zeros(groups, np.int64), []
     sums[-1] = horizon
     for rank in range(ranks[groups - 1, horizon + 1]):
         assert rank == sum(ranks[i + 1, sums[i]] for i in range(groups - 1))
-        seen.add(tuple(np.diff(sums, prepend=0).tolist()))
+        seen.append(tuple(np.diff(sums, prepend=0).tolist()))
         is_last = not backward_pass.advance(sums)
     assert is_last
-    assert len(seen) == ranks[groups - 1, horizon + 1]
+    assert len(set(seen)) == ranks[groups - 1, horizon + 1]
+    assert np.array_equal(seen, backward_pass.states_of(groups, horizon))
     assert {sum(counts) for counts in seen} == {horizon}
 
 

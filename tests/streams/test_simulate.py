@@ -54,13 +54,13 @@ def agree(dataset, chosen, *, pool_size, model, seed, window=1000, refit_every=2
     return fast
 
 
-WHOLE = ("quorate", "quorate:rule=optimistic", "finexp", "infexp", "mp")  # in every run; the others are slow tests
+ALWAYS = ("quorate", "quorate:rule=optimistic", "finexp", "infexp", "fixed-ask-finexp", "mp")  # others in slow tests
 
 
 @pytest.mark.no_cover  # the short stream below is traced
 @pytest.mark.parametrize("seed", [3, pytest.param(4, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name in WHOLE else pytest.mark.slow) for name in SPECS]
+    "name", [pytest.param(name, marks=[] if name in ALWAYS else pytest.mark.slow) for name in SPECS]
 )
 def test_the_compiled_stream_agrees_with_the_session_on_the_whole_shift_stream(data_dir, name, seed):
     dataset = load_npz(data_dir / "imagenet16h_shift.npz")

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
 
 from quorate.cli.options import Json, option
 from quorate.cli.output import print_json, print_lines, print_table, progress_bar
 from quorate.reports.figures import MISSING
 from quorate.streams.curves import Comparison, Matched
-from quorate.streams.sweep import CurveReading
 from quorate.version import __version__
 from quorate.workflows.demo import run_demo
 from quorate.workflows.demo.records import summary_of
-from quorate.workflows.demo.report import COUPLED, budget_of, default_sentence, equal_error_sentence, verdict
+from quorate.workflows.demo.report import (
+    COUPLED,
+    HEADS,
+    budget_text,
+    default_sentence,
+    equal_error_sentence,
+    row,
+    verdict,
+)
 
 
 def demo(
@@ -34,7 +40,7 @@ def demo(
         return
     print_lines(result.headline)
     for comparison in result.comparisons:
-        print_lines("", comparison.setting.about)
+        print_lines("", comparison.setting.about, f"{budget_text(comparison.middle, comparison)}:")
         _print_comparison(comparison)
         print_lines(*(verdict(matched) for matched in reversed(comparison.matched)))
         print_lines(equal_error_sentence(comparison), default_sentence(comparison))
@@ -50,16 +56,11 @@ def demo(
 def _print_comparison(comparison: Comparison) -> None:
     """Print the methods at the middle budget, with their errors at the other budgets."""
     others = [matched for matched in comparison.matched if matched is not comparison.middle]
-    rows = [_row(reading, others) for reading in (*comparison.middle.readings, *comparison.references)]
-    heads = ("method", "parameter", "votes", "wrong %", *(f"at {other.budget:.2f} votes" for other in others))
-    size = f"{comparison.num_items} items, pool of {comparison.setting.pool_size}"
-    title = f"{comparison.setting.title} ({size}) at {budget_of(comparison.middle, comparison)}"
+    readings = (*comparison.middle.readings, *comparison.references)
+    rows = [(*row(reading), *(_error(other, reading.name) for other in others)) for reading in readings]
+    heads = (*HEADS, *(f"at {other.budget:.2f} votes, %" for other in others))
+    title = f"{comparison.setting.title}: {comparison.num_items} items, pool of {comparison.setting.pool_size}"
     print_table(title, heads, rows, text_columns=2, strong="quorate")
-
-
-def _row(reading: CurveReading, others: Sequence[Matched]) -> tuple[str, ...]:
-    numbers = f"{reading.votes_per_item:.2f}", f"{100 * reading.error_rate:.2f}"
-    return (reading.name, reading.knob, *numbers, *(_error(other, reading.name) for other in others))
 
 
 def _error(matched: Matched, name: str) -> str:

@@ -52,7 +52,7 @@ INSTALL_SERVICE = "the service is not installed: pip install 'quorate[service]' 
 
 @cache
 def load(name: str) -> Any:  # noqa: ANN401 - click's Command, which typer has a copy of
-    """Import the command or the group of this name."""
+    """Import the command or the group of this name; the terminal wraps its help."""
     try:
         module = import_module(f"quorate.cli.{name}")
     except ModuleNotFoundError as cause:
@@ -65,14 +65,14 @@ def load(name: str) -> Any:  # noqa: ANN401 - click's Command, which typer has a
         app.command(name)(getattr(module, name))
     loaded = typer.main.get_command(app)
     for each in (loaded, *getattr(loaded, "commands", {}).values()):
-        each.help = flowing(each.help or "")
+        each.help = unwrapped(each.help or "")
     return loaded
 
 
-def flowing(text: str) -> str:
-    """A text whose paragraphs are one line each, so that they fit a terminal of any width.
+def unwrapped(text: str) -> str:
+    """The text with each paragraph on one line, so that the terminal wraps it; there are no lists in it.
 
-    >>> flowing("One\\nparagraph.\\n\\nAnother.")
+    >>> unwrapped("One\\nparagraph.\\n\\nAnother.")
     'One paragraph.\\n\\nAnother.'
     """
     return "\n\n".join(" ".join(paragraph.strip().splitlines()) for paragraph in text.split("\n\n"))
@@ -172,7 +172,7 @@ a live session. Exit codes: 0 success, 1 invalid input (one line on stderr says 
 
 
 app = typer.Typer(
-    name="quorate", cls=LazyCommands, help=flowing(HELP), epilog=flowing(NEXT), rich_markup_mode="rich",
+    name="quorate", cls=LazyCommands, help=unwrapped(HELP), epilog=unwrapped(NEXT), rich_markup_mode="rich",
     no_args_is_help=True, pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]},
 )  # fmt: skip
 

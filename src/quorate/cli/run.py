@@ -71,7 +71,7 @@ def run(
         steering("With --target-error: probability of staying within the target, 0.5 to 0.999; 0.9 by default."),
     ] = None,
     budget: Annotated[
-        float | None, control("Spend this many votes per item on average; with few items it can be some per cent more.")
+        float | None, control("Votes per item to spend on average; short streams can exceed it by a few per cent.")
     ] = None,
     audit_rate: Annotated[
         float | None,

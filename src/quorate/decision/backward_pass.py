@@ -11,7 +11,7 @@ of its votes; the votes it asks on average. A row has the size of a cache line.
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import cache
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -48,7 +48,7 @@ def advance(sums: IntArray) -> bool:
     return False
 
 
-@lru_cache(maxsize=512)
+@cache
 def states_of(groups: int, level: int) -> IntArray:
     """(S, C) the counts of every state of a level, in the order of `advance`; for NumPy versions of kernels.
 
@@ -56,8 +56,20 @@ def states_of(groups: int, level: int) -> IntArray:
     [[0, 0, 1], [0, 1, 0], [1, 0, 0]]
     """
     rising = combinations_with_replacement(range(level + 1), groups - 1)
-    sums = np.array(sorted(rising, key=lambda each: each[::-1]), dtype=np.int64).reshape(-1, groups - 1)
-    return np.diff(sums, axis=1, prepend=0, append=level)
+    sums = np.array(sorted(rising, key=lambda each: each[::-1]))  # the last sum changes slowest
+    states = np.diff(sums, axis=1, prepend=0, append=level)
+    states.flags.writeable = False
+    return states
+
+
+@cache
+def _successors_of(groups: int, level: int) -> IntArray:
+    """(S, C) the rank of the state to which a vote for each group leads, for every state of a level."""
+    ranks = state_ranks(groups, level)
+    steps = ranks[np.arange(groups - 1), np.cumsum(states_of(groups, level), axis=1)[:, :-1] + 1]
+    places = np.cumsum(np.pad(steps, ((0, 0), (0, 1)))[:, ::-1], axis=1)[:, ::-1] + np.arange(len(steps))[:, None]
+    places.flags.writeable = False
+    return places
 
 
 @kernel
@@ -148,6 +160,15 @@ def best_answer(row: FloatArray, num_classes: int, others: int, costs: FloatArra
     return float(max(best, rest / others) if others > 0 else best)
 
 
+def best_answers(rows: FloatArray, num_classes: int, others: IntArray) -> FloatArray:
+    """`best_answer` of many rows, for errors of equal cost."""
+    rest = 1.0 - rows[:, 0]
+    for k in range(1, num_classes):
+        rest -= rows[:, k]
+    best = rows[:, :num_classes].max(axis=1)
+    return np.asarray(np.where(others > 0, np.maximum(best, rest / np.maximum(others, 1)), best))
+
+
 @kernel
 def step_all_back(
     horizon: int,
@@ -185,28 +206,16 @@ def _plain_level_back(
 ) -> None:
     """`_level_back` for all states at once; every sum has the order of the kernel's."""
     groups = sums.size
-    states = states_of(groups, level)
-    partial = np.cumsum(states, axis=1)
-    place = np.arange(len(states))
-    found = shares[groups - 1, states[:, -1]][:, None] * rows[place]
+    states, places = states_of(groups, level), _successors_of(groups, level)
+    found = shares[groups - 1, states[:, -1]][:, None] * rows[places[:, -1]]
     for group in range(groups - 2, -1, -1):
-        place = place + ranks[group, partial[:, group] + 1]
-        found += shares[group, states[:, group]][:, None] * rows[place]
-    best = best_answers(found, MOST_GROUPS, states[:, -1] if has_others else np.zeros(len(states), np.int64))
+        found += shares[group, states[:, group]][:, None] * rows[places[:, group]]
+    best = best_answers(found, MOST_GROUPS, has_others * states[:, -1])  # columns without a class are 0
     value = found[:, VALUE] - price
-    goes_on = value > best
-    found[:, VALUE] = np.where(goes_on, value, best)
-    found[:, _VOTES] = np.where(goes_on, found[:, _VOTES] + 1.0, 0.0)
+    stops = value <= best
+    found[:, VALUE] = np.where(stops, best, value)
+    found[:, _VOTES] = np.where(stops, 0.0, found[:, _VOTES] + 1.0)
     rows[: len(states)] = found
-
-
-def best_answers(rows: FloatArray, num_classes: int, others: IntArray) -> FloatArray:
-    """`best_answer` of many rows, for errors of equal cost."""
-    rest = 1.0 - rows[:, 0]
-    for k in range(1, num_classes):
-        rest -= rows[:, k]
-    best = rows[:, :num_classes].max(axis=1)
-    return np.asarray(np.where(others > 0, np.maximum(best, rest / np.maximum(others, 1)), best))
 
 
 @kernel_or(_plain_level_back)

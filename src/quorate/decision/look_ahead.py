@@ -24,6 +24,7 @@ from quorate.decision.backward_pass import (
     best_answer,
     best_answers,
     best_plan,
+    least_cost,
     state_ranks,
     states_of,
 )
@@ -246,19 +247,17 @@ def _group_costs(probs: FloatArray, error_costs: FloatArray, chosen: IntArray) -
 def _plain_last_into(horizon: int, counts: IntArray, num_classes: int, costs: FloatArray, rows: FloatArray) -> None:
     """`_last_into` for all states at once."""
     states = states_of(counts.size, horizon)
-    others = states[:, num_classes:].sum(axis=1)
-    final = counts[:num_classes] + states[:, :num_classes]
-    has_group = counts.size > num_classes
-    of_group = np.maximum(counts[num_classes], np.minimum(others, 1)) if has_group else np.zeros_like(others)
-    top = np.maximum(final.max(axis=1), of_group)
-    wins = final == top[:, None]
-    tied = wins.sum(axis=1) + (has_group & (of_group == top))
-    rows[:, :num_classes] = np.where(wins, (1.0 / tied)[:, None], 0.0)
+    others = horizon - states[:, :num_classes].sum(axis=1)
+    final = counts + states
+    if counts.size > num_classes:  # at most one class of the group can win
+        final[:, -1] = np.maximum(counts[-1], np.minimum(others, 1))
+    wins = final == final.max(axis=1, keepdims=True)
+    rows[:, :num_classes] = wins[:, :num_classes] * (1.0 / wins.sum(axis=1, keepdims=True))
     if costs.size == 0:
         rows[:, VALUE] = best_answers(rows, num_classes, others)
         return
     for row in rows:
-        row[VALUE] = best_answer(row, num_classes, 0, costs)
+        row[VALUE] = -least_cost(row[:num_classes], costs)
 
 
 @kernel_or(_plain_last_into)

@@ -19,7 +19,7 @@ from quorate.types import FloatArray, IntArray
 PAD = 4  # zeros before and after a polynomial, so that `_convolve` can process four terms at a time
 _LARGE = 2.0**SHIFT
 _SMALL = 2.0**-SHIFT
-_FEW = 16  # terms
+_FEW = 16  # degrees; for fewer, NumPy takes up to twice as long as lists
 _Index = np.uint64
 
 
@@ -51,26 +51,25 @@ def _plain_convolve(
     first: int,
     last: int,
 ) -> None:
-    """`_convolve` with NumPy for the loops over degrees; with lists if there are few, because that is faster."""
+    """`_convolve` with NumPy for the loops over degrees; with lists if there are `_FEW`."""
     work[target + first - 3 : target + last + 4] = 0.0
-    for x in range(max(0, (first - high) // 4 * 4), min(needed, last) + 1, 4):
-        start, stop = max(first, low + x), min(last, high + x + 3) + 1
+    for at in range(max(0, (first - high) // 4 * 4), min(needed, last) + 1, 4):
+        start, stop = max(first, low + at), min(last, high + at + 3) + 1
         if stop <= start:
             continue
-        terms = weights[row + x : row + min(x + 3, needed) + 1].tolist()
-        if needed < x + 4:
+        terms = weights[row + at : row + min(at + 3, needed) + 1].tolist()
+        if needed < at + 4:
             terms[-1] *= node
             terms += [0.0] * (4 - len(terms))
         term0, term1, term2, term3 = terms
-        given, into = work[source + start - x - 3 : source + stop - x], work[target + start : target + stop]
+        given, into = work[source + start - at - 3 : source + stop - at], work[target + start : target + stop]
         if stop - start > _FEW:
             into += (term0 * given[3:] + term1 * given[2:-1]) + (term2 * given[1:-2] + term3 * given[:-3])
             continue
         old = given.tolist()
-        shifted = zip(into.tolist(), old[3:], old[2:], old[1:], old, strict=False)
         into[:] = [
-            so_far + ((term0 * old0 + term1 * old1) + (term2 * old2 + term3 * old3))
-            for so_far, old0, old1, old2, old3 in shifted
+            so_far + ((term0 * w + term1 * x) + (term2 * y + term3 * z))
+            for so_far, w, x, y, z in zip(into.tolist(), old[3:], old[2:-1], old[1:-2], old[:-3], strict=True)
         ]
 
 

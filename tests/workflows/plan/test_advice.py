@@ -91,8 +91,9 @@ def test_where_none_is_sure_the_cheapest_that_meets_it_on_the_pilot_comes_with_t
     curve = made_up(np.random.default_rng(3), 200, [0.5, 0.07, 0.05])
     advice = advised(curve, Goal("target-error", curve.errors[1] + 0.001), batch_size=200)
     assert (advice.status, advice.setting) == ("likely", curve.settings[1])
-    assert advice.surest is curve.settings[2]
-    assert 0.9 > advice.highest_chance > advice.chance
+    assert advice.safest.setting is curve.settings[2]
+    assert 0.9 > advice.safest.chance > advice.chance
+    assert advised(curve, Goal("target-error", 0.3), batch_size=200).safest is None
 
 
 def test_a_target_below_all_settings_is_called_unreachable_and_the_best_is_named():

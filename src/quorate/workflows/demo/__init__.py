@@ -90,7 +90,7 @@ def run_demo(out: str | Path, *, quick: bool = False, progress: Progress | None 
     folder.mkdir(parents=True, exist_ok=True)
     if compiled.will_be_compiled():
         figures.preload()
-    streams = [demo_replicates(setting, quick=quick) for setting in SETTINGS]
+    streams = [demo_replicates(setting, quick=quick) for setting in SETTINGS]  # while kernels compile
     compiled.wait_until_compiled()  # there are hundreds of runs
     started = time.perf_counter()
     comparisons = tuple(

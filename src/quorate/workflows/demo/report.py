@@ -18,7 +18,7 @@ from quorate.streams.curves import CLEAR, OURS, REFERENCES, Comparison, EqualErr
 from quorate.streams.sweep import CurveReading, paired
 from quorate.version import __version__
 
-HEADS = ("method", "wrong, %", "votes per item", "setting")
+HEADS = ("method", "setting", "votes per item", "wrong, %")
 COUPLED = (
     "Standard errors treat the items as independent, although a method that learns couples them: they are somewhat "
     "optimistic."
@@ -153,18 +153,21 @@ def default_sentence(comparison: Comparison) -> str:
 
 def table(matched: Matched, comparison: Comparison) -> Table:
     """All methods at one budget, then the references."""
-    rows = tuple(_row(reading) for reading in (*matched.readings, *comparison.references))
-    return Table("", f"At {budget_of(matched, comparison)}", HEADS, rows, highlight=(OURS,), quiet=REFERENCES)
-
-
-def budget_of(matched: Matched, comparison: Comparison) -> str:
-    """A budget, with what it saves compared with asking more."""
-    from_all, from_settled = (percent(share, 0) for share in comparison.saved(matched.budget))
-    return (
-        f"{matched.budget:.2f} votes per item, {from_all} fewer than asking everyone and {from_settled} fewer than "
-        "until-settled"
+    rows = tuple(row(reading) for reading in (*matched.readings, *comparison.references))
+    return Table(
+        "", budget_text(matched, comparison), HEADS, rows, text_columns=2, highlight=(OURS,), quiet=REFERENCES
     )
 
 
-def _row(reading: CurveReading) -> tuple[str, ...]:
-    return reading.name, f"{100 * reading.error_rate:.2f}", f"{reading.votes_per_item:.2f}", reading.knob
+def budget_text(matched: Matched, comparison: Comparison) -> str:
+    """The budget and the votes it saves, as a phrase."""
+    from_all, from_settled = (percent(share, 0) for share in comparison.saved(matched.budget))
+    return (
+        f"At {matched.budget:.2f} votes per item, {from_all} fewer than asking everyone and {from_settled} fewer than "
+        "asking until settled"
+    )
+
+
+def row(reading: CurveReading) -> tuple[str, ...]:
+    """The cells of a method under `HEADS`."""
+    return reading.name, reading.knob, f"{reading.votes_per_item:.2f}", f"{100 * reading.error_rate:.2f}"

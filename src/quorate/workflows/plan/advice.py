@@ -51,6 +51,7 @@ from quorate.workflows.plan.pools import Pilot
 ROUNDS = 8  # halvings of the parameter between the setting chosen and the next one, at most
 PEOPLE_ROUNDS = 2  # the same for methods that know people, whose runs take a session
 REFINED = 4  # the usual number of them
+ABOUT = 0.01  # probabilities that differ by less are called equal
 CLOSE = 0.02  # of the votes per item: nearer than this no setting is looked for
 Status = Literal["sure", "likely", "unreachable"]
 
@@ -70,7 +71,7 @@ class Advice:
 
     `status` "sure" if a setting meets the goal as surely as asked, "likely" if only by the pilot's own figures,
     "unreachable" if not even so: then the setting nearest to it.
-    `surest` is the setting that meets the goal with the highest probability, `highest_chance`.
+    `safest`: if only "likely", the cheapest setting whose probability of meeting the goal is about the highest.
     """
 
     goal: Goal
@@ -78,8 +79,7 @@ class Advice:
     status: Status
     votes: Forecast
     errors: Forecast
-    surest: PilotSetting
-    highest_chance: float
+    safest: Advice | None = None
 
     @property
     def chance(self) -> float:
@@ -97,19 +97,22 @@ def advise(
     """
     table = drawn.errors if goal.kind == "target-error" else drawn.votes
     place, chances = _chosen(curve, ratio, goal, batch_size, most)
-    k = int(place[0])
     again, _ = _chosen(curve, ratio, goal, batch_size, most, table)
     votes, errors = [s.votes for s in curve.settings], [s.errors for s in curve.settings]
     measured = errors if goal.kind == "target-error" else votes
-    return Advice(
-        goal,
-        curve.settings[k],
-        _status(float(chances[0, k]), measured[k].mean, goal),
-        _forecast(votes, drawn.votes, again, k, ratio.votes, ratio.seen, batch_size, None),
-        _forecast(errors, drawn.errors, again, k, ratio.errors, ratio.seen, batch_size, most),
-        curve.settings[int(chances[0].argmax())],
-        float(chances[0].max()),
-    )
+
+    def of(k: int) -> Advice:
+        return Advice(
+            goal,
+            curve.settings[k],
+            _status(float(chances[0, k]), measured[k].mean, goal),
+            _forecast(votes, drawn.votes, again, k, ratio.votes, ratio.seen, batch_size, None),
+            _forecast(errors, drawn.errors, again, k, ratio.errors, ratio.seen, batch_size, most),
+        )
+
+    chosen, safest = of(int(place[0])), of(int((chances[0] >= chances[0].max() - ABOUT).argmax()))
+    is_safer = chosen.status == "likely" and safest.chance > chosen.chance
+    return replace(chosen, safest=safest if is_safer else None)
 
 
 def _chosen(

@@ -5,6 +5,7 @@ Called by the methods of `Plan` and by `plan.report`. What to type to use a plan
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from quorate.reports.format import percent
@@ -52,13 +53,22 @@ def _fewer(share: float) -> str:
 
 
 def _goal_words(plan: Plan) -> str:
-    goal, chance = plan.advice.goal, f"{100 * min(max(plan.advice.chance, 0.01), 0.99):.0f} %"
+    goal, chance = plan.advice.goal, chance_text(plan.advice.chance)
     if goal.kind == "budget":
         return f"the budget of {goal.limit:.2f} votes per item is kept with a probability of {chance}"
     base = "the tie floor" if plan.pilot.target == "plurality" else "the error of the plurality of all votes"
     own = "" if plan.is_own_goal else f" (none was given: {base}, {error_text(plan, plan.floor)}, and a point)"
     unit = "wrong" if plan.pilot.error_costs is None else "per item"
     return f"the target of {error_text(plan, goal.limit)} {unit}{own} is met with a probability of {chance}"
+
+
+def chance_text(chance: float) -> str:
+    """A probability in whole per cent, rounded down, so that less than was asked for never looks like as much.
+
+    >>> chance_text(0.899), chance_text(1.0)
+    ('89 %', '99 %')
+    """
+    return f"{min(max(math.floor(100 * chance), 1), 99)} %"
 
 
 def notes(plan: Plan) -> list[str]:
@@ -120,17 +130,17 @@ def _goal_note(plan: Plan) -> str:
         )
     return (
         f"This pilot cannot promise it: no setting meets the target with {wanted}. The setting above meets "
-        f"it on the pilot itself. {_surest_sentence(plan)}{_needed_sentence(plan)}"
+        f"it on the pilot itself. {_safest_sentence(plan)}{_needed_sentence(plan)}"
     )
 
 
-def _surest_sentence(plan: Plan) -> str:
-    surest = plan.advice.surest
-    if surest is plan.advice.setting:
+def _safest_sentence(plan: Plan) -> str:
+    safest = plan.advice.safest
+    if safest is None:
         return ""
     return (
-        f"The safest setting, {surest.knob}, asks {surest.votes.mean:.2f} votes per item and meets it with a "
-        f"probability of {100 * plan.advice.highest_chance:.0f} %. "
+        f"The safest setting, {safest.setting.knob}, asks {safest.votes.centre:.2f} votes per item and meets the "
+        f"target with a probability of {chance_text(safest.chance)}. "
     )
 
 

@@ -72,6 +72,12 @@ def summarise(plan: Plan) -> dict[str, Any]:
             "money_saved_against_until_settled": saved(plan, "until-settled", money=True),
             "cost_per_vote": per_vote(plan),
         },
+        "safest": None if advice.safest is None else {
+            "setting": advice.safest.setting.knob,
+            "chance": advice.safest.chance,
+            "votes_per_item": expected(advice.safest.votes, plan.level),
+            "error": expected(advice.safest.errors, plan.level),
+        },
         "level": plan.level,
         "batch_size": plan.batch_size,
         "tie_floor": plan.floor,
