@@ -58,7 +58,7 @@ def _print_comparison(comparison: Comparison) -> None:
     others = [matched for matched in comparison.matched if matched is not comparison.middle]
     readings = (*comparison.middle.readings, *comparison.references)
     rows = [(*row(reading), *(_error(other, reading.name) for other in others)) for reading in readings]
-    heads = (*HEADS, *(f"at {other.budget:.2f} votes, %" for other in others))
+    heads = (*HEADS, *(f"wrong at {other.budget:.2f}, %" for other in others))
     title = f"{comparison.setting.title}: {comparison.num_items} items, pool of {comparison.setting.pool_size}"
     print_table(title, heads, rows, text_columns=2, strong="quorate")
 
