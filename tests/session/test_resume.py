@@ -181,6 +181,13 @@ def test_resuming_with_the_same_settings_is_fine():
     Session.resume(journal, method=method("finexp", threshold=0.9), classes=CLASSES, pool_size=5)
 
 
+def test_a_journal_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(errors.JournalError) as caught:
+        Session.resume(tmp_path / "missing.jsonl")
+    assert "missing.jsonl" in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_new_session_on_a_used_journal_is_refused():
     journal = MemoryJournal()
     make("finexp", journal=journal)

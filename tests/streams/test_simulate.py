@@ -115,7 +115,7 @@ def test_without_most_confidences_every_vote_and_answer_is_the_same(spec, accura
     [
         ("quorate", {"min_gain": 0.01}, 1, 0.6),  # only where it asks: the confidence of every item is reported
         ("quorate", {"min_gain": 0.01}, 10, 0.35),
-        ("quorate", {"min_gain": 0.0}, 1, 0.4),
+        pytest.param("quorate", {"min_gain": 0.0}, 1, 0.4, marks=pytest.mark.slow),
         ("finexp", {"threshold": 0.7}, 10, 0.6),
     ],
 )

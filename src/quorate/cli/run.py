@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
+from quorate.catalogue import knob_text
 from quorate.cli.options import (
     MIN_GAIN_HELP,
     CostsTable,
@@ -233,8 +234,8 @@ def _print(result: RunResult, out: str) -> None:
 
     first = doubts(result.summary())
     print_lines(*first, result.headline(), "")
-    name = result.method.name
-    title = f"{len(result.items)} items, {len(result.classes)} classes (quorate {__version__}, {name})"
+    method = ", ".join(filter(None, [result.method.name, "" if result.control else knob_text(result.method.knobs)]))
+    title = f"{len(result.items)} items, {len(result.classes)} classes (quorate {__version__}, {method})"
     heads, rows = table_rows(result.summary())
     print_table(title, heads, rows, strong="this run")
     heads, rows = class_table_rows(result.summary())

@@ -133,7 +133,8 @@ class Session(ReadCalls, PeopleCalls):
         store = as_journal(journal)
         if store is None:
             raise broken("journal", None, "a journal or its path", "pass the journal to resume.")
-        settings = resuming.settings_from(store.header(), given, expected)
+        place = journal if isinstance(journal, (str, Path)) else None
+        settings = resuming.settings_from(store.header(), given, expected, place=place)
         session = cls.__new__(cls)
         session._use(settings, store)
         replay = resuming.JournalReplay(session._state, verify=verify)

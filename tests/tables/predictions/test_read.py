@@ -50,7 +50,8 @@ def test_every_rule_of_predictions_is_counted_and_names_its_row(tmp_path, votes)
 
 
 @pytest.mark.parametrize(
-    ("total", "rule"), [(0.9995, None), (0.96, "sum-near-one"), (1.04, "sum-near-one"), (1.06, "sum-off")]
+    ("total", "rule"),
+    [(0.999, None), (1.001, None), (0.998, "sum-near-one"), (1.04, "sum-near-one"), (1.06, "sum-off")],
 )
 def test_sums_near_one_are_renormalised_and_others_set_aside(tmp_path, total, rule):
     found = read_predictions(probs_of(tmp_path, [["1", total / 2, total / 4, total / 4]]))

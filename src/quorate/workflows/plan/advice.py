@@ -69,9 +69,9 @@ class Goal:
 class Advice:
     """The setting to use and what to expect of it.
 
-    `status` "sure" if a setting meets the goal as surely as asked, "likely" if only by the pilot's own figures,
-    "unreachable" if not even so: then the setting nearest to it.
-    `safest`: if only "likely", the cheapest setting whose probability of meeting the goal is about the highest.
+    `status` "sure" if a setting meets the goal as surely as asked; "likely" if only by the pilot's own figures: then
+    the safest setting; "unreachable" if not even so: then the setting nearest to it.
+    `safest`: the safest setting, if the one to use turned out less sure than asked once the choice was allowed for.
     """
 
     goal: Goal
@@ -93,7 +93,7 @@ def advise(
 ) -> Advice:
     """The setting of `curve` for the goal: the cheapest within the errors, or the one that asks most in the budget.
 
-    `most`: what one item can add to the errors.
+    If no setting is surely within the errors, the safest. `most`: what one item can add to the errors.
     """
     table = drawn.errors if goal.kind == "target-error" else drawn.votes
     place, chances = _chosen(curve, ratio, goal, batch_size, most)
@@ -110,9 +110,11 @@ def advise(
             _forecast(errors, drawn.errors, again, k, ratio.errors, ratio.seen, batch_size, most),
         )
 
-    chosen, safest = of(int(place[0])), of(int((chances[0] >= chances[0].max() - ABOUT).argmax()))
-    is_safer = chosen.status == "likely" and safest.chance > chosen.chance
-    return replace(chosen, safest=safest if is_safer else None)
+    chosen = of(int(place[0]))
+    if goal.kind == "budget" or chosen.chance >= goal.sureness:
+        return chosen
+    safest = of(int(_safest(chances)[0]))
+    return replace(chosen, safest=safest if safest.chance > chosen.chance + ABOUT else None)
 
 
 def _chosen(
@@ -186,8 +188,13 @@ def _choose(values: FloatArray, chances: FloatArray, goal: Goal) -> IntArray:
         last = sure.shape[1] - 1 - sure[:, ::-1].argmax(axis=1)
         return np.asarray(np.where(sure.any(axis=1), last, 0))
     likely = values <= goal.limit + 1e-12
-    second = np.where(likely.any(axis=1), likely.argmax(axis=1), values.argmin(axis=1))
+    second = np.where(likely.any(axis=1), _safest(chances), values.argmin(axis=1))
     return np.asarray(np.where(sure.any(axis=1), sure.argmax(axis=1), second))
+
+
+def _safest(chances: FloatArray) -> IntArray:
+    """(B,) the cheapest of the settings whose chances (B, S) are about the highest."""
+    return np.asarray((chances >= chances.max(axis=1, keepdims=True) - ABOUT).argmax(axis=1))
 
 
 def _status(chance: float, estimate: float, goal: Goal) -> Status:

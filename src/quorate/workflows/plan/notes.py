@@ -129,8 +129,26 @@ def _goal_note(plan: Plan) -> str:
             "comes nearest."
         )
     return (
-        f"This pilot cannot promise it: no setting meets the target with {wanted}. The setting above meets "
-        f"it on the pilot itself. {_safest_sentence(plan)}{_needed_sentence(plan)}"
+        f"This pilot cannot promise it: no setting meets the target with {wanted}. The setting above is the safest. "
+        f"{_promise_sentence(plan)} {_needed_sentence(plan)}".rstrip()
+    )
+
+
+def _promise_sentence(plan: Plan) -> str:
+    """The lowest target that the setting meets as surely as asked."""
+    sureness = plan.advice.goal.sureness
+    limit = plan.advice.errors.interval(2 * sureness - 1)[1]
+    return f"The lowest target it meets with that probability is about {error_text(plan, limit)}."
+
+
+def _margin_note(plan: Plan) -> str:
+    """The setting was chosen because it looks good on the pilot, which makes it look better than it is."""
+    chance, asked = plan.advice.chance, plan.advice.goal.sureness
+    if chance >= asked:
+        return ""
+    return (
+        f"The probability is below the {100 * asked:g} % asked for: the setting was chosen on this pilot, and the best "
+        f"of many settings is usually worse on new items. {_safest_sentence(plan)}A larger pilot narrows this."
     )
 
 
@@ -144,25 +162,11 @@ def _safest_sentence(plan: Plan) -> str:
     )
 
 
-def _margin_note(plan: Plan) -> str:
-    """The setting was chosen because it looks good on the pilot, which makes it look better than it is."""
-    chance, asked = plan.advice.chance, plan.advice.goal.sureness
-    if chance >= asked - 0.005:
-        return ""
-    return (
-        f"The probability is below the {100 * asked:g} % asked for: the setting was chosen on this pilot, and the best "
-        "of many settings is usually worse on new items. A larger pilot narrows this."
-    )
-
-
 def _needed_sentence(plan: Plan) -> str:
     forecast = plan.advice.errors if plan.advice.goal.kind == "target-error" else plan.advice.votes
     needed = needed_pilot(forecast, plan.advice.goal)
     if needed is None or needed > MOST_PILOT:
-        return (
-            "What is expected is so close to the target that no pilot or batch of a practical size could promise it. "
-            "Change the target a little, or take another setting of the curve."
-        )
+        return ""
     return f"A pilot of about {max(needed, plan.pilot.num_items + 1):,} items with the same results would be enough."
 
 
