@@ -53,14 +53,19 @@ class Tried:
     setting_cost: float | None
     setting_error: float | None
 
+    @property
+    def is_clear(self) -> bool:
+        """It saves something, beyond chance, and a setting that was tried makes no more errors."""
+        return self.low > 0 and self.setting is not None
+
 
 @dataclass(frozen=True, slots=True)
 class PeopleWorth:
     """Cost per item at the error of the run without names: votes, or what these cost where people differ in cost.
 
-    `without` names   `tried` the methods that know people: the one planned for first if it is one, then the best;
-    their intervals at `level` hold together   `is_priced`: in costs of people, not in votes   `num_scored` items, by
-    which the errors are counted
+    `without` names   `tried` the methods that know people: the one planned for first if it is one, then those that
+    clearly save, then the best; their intervals at `level` hold together   `is_priced`: in costs of people, not in
+    votes   `num_scored` items, by which the errors are counted
     """
 
     num_items: int
@@ -79,8 +84,8 @@ class PeopleWorth:
 
     @property
     def is_clear(self) -> bool:
-        """Names save something, beyond chance, and a setting that was tried makes no more errors."""
-        return self.first.low > 0 and self.first.setting is not None
+        """Names save something, beyond chance."""
+        return self.first.is_clear
 
     def describe(self, *, price: float | None = None, num_items: int = 0) -> dict[str, Any]:
         """For JSON: the fields, those of the method reported first, and the sentence."""
@@ -94,8 +99,8 @@ class PeopleWorth:
         best, *others = self.tried
         said = (
             f"Knowing the {self.num_people} experts by name: {_by(best)} {what} {best.with_names:.2f} {unit} instead "
-            f"of {self.without:.2f} at the same error ({100 * self.error:.1f} %), on {self.num_items} items of the "
-            f"pilot{scored}; the difference is {-best.saves:+.2f} ({_interval(best, self.level)})"
+            f"of {self.without:.2f} at the same error ({100 * self.error:.1f} %), in one order of {self.num_items} "
+            f"items of the pilot{scored}; the difference is {-best.saves:+.2f} ({_interval(best, self.level)})"
         )
         if self.is_clear:
             if price is not None:
@@ -119,7 +124,7 @@ def _by(tried: Tried) -> str:
 
 
 def _interval(tried: Tried, level: float) -> str:
-    return f"{level:.0%} interval {-tried.high:+.2f} to {-tried.low:+.2f}"
+    return f"{100 * level:g} % interval {-tried.high:+.2f} to {-tried.low:+.2f}"
 
 
 def people_worth(
@@ -157,7 +162,7 @@ def people_worth(
         tried.append(_tried(family, costs[rows], errors[rows], draws, 1 - (1 - level) / len(families)))
         first += len(family)
     own = _name(advised) if advised.needs_people else None
-    tried.sort(key=lambda one: (one.method != own, -one.saves))
+    tried.sort(key=lambda one: (one.method != own, not one.is_clear, -one.saves))
     return PeopleWorth(
         num_items=costs.shape[1],
         num_people=len(np.unique(voters[voters >= 0])),
