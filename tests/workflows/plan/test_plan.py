@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import re
 import shlex
 import subprocess
 import sys
@@ -119,6 +120,15 @@ def test_advice_is_firm_where_the_goal_is_met_as_surely_as_asked(made):
     for each in (large, small, made):
         assert each.headline().startswith("Use quorate with") == (each.advice.status == "sure")
         assert any("cannot promise" in note for note in each.notes()) == (each.advice.status == "likely")
+
+
+@pytest.mark.parametrize("sureness", [0.9, 0.99])
+def test_what_cannot_be_promised_comes_with_the_lowest_target_that_can(sureness):
+    made = plan(synthetic(num_items=80, pool_size=4, accuracy=0.7, seed=4), target_error=0.06, sureness=sureness, **FEW)
+    assert made.advice.status == "likely"
+    (note,) = [note for note in made.notes() if "cannot promise" in note]
+    told = float(re.search(r"lowest target .*?([0-9.]+) %", note)[1]) / 100
+    assert made.advice.errors.at_most(told) == pytest.approx(sureness, abs=0.005)
 
 
 def test_a_large_pilot_is_subsampled_and_the_plan_says_what_that_costs(made):

@@ -130,15 +130,17 @@ def _goal_note(plan: Plan) -> str:
         )
     return (
         f"This pilot cannot promise it: no setting meets the target with {wanted}. The setting above is the safest. "
-        f"{_promise_sentence(plan)} {_needed_sentence(plan)}".rstrip()
+        f"{_promise_sentence(plan)}{_needed_sentence(plan)}".rstrip()
     )
 
 
 def _promise_sentence(plan: Plan) -> str:
-    """The lowest target that the setting meets as surely as asked."""
-    sureness = plan.advice.goal.sureness
-    limit = plan.advice.errors.interval(2 * sureness - 1)[1]
-    return f"The lowest target it meets with that probability is about {error_text(plan, limit)}."
+    """The lowest target error that the setting meets as surely as asked."""
+    goal = plan.advice.goal
+    if goal.kind == "budget":
+        return ""
+    _, limit = plan.advice.errors.interval(max(2 * goal.sureness - 1, 0.01))  # an interval needs some width
+    return f"The lowest target it meets with that probability is about {error_text(plan, limit)}. "
 
 
 def _margin_note(plan: Plan) -> str:
