@@ -23,7 +23,7 @@ MOST_VOTES = 100_000  # votes of one class, and members of a pool: the exact pos
 MOST_WHOLE = 2**32 - 1  # any other whole number; also the largest seed most libraries take
 PREDICTION_FLOOR = 1e-9  # smallest probability of a prediction: keeps log f finite (docs/paper-notes.md)
 SUM_TOLERANCE = 1e-3
-_ROUND_OFF = 1e-9  # of adding up: 0.647 + 0.001 + 0.351 is within 0.001 of 1
+SUM_ROUNDING = SUM_TOLERANCE + 1e-9  # with the round-off of adding up: 0.647 + 0.001 + 0.351 is within 0.001 of 1
 
 
 def probabilities(prediction: object, *, where: str = "prediction") -> FloatArray:
@@ -44,7 +44,7 @@ def probabilities(prediction: object, *, where: str = "prediction") -> FloatArra
         rule, fix = "probabilities, which are between 0 and 1", "Pass probabilities, not logits: apply softmax first."
         raise _bad_row(where, array, array < 0, rule, fix)
     sums = array.sum(axis=-1)
-    off = np.abs(sums - 1) > SUM_TOLERANCE + _ROUND_OFF
+    off = np.abs(sums - 1) > SUM_ROUNDING
     if np.any(off):
         rule = f"a sum of 1 (within {SUM_TOLERANCE:g}, then renormalised), not {_first(sums, off):.6g}"
         fix = "Are these percentages, scores or counts? Pass probabilities."

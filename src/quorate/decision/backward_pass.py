@@ -169,7 +169,31 @@ def best_answers(rows: FloatArray, num_classes: int, others: IntArray) -> FloatA
     return np.asarray(np.where(others > 0, np.maximum(best, rest / np.maximum(others, 1)), best))
 
 
-@kernel
+def _plain_step_all_back(
+    horizon: int,
+    price: float,
+    beta: FloatArray,
+    total: float,
+    ranks: IntArray,
+    has_others: bool,
+    rows: FloatArray,
+) -> None:
+    """`step_all_back` for all states of a level at once; every sum has the order of the kernel's."""
+    for level in range(horizon - 1, 0, -1):
+        states, places = states_of(beta.size, level), _successors_of(beta.size, level)
+        shares = (beta + states) * (1.0 / (total + level))
+        found = shares[:, -1:] * rows[places[:, -1]]
+        for group in range(beta.size - 2, -1, -1):
+            found += shares[:, group, None] * rows[places[:, group]]
+        best = best_answers(found, MOST_GROUPS, has_others * states[:, -1])  # columns without a class are 0
+        value = found[:, VALUE] - price
+        stops = value <= best
+        found[:, VALUE] = np.where(stops, best, value)
+        found[:, _VOTES] = np.where(stops, 0.0, found[:, _VOTES] + 1.0)
+        rows[: len(states)] = found
+
+
+@kernel_or(_plain_step_all_back)
 def step_all_back(
     horizon: int,
     price: float,
@@ -194,31 +218,7 @@ def step_all_back(
         _level_back(level, price, ranks, shares, has_others, sums, offsets, rows)
 
 
-def _plain_level_back(
-    level: int,
-    price: float,
-    ranks: IntArray,
-    shares: FloatArray,
-    has_others: bool,
-    sums: IntArray,
-    offsets: IntArray,
-    rows: FloatArray,
-) -> None:
-    """`_level_back` for all states at once; every sum has the order of the kernel's."""
-    groups = sums.size
-    states, places = states_of(groups, level), _successors_of(groups, level)
-    found = shares[groups - 1, states[:, -1]][:, None] * rows[places[:, -1]]
-    for group in range(groups - 2, -1, -1):
-        found += shares[group, states[:, group]][:, None] * rows[places[:, group]]
-    best = best_answers(found, MOST_GROUPS, has_others * states[:, -1])  # columns without a class are 0
-    value = found[:, VALUE] - price
-    stops = value <= best
-    found[:, VALUE] = np.where(stops, best, value)
-    found[:, _VOTES] = np.where(stops, 0.0, found[:, _VOTES] + 1.0)
-    rows[: len(states)] = found
-
-
-@kernel_or(_plain_level_back)
+@kernel
 def _level_back(
     level: int,
     price: float,

@@ -190,5 +190,12 @@ def read_journal(path: str | os.PathLike[str], *, progress: Progress | None = No
     place = Path(path).absolute()
     header = read_header(place)
     if header is None:
-        raise _unreadable(place, "a journal with a session; this one is empty", "check the path.")
+        raise no_session(place)
     return header, scan_events(place, progress=progress)
+
+
+def no_session(path: Path | None) -> JournalError:
+    """The error for a journal without a session; `path` of its file, if it is one."""
+    fix = "check the path, or start with Session(..., journal=journal)."
+    rule = "a journal with a session; this one is missing or empty"
+    return broken("journal", path and str(path), rule, fix, error=JournalError)

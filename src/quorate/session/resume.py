@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 from quorate.errors import JournalCorrupt, JournalError, JournalMismatch, QuorateError
@@ -16,14 +15,8 @@ from quorate.session.state import Settings, State, apply, checked_settings
 from quorate.validate import broken
 
 
-def settings_from(
-    header: Header | None, given: Method | None, expected: dict[str, Any], *, place: str | Path | None = None
-) -> Settings:
-    """The settings in the header of the journal at `place`; an error if they differ from what the caller expects."""
-    if header is None:
-        fix = "check the path, or start with Session(..., journal=journal)."
-        rule = "a journal with a session; this one is missing or empty"
-        raise broken("journal", place and str(place), rule, fix, error=JournalError)
+def settings_from(header: Header, given: Method | None, expected: dict[str, Any]) -> Settings:
+    """The settings in a journal's header; an error if they differ from what the caller expects."""
     try:
         name = header["method"]["name"]
         knobs = stored_knobs(name, header["method"]["knobs"])

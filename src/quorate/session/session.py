@@ -27,7 +27,8 @@ from quorate.session.decide import (
 from quorate.session.inputs import checked_id, checked_time, class_number, parse_prediction
 from quorate.session.items import ItemState, advance, opened
 from quorate.session.journal import Event, Journal
-from quorate.session.jsonl import as_journal
+from quorate.session.jsonl import JsonlJournal, as_journal
+from quorate.session.lines import no_session
 from quorate.session.people_calls import PeopleCalls
 from quorate.session.people_fold import judged, new_temperature
 from quorate.session.people_rules import check_ballot, checked_absent
@@ -133,8 +134,10 @@ class Session(ReadCalls, PeopleCalls):
         store = as_journal(journal)
         if store is None:
             raise broken("journal", None, "a journal or its path", "pass the journal to resume.")
-        place = journal if isinstance(journal, (str, Path)) else None
-        settings = resuming.settings_from(store.header(), given, expected, place=place)
+        header = store.header()
+        if header is None:
+            raise no_session(store.path if isinstance(store, JsonlJournal) else None)
+        settings = resuming.settings_from(header, given, expected)
         session = cls.__new__(cls)
         session._use(settings, store)
         replay = resuming.JournalReplay(session._state, verify=verify)

@@ -18,7 +18,6 @@ from quorate.types import IntArray
 
 Texts = Iterable[object]  # Arrow arrays too
 MOST_SAMPLES = 5  # rows shown per rule in a summary
-SUM_ROUNDING = 1e-3 + 1e-9  # sums this close to 1 are rounding, such as 0.999 with three digits
 SUM_TOLERANCE = 0.05  # a row whose sum is farther from 1 is not probabilities
 NEARLY_ALL = 0.95  # share of rows that must sum to 1 over the columns taken as classes
 

@@ -15,11 +15,11 @@ import numpy as np
 
 from quorate.tables.predictions.checks import CheckedPredictions, narrowed, sums
 from quorate.tables.readers import pa, pc
-from quorate.tables.rules import MOST_SAMPLES, NEARLY_ALL, SUM_ROUNDING, SUM_TOLERANCE, Fired, fired, fired_whole
+from quorate.tables.rules import MOST_SAMPLES, NEARLY_ALL, SUM_TOLERANCE, Fired, fired, fired_whole
 from quorate.tables.votes.codes import encode, hits
 from quorate.tables.votes.names import IF_CORRECT, match_labels, meant
 from quorate.types import FloatArray, IntArray
-from quorate.validate import PREDICTION_FLOOR, broken, floored
+from quorate.validate import PREDICTION_FLOOR, SUM_ROUNDING, broken, floored
 
 if TYPE_CHECKING:
     from quorate.tables.predictions.read import Predictions

@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from quorate.tables.readers import pa
-from quorate.tables.rules import SUM_ROUNDING, SUM_TOLERANCE, Fired
+from quorate.tables.rules import SUM_TOLERANCE, Fired
 from quorate.tables.votes.clean import tidy_ids
 from quorate.tables.votes.codes import Coded, encode, hits, last_of_each
 from quorate.types import FloatArray, IntArray
+from quorate.validate import SUM_ROUNDING
 
 _OF_ROWS = ("blank-prediction", "bad-probability", "sum-off", "sum-near-one")
 
