@@ -37,7 +37,7 @@ from quorate.paper.sweep import on_threads, sweep
 from quorate.types import VoteDataset
 from quorate.workflows.demo import SETTINGS
 
-WAYS = {  # knobs of quorate; how its streams learn
+WAYS = {  # parameters of quorate; how its streams learn
     "default": ((), {}),
     "optimistic": ((("rule", "optimistic"),), {}),
     "adaptive": ((("hyperprior", "adaptive"),), {}),
@@ -113,10 +113,10 @@ def finer(values: list[float], times: int) -> list[float]:
 def grids(pool_size: int, num_classes: int, times: int = 1) -> tuple[list[float], list[float]]:
     """The thresholds of finexp and the `min_gain` of quorate, `times` as many as in a reproduction."""
     shape = {"pool_size": pool_size, "num_classes": num_classes}
-    thresholds = [dict(knobs)["threshold"] for knobs in grid("finexp", **shape)]
+    thresholds = [dict(parameters)["threshold"] for parameters in grid("finexp", **shape)]
     if times > 1:
         thresholds = [1.0 - doubt for doubt in finer([1.0 - threshold for threshold in thresholds], times)]
-    return thresholds, finer([dict(knobs)["min_gain"] for knobs in grid("quorate", **shape)], times)
+    return thresholds, finer([dict(parameters)["min_gain"] for parameters in grid("quorate", **shape)], times)
 
 
 def jobs_of(
@@ -128,8 +128,8 @@ def jobs_of(
     for way in ways:
         more, how = WAYS[way]
         gains = [min(1.0, float(f"{2 * gain:.6g}")) for gain in all_gains] if way == "optimistic" else all_gains
-        knobs = tuple((*knobs, *more) for knobs in settings("min_gain", gains))
-        found.append(Job(data, row.pool_size, model, seed, "quorate", knobs, **how))
+        parameters = tuple((*parameters, *more) for parameters in settings("min_gain", gains))
+        found.append(Job(data, row.pool_size, model, seed, "quorate", parameters, **how))
     return [*found, Job(data, row.pool_size, model, seed, "until-settled", settings(None))]
 
 

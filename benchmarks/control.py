@@ -19,7 +19,7 @@ from quorate import method
 from quorate.datasets import chaosnli, cifar10h, imagenet16h, imagenet16h_shift, vote_dataset
 from quorate.posterior.settled import plurality_shares
 from quorate.streams import Stream, prepare, simulate
-from quorate.streams.control import BudgetControl, rule_knob
+from quorate.streams.control import BudgetControl, rule_parameter
 from quorate.streams.replay import replay
 from quorate.streams.target_error import TargetErrorControl
 from quorate.workflows.run.replay import proved_error
@@ -68,7 +68,7 @@ class Case:
 
     def __init__(self, name, model, seed, chosen="quorate", items=ITEMS):
         self.name, self.model, self.seed, self.chosen = name, model, seed, chosen
-        self.rule = rule_knob(method(chosen))
+        self.rule = rule_parameter(method(chosen))
         dataset = data_set(name)
         whole = prepare(dataset, SETS[name][1], model, seed)
         self.stream = Stream(**{each: np.ascontiguousarray(getattr(whole, each)[:items]) for each in Stream.__slots__})
@@ -97,8 +97,10 @@ class Case:
         """(votes per item, error) of fixed parameters, by cost."""
         deepest = -12.0 if self.pool_size <= 10 else -30.0
         gains = np.exp(np.linspace(-0.7, deepest, 16))
-        knobs = gains if self.rule == "min_gain" else 1.0 - gains
-        return np.array(sorted(self.fixed_run(method(self.chosen, **{self.rule: float(knob)})) for knob in knobs)).T
+        parameters = gains if self.rule == "min_gain" else 1.0 - gains
+        return np.array(
+            sorted(self.fixed_run(method(self.chosen, **{self.rule: float(parameter)})) for parameter in parameters)
+        ).T
 
     def error_at(self, cost):
         return float(np.interp(cost, *self.fixed))

@@ -103,7 +103,7 @@ def main() -> int:
     compile_first(COMPILE)
     feed = Feed()
     session = feed.session()
-    print(f"Session({METHOD.name!r}, window={WINDOW}), min_gain={METHOD.knobs['min_gain']}, K={NUM_CLASSES}, "
+    print(f"Session({METHOD.name!r}, window={WINDOW}), min_gain={METHOD.parameters['min_gain']}, K={NUM_CLASSES}, "
           f"pool of {POOL}, named voters, request ids, no journal")  # fmt: skip
     for t in range(WARM_UP):
         feed.pass_item(session, t)

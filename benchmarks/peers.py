@@ -18,7 +18,7 @@ from peers_loop import barred, best_mixes, lifted, nearest, own_curve, own_secon
 from peers_streams import QUICK, SOURCES, Case
 from peers_table import SHARES, losses, markdown, row
 from quorate import method
-from quorate.streams.sweep import knob_grid
+from quorate.streams.sweep import parameter_grid
 
 try:
     from peers_models import CrowdKit, CrowdLab
@@ -54,7 +54,8 @@ def own_methods(case):
     """quorate and the vote-counting rules, each over its whole range."""
     sizes = {"pool_size": case.pool_size, "num_classes": case.num_classes}
     counting = {
-        name: [method(name, **knobs) for knobs in knob_grid(name, **sizes)] for name in ("quorum", "unanimous-then-cap")
+        name: [method(name, **parameters) for parameters in parameter_grid(name, **sizes)]
+        for name in ("quorum", "unanimous-then-cap")
     }
     return {
         "quorate": [method("quorate", min_gain=gain) for gain in MIN_GAINS],

@@ -15,11 +15,11 @@ import numpy as np
 from quorate.streams.sweep import Curve, Point, cost_and_error, curve, lower_hull
 
 
-class Knob(NamedTuple):
+class Parameter(NamedTuple):
     """The part of a method that a `Point` needs."""
 
     name: str
-    knobs: dict
+    parameters: dict
 
 
 def lifted(case, peer, *, num_rounds, timed_at, every=2):
@@ -68,7 +68,7 @@ def point(case, peer, num, bar):
     """Cost and errors after `num` votes of each item."""
     labels = np.where(num >= case.settled.costs, case.settled.predictions, peer.labels(num))
     errors = np.where(num >= case.settled.costs, case.settled.expected_errors, case.error_of(labels))
-    return Point(Knob(peer.name, {"bar": float(bar)}), float(num.mean()), errors)
+    return Point(Parameter(peer.name, {"bar": float(bar)}), float(num.mean()), errors)
 
 
 def own_curve(case, methods):

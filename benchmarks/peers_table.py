@@ -41,7 +41,7 @@ def row(cases, curves, ours):
         "errors": [float(theirs.mean()) for theirs, _ in at],
         "differences": [mean_se(theirs - own) for theirs, own in at],
         "area": ratio_se(*areas),
-        "knobs": len(curves[0].runs),
+        "parameters": len(curves[0].runs),
     }
 
 
@@ -56,7 +56,7 @@ def markdown(title, rows, ours="quorate"):
         cells = [_error(error, *gap) if name != ours else f"{100 * error:.2f}" for error, gap in pairs]
         area = "1" if name == ours else f"{each['area'][0]:.2f} ± {each['area'][1]:.2f}"
         speed = f"{_one_digit(each['speed'])} | {_ratio(each['speed'] / rows[ours]['speed'])}"
-        lines.append(f"| {name} | {each['knobs']} | {' | '.join(cells)} | {area} | {speed} |")
+        lines.append(f"| {name} | {each['parameters']} | {' | '.join(cells)} | {area} | {speed} |")
     return "\n".join(lines)
 
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from quorate.errors import InvalidInput, JournalCorrupt, QuorateError, shown, source_is, with_names
-from quorate.validate import broken
+from quorate.validate import invalid
 
 OPTIONS = {"max_votes": "--max-votes", "classes": "--classes", "as_read": "--as-read", "path": "FILE"}
 
 
 def test_an_error_is_rendered_from_its_parts():
-    error = broken("max_votes", 2, "at least `min_votes`, which is 3", "raise `max_votes` or lower `min_votes`.")
+    error = invalid("max_votes", 2, "at least `min_votes`, which is 3", "raise `max_votes` or lower `min_votes`.")
     assert (error.field, error.value) == ("max_votes", 2)
     assert str(error) == (
         "max_votes=2; expected at least `min_votes`, which is 3; raise `max_votes` or lower `min_votes`."
@@ -38,7 +38,7 @@ def test_parts_that_are_missing_leave_no_trace(parts, sentence):
 
 
 def test_a_command_renders_the_same_error_with_its_options():
-    error = broken("max_votes", 2, "at least `min_votes`, which is 3", "raise `max_votes` or lower `min_votes`.")
+    error = invalid("max_votes", 2, "at least `min_votes`, which is 3", "raise `max_votes` or lower `min_votes`.")
     assert error.render(OPTIONS) == (
         "--max-votes 2; expected at least `min_votes`, which is 3; raise --max-votes or lower `min_votes`."
     )
@@ -77,15 +77,15 @@ def test_only_names_in_backticks_are_replaced(text, expected):
     ],
 )
 def test_the_value_is_shown_as_it_would_be_typed(value, typed):
-    words = broken("classes", value, "names", "name them.").render(OPTIONS)
+    words = invalid("classes", value, "names", "name them.").render(OPTIONS)
     assert words == f"--classes {typed}; expected names; name them.".replace(" ;", ";")
     assert shlex.split(words)
 
 
 def test_the_place_and_the_fix_are_part_of_the_sentence():
-    assert str(broken("a", 1, "2", "pass 2", place="row 3")) == "a=1 (row 3); expected 2; pass 2."
-    assert str(broken("a", 1, "2", "Is it 2?")) == "a=1; expected 2. Is it 2?"
-    assert str(broken("a", 1, "2", "")) == "a=1; expected 2."
+    assert str(invalid("a", 1, "2", "pass 2", place="row 3")) == "a=1 (row 3); expected 2; pass 2."
+    assert str(invalid("a", 1, "2", "Is it 2?")) == "a=1; expected 2. Is it 2?"
+    assert str(invalid("a", 1, "2", "")) == "a=1; expected 2."
 
 
 def test_a_message_without_parts_is_shown_as_it_is():
@@ -98,7 +98,7 @@ def test_a_message_without_parts_is_shown_as_it_is():
 def test_what_readers_call_source_is_called_by_the_argument_of_the_caller(field):
     @source_is("votes")
     def read():
-        raise broken(field, "vote.csv", "a file that exists", "check its name.")
+        raise invalid(field, "vote.csv", "a file that exists", "check its name.")
 
     with pytest.raises(InvalidInput) as caught:
         read()
@@ -108,14 +108,14 @@ def test_what_readers_call_source_is_called_by_the_argument_of_the_caller(field)
 
 def test_other_fields_keep_their_name():
     with pytest.raises(InvalidInput) as caught, source_is("votes"):
-        raise broken("classes", (), "names", "name them.")
+        raise invalid("classes", (), "names", "name them.")
     assert caught.value.field == "classes"
 
 
 @pytest.mark.parametrize(
     "error",
     [
-        broken("f", "v", "r", "x", place="row 1"),
+        invalid("f", "v", "r", "x", place="row 1"),
         JournalCorrupt("line 3 is damaged", line=3, field="journal"),
         QuorateError(),
     ],

@@ -15,7 +15,7 @@ from quorate.prior import Hyperprior
 def test_every_method_builds_with_its_defaults_and_describes_itself_completely(name):
     built = method(name)
     described = json.loads(json.dumps(built.describe()))
-    again = method(described["name"], **described["knobs"])
+    again = method(described["name"], **described["parameters"])
     assert again.describe() == built.describe()
     assert again.policy == built.policy
     assert again.learner == built.learner
@@ -33,12 +33,12 @@ def test_the_rule_before_stays_available_by_name_with_its_default():
     built = method("quorate", rule="optimistic")
     assert built.policy == ValueOfInformation(OPTIMISTIC_MIN_GAIN)
     assert method("quorate", rule="blended").describe() == method("quorate").describe()
-    assert method("quorate").describe()["knobs"]["rule"] == "blended"
+    assert method("quorate").describe()["parameters"]["rule"] == "blended"
 
 
 def test_a_method_stored_before_rules_had_names_asks_by_the_rule_of_its_time():
-    knobs = {"hyperprior": "default", "bias": True, "min_gain": 0.002}
-    assert stored_method("quorate", knobs).policy == ValueOfInformation(0.002)
+    parameters = {"hyperprior": "default", "bias": True, "min_gain": 0.002}
+    assert stored_method("quorate", parameters).policy == ValueOfInformation(0.002)
     assert stored_method("quorate", {"threshold": 0.9}).policy == Threshold(0.9)
     for name in METHODS:
         described = method(name).describe()
@@ -55,7 +55,7 @@ def test_fixed_ask_asks_with_the_fixed_prior_and_predicts_with_the_learned_one()
 def test_a_hyperprior_may_be_named_or_given():
     assert method("finexp", hyperprior="paper").learner.hyperprior.shape == 1.1
     own = method("finexp", hyperprior=Hyperprior(2.0, 3.0))
-    assert method("finexp", **own.describe()["knobs"]).learner.hyperprior == Hyperprior(2.0, 3.0)
+    assert method("finexp", **own.describe()["parameters"]).learner.hyperprior == Hyperprior(2.0, 3.0)
 
 
 @pytest.mark.parametrize(
@@ -81,23 +81,23 @@ def test_mistakes_are_named(call, error, field):
     assert caught.value.field == field
 
 
-def test_numpy_numbers_are_fine_as_knobs():
+def test_numpy_numbers_are_fine_as_parameters():
     built = method("quorum", votes=np.int64(3))
     assert json.dumps(built.describe())
-    assert method("finexp", threshold=np.float32(0.5)).knobs["threshold"] == 0.5
+    assert method("finexp", threshold=np.float32(0.5)).parameters["threshold"] == 0.5
 
 
 @pytest.mark.parametrize(
-    ("text", "name", "knobs"),
+    ("text", "name", "parameters"),
     [
         ("quorate:order=agreement", "quorate", {"order": "agreement"}),
         ("unanimous-then-cap:first=3, cap=5", "unanimous-then-cap", {"first": 3, "cap": 5}),
         ("finexp", "finexp", {}),
     ],
 )
-def test_methods_are_written_in_python_as_on_the_command_line(text, name, knobs):
-    assert method(text) == method(name, **knobs)
-    assert Session(text, classes=["a", "b"], pool_size=9).method == method(name, **knobs)
+def test_methods_are_written_in_python_as_on_the_command_line(text, name, parameters):
+    assert method(text) == method(name, **parameters)
+    assert Session(text, classes=["a", "b"], pool_size=9).method == method(name, **parameters)
 
 
 def test_a_run_takes_the_same_text():

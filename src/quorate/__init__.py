@@ -13,7 +13,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from quorate.errors import QuorateError
-from quorate.moved import install as _install_moved
 from quorate.version import __version__
 
 if TYPE_CHECKING:
@@ -104,8 +103,6 @@ def __getattr__(name: str) -> object:
 def __dir__() -> list[str]:
     return sorted(__all__)
 
-
-_install_moved()
 
 __all__ = [
     "METHODS",

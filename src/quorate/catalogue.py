@@ -12,17 +12,17 @@ from typing import Any
 from quorate.methods import DEFAULT_FITS, DEFAULT_HYPERPRIOR, DEFAULT_RULE, METHODS, Method, method
 
 
-def knob_text(knobs: Mapping[str, Any]) -> str:
+def parameter_text(parameters: Mapping[str, Any]) -> str:
     """The parameters of a method as short text, without the usual ones of learning (hyperprior, bias, fits) and rule.
 
-    >>> knob_text(method("finexp", threshold=0.9).knobs), knob_text(method("ask-all").knobs)
+    >>> parameter_text(method("finexp", threshold=0.9).parameters), parameter_text(method("ask-all").parameters)
     ('threshold 0.9', '')
     """
     usual: dict[str, Any] = {"rule": DEFAULT_RULE, "fits": DEFAULT_FITS, "hyperprior": DEFAULT_HYPERPRIOR}
-    if "fits" not in knobs:  # only quorate has it; of the other methods the hyperprior is not shown
-        usual["hyperprior"] = knobs.get("hyperprior")
+    if "fits" not in parameters:  # only quorate has it; of the other methods the hyperprior is not shown
+        usual["hyperprior"] = parameters.get("hyperprior")
     visible = {
-        key: value for key, value in knobs.items() if key != "bias" and not (key in usual and value == usual[key])
+        key: value for key, value in parameters.items() if key != "bias" and not (key in usual and value == usual[key])
     }
     return ", ".join(
         f"{key} {value:.3g}" if isinstance(value, float) else f"{key} {value}" for key, value in visible.items()
@@ -57,16 +57,16 @@ class MethodEntry:
 
     name: str
     sentence: str
-    knobs: dict[str, Any]
+    parameters: dict[str, Any]
 
 
 def catalogue() -> tuple[MethodEntry, ...]:
     """Every method of `METHODS`, in its order.
 
-    >>> catalogue()[-2].name, catalogue()[-2].knobs
+    >>> catalogue()[-2].name, catalogue()[-2].parameters
     ('crowd', {'doubt': 0.02})
     """
-    return tuple(MethodEntry(name, SENTENCES[name], dict(method(name).describe()["knobs"])) for name in METHODS)
+    return tuple(MethodEntry(name, SENTENCES[name], dict(method(name).describe()["parameters"])) for name in METHODS)
 
 
 def is_simple(chosen: Method) -> bool:

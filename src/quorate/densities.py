@@ -119,7 +119,7 @@ def log_dirichlet_multinomial(votes: ArrayLike, alpha: ArrayLike) -> FloatArray:
         counts, concentrations = np.broadcast_arrays(counts, concentrations)
     except ValueError as cause:
         rule = f"a shape that broadcasts with {concentrations.shape}, that of `alpha`, not {counts.shape}"
-        raise validate.broken("votes", votes, rule, "pass one row of votes for each row of `alpha`.") from cause
+        raise validate.invalid("votes", votes, rule, "pass one row of votes for each row of `alpha`.") from cause
     log_pmf = np.empty(math.prod(counts.shape[:-1]))
     flat_votes = np.array(counts, order="C").reshape(-1, counts.shape[-1])
     flat_alpha = np.array(concentrations, order="C").reshape(flat_votes.shape)

@@ -29,7 +29,7 @@ from quorate.experts.panel_online import PanelValue
 from quorate.learning.answers import AnswerFit
 from quorate.prior import Hyperprior, hyperprior
 from quorate.types import PriorParams
-from quorate.validate import broken
+from quorate.validate import invalid
 
 WINDOW, REFIT_EVERY = 1000, 20  # items that learning uses; closed items between two fits (see `fit_is_due`)
 DEFAULT_RULE, DEFAULT_HYPERPRIOR, DEFAULT_FITS = "blended", "pooled", "proportional"  # of quorate
@@ -70,7 +70,7 @@ class Method:
     asking: Belief
     predicting: Belief
     learner: Learner | None = None
-    knobs: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
     order: str | None = None
 
     @property
@@ -103,8 +103,10 @@ class Method:
 
     def describe(self) -> dict[str, Any]:
         """Name and parameters, as journals and reports store them."""
-        knobs = {key: asdict(value) if isinstance(value, Hyperprior) else value for key, value in self.knobs.items()}
-        return {"name": self.name, "knobs": knobs}
+        parameters = {
+            key: asdict(value) if isinstance(value, Hyperprior) else value for key, value in self.parameters.items()
+        }
+        return {"name": self.name, "parameters": parameters}
 
 
 def _expert(posterior: Literal["finite", "infinite"]) -> Callable[..., Method]:
@@ -145,10 +147,10 @@ def _quorate(
     policy = _value_rule(min_gain, rule) if threshold is None else _threshold_alone(threshold, min_gain, rule)
     if order is not None and order not in ORDERS:
         rule = "'agreement', which asks the people who agreed most first"
-        raise broken("order", order, rule, "pass it, or leave it out.")
+        raise invalid("order", order, rule, "pass it, or leave it out.")
     if fits not in ("proportional", "regular"):
         rule = "'proportional' (the fewer items, the more often) or 'regular' (after every `refit_every` items)"
-        raise broken("fits", fits, rule, "pass one of these, or leave it out.")
+        raise invalid("fits", fits, rule, "pass one of these, or leave it out.")
     by_share = fits == "proportional"
     learner = Learner(_hyperprior(hyperprior), bias=bias, shrinks_answers=True, proportional=by_share)
     return Method("", policy, belief, belief, learner, order=order)
@@ -164,7 +166,7 @@ def _value_rule(min_gain: float | None, rule: str | None) -> QueryPolicy:
     if rule is None or rule == "blended":
         return BlendedValue(DEFAULT_MIN_GAIN if min_gain is None else min_gain)
     if rule != "optimistic":
-        raise broken("rule", rule, "'blended' or 'optimistic'", "pass one of these, or leave it out.")
+        raise invalid("rule", rule, "'blended' or 'optimistic'", "pass one of these, or leave it out.")
     return ValueOfInformation(OPTIMISTIC_MIN_GAIN if min_gain is None else min_gain)
 
 
@@ -172,7 +174,7 @@ def _threshold_alone(threshold: float, min_gain: float | None, rule: str | None)
     for name, value in {"min_gain": min_gain, "rule": rule}.items():
         if value is not None:
             one_of = f"only one of `threshold` and `{name}`, as a method has one stopping rule; `{name}` is {value!r}"
-            raise broken("threshold", threshold, one_of, "pass one.")
+            raise invalid("threshold", threshold, one_of, "pass one.")
     return Threshold(threshold)
 
 
@@ -181,13 +183,13 @@ def hyperprior_from(values: Mapping[str, float]) -> Hyperprior:
     known = Hyperprior.__dataclass_fields__
     for name in values:
         if name not in known:
-            raise broken("hyperprior", name, f"one of its fields: {', '.join(known)}", "use these names.")
+            raise invalid("hyperprior", name, f"one of its fields: {', '.join(known)}", "use these names.")
     return Hyperprior(**values)
 
 
 def _rule(policy: Callable[..., QueryPolicy]) -> Callable[..., Method]:
-    def build(**knobs: object) -> Method:
-        return Method("", policy(**knobs), VOTES, VOTES)
+    def build(**parameters: object) -> Method:
+        return Method("", policy(**parameters), VOTES, VOTES)
 
     build.__signature__ = signature(policy)  # type: ignore[attr-defined]
     return build
@@ -244,7 +246,7 @@ def known_target(given: object) -> Target:
         if given == target:
             return target
     rule = "'plurality' (the vote of the whole pool) or 'truth' (the class behind the votes)"
-    raise broken("target", given, rule, "pass one of these.")
+    raise invalid("target", given, rule, "pass one of these.")
 
 
 def checked_target(given: object, chosen: Method) -> Target:
@@ -252,21 +254,21 @@ def checked_target(given: object, chosen: Method) -> Target:
     if given is None or given == chosen.target:
         return chosen.target
     fix = f"use a method with this target, such as {DEFAULT_OF[known_target(given)]!r}."
-    raise broken("target", given, f"{chosen.target!r}, the target of method {chosen.name!r}", fix)
+    raise invalid("target", given, f"{chosen.target!r}, the target of method {chosen.name!r}", fix)
 
 
 def require_anonymous(chosen: Method) -> Method:
     """The method, or an error if it needs to know who voted, which anonymous votes do not say."""
     if chosen.needs_people:
         rule = f"a method for anonymous votes; {chosen.name!r} needs to know who voted"
-        raise broken("method", chosen.name, rule, f"use one of: {', '.join(ANONYMOUS)}.", error=UnknownMethod)
+        raise invalid("method", chosen.name, rule, f"use one of: {', '.join(ANONYMOUS)}.", error=UnknownMethod)
     return chosen
 
 
 def method(
     name: str | QueryPolicy,
     /,
-    **knobs: object,
+    **parameters: object,
 ) -> Method:
     """The method of that name with its parameters, or of a text as on the command line; or one around your own policy.
 
@@ -281,22 +283,22 @@ def method(
     ['ask-all', 'beta', 'crowd']
     """
     if not isinstance(name, str):
-        return _own(name, **knobs)
+        return _own(name, **parameters)
     spec = name
-    knobs = {key: value for key, value in knobs.items() if value is not None}
+    parameters = {key: value for key, value in parameters.items() if value is not None}
     name, in_text = parsed(spec)
     if name not in METHODS:
-        raise broken("method", name, f"one of: {', '.join(METHODS)}", "choose one.", error=UnknownMethod)
+        raise invalid("method", name, f"one of: {', '.join(METHODS)}", "choose one.", error=UnknownMethod)
     build = METHODS[name]
     known = signature(build).parameters
-    for knob, value in (*in_text, *knobs.items()):
-        if knob not in known:
+    for parameter, value in (*in_text, *parameters.items()):
+        if parameter not in known:
             rule = f"parameters of {name}: {', '.join(known) or 'none'}"
-            fix = _example(name, known, is_text=knob in dict(in_text))
-            raise broken("method", f"{knob}={value!r}", rule, fix, error=UnknownMethod)
-    knobs = _each_once(spec, [*in_text, *knobs.items()])
-    built = build(**knobs)
-    return replace(built, name=name, knobs=MappingProxyType(_resolved(build, built, knobs)))
+            fix = _example(name, known, is_text=parameter in dict(in_text))
+            raise invalid("method", f"{parameter}={value!r}", rule, fix, error=UnknownMethod)
+    parameters = _each_once(spec, [*in_text, *parameters.items()])
+    built = build(**parameters)
+    return replace(built, name=name, parameters=MappingProxyType(_resolved(build, built, parameters)))
 
 
 def parsed(spec: str) -> tuple[str, list[tuple[str, object]]]:
@@ -313,7 +315,7 @@ def _parameter(text: str, spec: str) -> tuple[str, object]:
     key, equals, value = (part.strip() for part in text.partition("="))
     if not (key and equals and value):
         rule = f"the name of a method, a colon, and parameters as name=value, not {text!r}"
-        raise broken("method", spec, rule, "write e.g. quorate:min_gain=0.01.", error=UnknownMethod)
+        raise invalid("method", spec, rule, "write e.g. quorate:min_gain=0.01.", error=UnknownMethod)
     return key, _value(value)
 
 
@@ -333,7 +335,7 @@ def _each_once(spec: str, pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(found) < len(pairs):
         twice = next(key for key in found if [other for other, _ in pairs].count(key) > 1)
         values = " and ".join(repr(value) for key, value in pairs if key == twice)
-        raise broken("method", spec, f"one value for each parameter; {twice} has several: {values}", "pass one.")
+        raise invalid("method", spec, f"one value for each parameter; {twice} has several: {values}", "pass one.")
     return found
 
 
@@ -341,29 +343,29 @@ def _example(name: str, known: Mapping[str, Any], *, is_text: bool) -> str:
     """A parameter with its default, as it is written where the wrong one stands: in text, or as an argument."""
     if not known:
         return "leave it out."
-    usual = method(name).knobs
+    usual = method(name).parameters
     first = next(key for key in known if key in usual)
     value = usual[first]
     return f"write e.g. '{name}:{first}={value}'." if is_text else f"pass e.g. {first}={value!r}."
 
 
-def stored_knobs(name: str, knobs: Mapping[str, Any]) -> dict[str, Any]:
+def stored_parameters(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters that a journal or a file stores, with the defaults of the version that did not store them.
 
-    >>> stored_knobs("quorate", {"min_gain": 0.002})
+    >>> stored_parameters("quorate", {"min_gain": 0.002})
     {'hyperprior': 'default', 'fits': 'regular', 'rule': 'optimistic', 'min_gain': 0.002}
-    >>> stored_knobs("quorate", {"threshold": 0.9, "hyperprior": "paper"})
+    >>> stored_parameters("quorate", {"threshold": 0.9, "hyperprior": "paper"})
     {'hyperprior': 'paper', 'fits': 'regular', 'threshold': 0.9}
     """
     if name != "quorate":
-        return {**knobs}
-    rule = {} if "threshold" in knobs else {"rule": "optimistic"}
-    return {"hyperprior": "default", "fits": "regular", **rule, **knobs}
+        return {**parameters}
+    rule = {} if "threshold" in parameters else {"rule": "optimistic"}
+    return {"hyperprior": "default", "fits": "regular", **rule, **parameters}
 
 
-def stored_method(name: str, knobs: Mapping[str, Any]) -> Method:
+def stored_method(name: str, parameters: Mapping[str, Any]) -> Method:
     """The method that a journal or a file stores by name and parameters (see `Method.describe`)."""
-    return method(name, **stored_knobs(name, knobs))
+    return method(name, **stored_parameters(name, parameters))
 
 
 def as_method(given: Method | str | QueryPolicy) -> Method:
@@ -372,13 +374,13 @@ def as_method(given: Method | str | QueryPolicy) -> Method:
         return given
     if isinstance(given, str) or (isinstance(given, QueryPolicy) and not isinstance(given, type)):
         return method(given)
-    raise broken("method", given, "a name, quorate.method(...) or a policy of your own", "pass one of these.")
+    raise invalid("method", given, "a name, quorate.method(...) or a policy of your own", "pass one of these.")
 
 
-def _resolved(build: Callable[..., Method], built: Method, knobs: Mapping[str, object]) -> dict[str, object]:
+def _resolved(build: Callable[..., Method], built: Method, parameters: Mapping[str, object]) -> dict[str, object]:
     """Every parameter with its effective value, so that a journal keeps its meaning when a default changes."""
     defaults = {key: parameter.default for key, parameter in signature(build).parameters.items()}
-    values = {key: _plain(value) for key, value in {**defaults, **knobs}.items() if value is not None}
+    values = {key: _plain(value) for key, value in {**defaults, **parameters}.items() if value is not None}
     if isinstance(built.policy, (BlendedValue, ValueOfInformation)):
         rule = "blended" if isinstance(built.policy, BlendedValue) else "optimistic"
         values |= {"rule": rule, "min_gain": built.policy.min_gain}
@@ -400,15 +402,15 @@ def _own(
 ) -> Method:
     if isinstance(policy, type) or not isinstance(policy, QueryPolicy):
         rule = "an instance of a policy, with name, init, quota, asks and update"
-        raise broken("method", policy, rule, "run quorate.testing.check_policy on it.", error=UnknownMethod)
+        raise invalid("method", policy, rule, "run quorate.testing.check_policy on it.", error=UnknownMethod)
     for name, value in unknown.items():
         rule = "a parameter of a method around your own policy: posterior, learn, bias"
-        raise broken(name, value, rule, "use one of these.", error=UnknownMethod)
+        raise invalid(name, value, rule, "use one of these.", error=UnknownMethod)
     if posterior not in ("finite", "infinite"):
-        raise broken("posterior", posterior, "'finite' (the actual pool) or 'infinite'", "pass one of these.")
+        raise invalid("posterior", posterior, "'finite' (the actual pool) or 'infinite'", "pass one of these.")
     belief = Belief(posterior, learned=bool(learn))
     learner = Learner(hyperprior("default"), bias=bool(bias), shrinks_answers=True) if learn else None
-    knobs: dict[str, Any] = {"posterior": posterior, "learn": bool(learn), "bias": bool(bias)}
+    parameters: dict[str, Any] = {"posterior": posterior, "learn": bool(learn), "bias": bool(bias)}
     if is_dataclass(policy):
-        knobs["policy"] = asdict(policy)
-    return Method(f"own:{policy.name}", policy, belief, belief, learner, MappingProxyType(knobs))
+        parameters["policy"] = asdict(policy)
+    return Method(f"own:{policy.name}", policy, belief, belief, learner, MappingProxyType(parameters))

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.errors import InvalidInput, MissingExtra
-from quorate.validate import broken
+from quorate.validate import invalid
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,7 +58,7 @@ def parse_size(text: str) -> int:
     found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,6})?)\s*([KMGT]?B?)", text.strip().upper())
     unit = None if found is None else _UNITS.get(found[2] if found[2].endswith("B") else f"{found[2]}B")
     if found is None or unit is None or (size := int(float(found[1]) * unit)) < 1:
-        raise broken("max_size", text, "a size above 0 such as 500MB or 20GB", "write a number and MB or GB.")
+        raise invalid("max_size", text, "a size above 0 such as 500MB or 20GB", "write a number and MB or GB.")
     return size
 
 
@@ -94,7 +94,7 @@ def too_large(file: Path | str, num_bytes: int, limit: int) -> InvalidInput:
     """The error, with the size found (so far) and the option that raises the limit."""
     allow = f"{-(-num_bytes // 10**9) * 2}GB"
     fix = f"if you trust the file, set {VARIABLE}={allow}, or pass --max-size {allow} to a command that reads tables."
-    return broken("max_size", num_bytes, f"at most {limit} bytes unpacked", fix, place=str(file))
+    return invalid("max_size", num_bytes, f"at most {limit} bytes unpacked", fix, place=str(file))
 
 
 def plain_arrays(file: Path) -> Any:  # noqa: ANN401
@@ -116,7 +116,7 @@ def plain_arrays(file: Path) -> Any:  # noqa: ANN401
         raise
     except Exception as cause:  # on damaged bytes zipfile, zlib, tokenize, ast and numpy raise almost anything
         message = " ".join(str(cause).split()) or type(cause).__name__
-        raise broken("source", str(file), f"a file of plain arrays ({message[:300]})", _FIX) from cause
+        raise invalid("source", str(file), f"a file of plain arrays ({message[:300]})", _FIX) from cause
 
 
 def _read(stream: IO[bytes], file: Path) -> NDArray[Any] | dict[str, NDArray[Any]]:
@@ -196,14 +196,14 @@ def parquet_batches(
         from pyarrow import parquet  # noqa: PLC0415
     except ImportError as cause:  # pragma: no cover - the tests have it
         fix = "pip install 'quorate[tables]'"
-        raise broken("source", str(file), "PyArrow to be installed", fix, error=MissingExtra) from cause
+        raise invalid("source", str(file), "PyArrow to be installed", fix, error=MissingExtra) from cause
     with parquet.ParquetFile(file, pre_buffer=False) as source:
         schema = source.schema_arrow
         wanted = list(schema.names if columns is None else columns)
         twice = [name for name in wanted if schema.names.count(name) > 1]
         if twice:
             rule = f"a column name that occurs once in {file.name}"
-            raise broken("columns", twice[0], rule, "rename one of the columns.")
+            raise invalid("columns", twice[0], rule, "rename one of the columns.")
         plan = _plan(file, source, wanted)
     read = None if columns is None and not plan.unread else [name for name in wanted if name not in plan.unread]
     num_bytes = 0

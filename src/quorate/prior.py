@@ -38,7 +38,7 @@ def concentration(params: PriorParams, prediction: ArrayLike) -> FloatArray:
     if probs.shape[-len(expected) :] != expected:
         rule = f"shape (..., {', '.join(map(str, expected))}), like tau, not {probs.shape}"
         fix = f"pass one probability per class{' and classifier' if len(expected) == 2 else ''}."
-        raise validate.broken("prediction", probs.tolist(), rule, fix, error=InvalidPrediction)
+        raise validate.invalid("prediction", probs.tolist(), rule, fix, error=InvalidPrediction)
     batch = probs.shape[: -len(expected)]
     log_prediction = np.log(probs).reshape(-1, params.num_classifiers, params.num_classes)  # (B, M, K)
     # Copies: frozen arrays would make numba compile the kernel a second time, for read-only arguments.
@@ -119,16 +119,16 @@ class Hyperprior:
             object.__setattr__(self, name, validate.bounded(getattr(self, name), where=name, least=0.0))
         if not self.shape > 1:
             rule = "a number above 1, so that there is an interior mode to start from"
-            raise validate.broken("shape", self.shape, rule, "raise it, e.g. to 1.1 or 3.")
+            raise validate.invalid("shape", self.shape, rule, "raise it, e.g. to 1.1 or 3.")
         if self.phi_shape != 0.0 and not (self.phi_shape > 1 and self.phi_sum > 0):
             rule = "0, or a number above 1 together with a `phi_sum` above 0"
-            raise validate.broken("phi_shape", self.phi_shape, rule, "leave it out, or pass both.")
+            raise validate.invalid("phi_shape", self.phi_shape, rule, "leave it out, or pass both.")
         for name in ("phi_sum", "tau_sd"):
             if 0.0 < getattr(self, name) < _LEAST:
-                raise validate.broken(name, getattr(self, name), f"0, or at least {_LEAST:g}", "raise it.")
+                raise validate.invalid(name, getattr(self, name), f"0, or at least {_LEAST:g}", "raise it.")
         for name in ("rate", "bias_sd"):
             if not getattr(self, name) > 0:
-                raise validate.broken(name, getattr(self, name), "a number above 0", "raise it.")
+                raise validate.invalid(name, getattr(self, name), "a number above 0", "raise it.")
 
     def phi_density(self, num_classes: int) -> tuple[float, float]:
         """Shape and rate of the Gamma density of phi.
@@ -202,5 +202,5 @@ def hyperprior(name: str | Hyperprior) -> Hyperprior:
     found = HYPERPRIORS.get(name) if isinstance(name, str) else None
     if found is None:
         rule = f"one of {sorted(HYPERPRIORS)} or a Hyperprior(shape, rate)"
-        raise validate.broken("hyperprior", name, rule, "pass one of these.")
+        raise validate.invalid("hyperprior", name, rule, "pass one of these.")
     return found

@@ -11,14 +11,14 @@ from typing import Any, get_args
 
 import numpy as np
 
-from quorate.decision.policy import PolicyState, QueryPolicy, broken_policy
+from quorate.decision.policy import PolicyState, QueryPolicy, invalid_policy
 from quorate.errors import PolicyError
 from quorate.methods import method
 from quorate.posterior.finite import plurality_finite
 from quorate.rng import stream
 from quorate.session import Session
 from quorate.types import FloatArray, IntArray, Item, Reason, frozen_array
-from quorate.validate import broken
+from quorate.validate import invalid
 
 REASONS = get_args(Reason)
 
@@ -41,20 +41,20 @@ def check_policy(policy: QueryPolicy, *, num_classes: int = 4, pool_size: int = 
     """
     if isinstance(policy, type):
         fix = f"pass an instance of it: check_policy({policy.__name__}(...))."
-        raise broken("policy", policy, "an instance, not a class", fix, error=PolicyError)
+        raise invalid("policy", policy, "an instance, not a class", fix, error=PolicyError)
     if not isinstance(policy, QueryPolicy):
         missing = [part for part in ("name", "init", "quota", "asks", "update") if not hasattr(policy, part)]
         rule = f"an object that also has {', '.join(missing)}"
-        raise broken("policy", policy, rule, "add what is missing.", error=PolicyError)
+        raise invalid("policy", policy, rule, "add what is missing.", error=PolicyError)
     if not isinstance(policy.name, str) or not policy.name:
-        raise broken("name", policy.name, "a non-empty string", "give the policy one.", error=PolicyError)
+        raise invalid("name", policy.name, "a non-empty string", "give the policy one.", error=PolicyError)
     if getattr(policy, "stop_reason", "rule") not in REASONS:
         reason = policy.stop_reason  # type: ignore[attr-defined]
-        raise broken_policy(policy, "stop_reason", reason, f"one of: {', '.join(REASONS)}", "set it to one of these.")
+        raise invalid_policy(policy, "stop_reason", reason, f"one of: {', '.join(REASONS)}", "set it to one of these.")
     first = _direct_answers(policy, num_classes, pool_size, num_items)
     if first != _direct_answers(policy, num_classes, pool_size, num_items):
         rule = "the same answers from the same seed"
-        raise broken_policy(policy, "policy", policy, rule, "draw only from the `rng` argument.")
+        raise invalid_policy(policy, "policy", policy, rule, "draw only from the `rng` argument.")
     _check_session(policy, num_classes, pool_size, num_items)
 
 
@@ -69,7 +69,7 @@ def _direct_answers(policy: QueryPolicy, num_classes: int, pool_size: int, num_i
         item = _item(prediction, np.zeros(num_classes, dtype=np.int64), pool_size, None)
         quota = policy.quota(state, item, rng=stream(11, "check-quota", number))
         if quota is not None and (isinstance(quota, bool) or not isinstance(quota, (int, np.integer)) or quota < 0):
-            raise broken_policy(policy, "quota()", quota, "None or a whole number >= 0", "return one of these.")
+            raise invalid_policy(policy, "quota()", quota, "None or a whole number >= 0", "return one of these.")
         answers.append(quota)
         for num_votes in range(pool_size):
             votes = np.bincount(cast[:num_votes], minlength=num_classes)
@@ -80,7 +80,7 @@ def _direct_answers(policy: QueryPolicy, num_classes: int, pool_size: int, num_i
         before = json.dumps(state)
         after = policy.update(state, item)
         if json.dumps(state) != before:
-            raise broken_policy(policy, "update()", state, "an unchanged state", "return a new one.")
+            raise invalid_policy(policy, "update()", state, "an unchanged state", "return a new one.")
         state = _through_json(policy, after)
         answers.append(json.dumps(state))
     return answers
@@ -94,12 +94,12 @@ def _asks(policy: QueryPolicy, state: PolicyState, item: Item) -> bool:
         answer = policy.asks(state, item, probs)
     except ValueError as cause:
         if "read-only" in str(cause):
-            raise broken_policy(policy, "asks()", policy, "unchanged arrays", "copy what you write to.") from cause
+            raise invalid_policy(policy, "asks()", policy, "unchanged arrays", "copy what you write to.") from cause
         raise
     if not isinstance(answer, (bool, np.bool_)):
-        raise broken_policy(policy, "asks()", answer, "True or False", "return one of these.")
+        raise invalid_policy(policy, "asks()", answer, "True or False", "return one of these.")
     if any(not np.array_equal(old, new) for old, new in zip(before, given, strict=True)):
-        raise broken_policy(policy, "asks()", policy, "unchanged arrays", "copy what you write to.")
+        raise invalid_policy(policy, "asks()", policy, "unchanged arrays", "copy what you write to.")
     return bool(answer)
 
 
@@ -112,10 +112,10 @@ def _through_json(policy: QueryPolicy, state: PolicyState) -> PolicyState:
     try:
         copy = json.loads(json.dumps(state, allow_nan=False))
     except (TypeError, ValueError) as cause:
-        raise broken_policy(policy, "state", state, f"a value that JSON can store ({cause})", _JSON_STATE) from cause
+        raise invalid_policy(policy, "state", state, f"a value that JSON can store ({cause})", _JSON_STATE) from cause
     if copy != state:
         rule = f"a value that is unchanged by JSON; it becomes {copy!r}"
-        raise broken_policy(policy, "state", state, rule, _JSON_STATE)
+        raise invalid_policy(policy, "state", state, rule, _JSON_STATE)
     return copy
 
 
@@ -124,7 +124,7 @@ def _check_session(policy: QueryPolicy, num_classes: int, pool_size: int, num_it
     runs = [_session_outcomes(policy, num_classes, pool_size, num_items) for _ in range(2)]
     if runs[0] != runs[1]:
         rule = "the same decisions in two sessions with the same seed"
-        raise broken_policy(policy, "policy", policy, rule, "keep no state outside `state`.")
+        raise invalid_policy(policy, "policy", policy, rule, "keep no state outside `state`.")
 
 
 def _session_outcomes(
@@ -140,7 +140,7 @@ def _session_outcomes(
         while decision.ask:
             if decision.num_votes >= pool_size:
                 rule = f"at most {pool_size} votes, the size of the pool"
-                raise broken_policy(policy, "asks()", True, rule, "stop when item.num_remaining is 0.")
+                raise invalid_policy(policy, "asks()", True, rule, "stop when item.num_remaining is 0.")
             decision = session.vote(str(number), names[cast[decision.num_votes]])
         outcomes.append((decision.label, decision.num_votes, decision.reason))
     return outcomes

@@ -76,19 +76,19 @@ class PriorParams:
         for name in ("theta", "phi"):
             number = validate.positive(getattr(self, name), where=name)
             if number.ndim != 0:
-                raise validate.broken(name, number.tolist(), "one number", "pass values by class as `tau`.")
+                raise validate.invalid(name, number.tolist(), "one number", "pass values by class as `tau`.")
             object.__setattr__(self, name, float(number))
         tau = frozen_array(validate.positive(self.tau, where="tau"))
         object.__setattr__(self, "tau", tau)
         if tau.ndim not in (1, 2) or tau.shape[-1] < 2:
             rule = f"shape (K,) for one classifier or (M, K) for several, K >= 2, not {tau.shape}"
-            raise validate.broken("tau", tau.tolist(), rule, "pass one trust per class, e.g. np.ones(K).")
+            raise validate.invalid("tau", tau.tolist(), rule, "pass one trust per class, e.g. np.ones(K).")
         if self.bias is not None:
             bias = frozen_array(validate.as_floats(self.bias, where="bias"))
             object.__setattr__(self, "bias", bias)
             if bias.shape != tau.shape[-1:] or not np.all(np.isfinite(bias)):
                 rule = f"{tau.shape[-1]} finite numbers, one for each class of `tau`"
-                raise validate.broken("bias", bias.tolist(), rule, "pass None for no bias.")
+                raise validate.invalid("bias", bias.tolist(), rule, "pass None for no bias.")
 
     @property
     def num_classes(self) -> int:

@@ -1,7 +1,7 @@
 """The only place that checks shapes, simplexes and ranges of user input.
 
 Called by public functions, the session, the loaders and the command line; kernels and internal functions do not check.
-Every error carries the argument, the value, the rule and the fix: see `broken`.
+Every error carries the argument, the value, the rule and the fix: see `invalid`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def probabilities(prediction: object, *, where: str = "prediction") -> FloatArra
     if array.ndim == 0 or array.shape[-1] < 2:
         rule = f"at least 2 classes on the last axis, not shape {array.shape}"
         fix = "For one score instead of a vector see quorate.Session.open."
-        raise broken(where, array.tolist(), rule, fix, error=InvalidPrediction)
+        raise invalid(where, array.tolist(), rule, fix, error=InvalidPrediction)
     if not np.all(np.isfinite(array)):
         fix = "Drop the item's prediction (None) if the classifier has none."
         raise _bad_row(where, array, ~np.isfinite(array), "finite probabilities", fix)
@@ -66,7 +66,7 @@ def as_floats(values: object, *, where: str, error: type[InvalidInput] = Invalid
             raise TypeError("not numbers")
         return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError, RuntimeError) as cause:
-        raise broken(where, values, "numbers", "pass numbers in a rectangular array.", error=error) from cause
+        raise invalid(where, values, "numbers", "pass numbers in a rectangular array.", error=error) from cause
 
 
 def counts(votes: object, *, where: str = "votes") -> IntArray:
@@ -74,14 +74,14 @@ def counts(votes: object, *, where: str = "votes") -> IntArray:
     array = as_floats(votes, where=where)
     if array.ndim == 0 or array.shape[-1] < 2:
         rule = f"counts for at least 2 classes on the last axis, not shape {array.shape}"
-        raise broken(where, array.tolist(), rule, "pass one count per class, 0 for a class without votes.")
+        raise invalid(where, array.tolist(), rule, "pass one count per class, 0 for a class without votes.")
     bad = ~np.isfinite(array) | (array < 0) | (array != np.floor(array))
     if np.any(bad):
         fix = "pass how many votes each class has, not shares or labels."
-        raise broken(where, _first(array, bad), "counts: whole numbers >= 0", fix)
+        raise invalid(where, _first(array, bad), "counts: whole numbers >= 0", fix)
     if np.any(array > MOST_VOTES):
         fix = "pass the votes of one item's pool, class by class."
-        raise broken(where, _first(array, array > MOST_VOTES), f"counts of at most {MOST_VOTES}", fix)
+        raise invalid(where, _first(array, array > MOST_VOTES), f"counts of at most {MOST_VOTES}", fix)
     return array.astype(np.int64)
 
 
@@ -90,11 +90,11 @@ def concentrations(alpha: object, *, where: str = "alpha") -> FloatArray:
     array = as_floats(alpha, where=where)
     if array.ndim == 0 or array.shape[-1] < 2:
         rule = f"at least 2 classes on the last axis, not shape {array.shape}"
-        raise broken(where, array.tolist(), rule, "pass one concentration per class.")
+        raise invalid(where, array.tolist(), rule, "pass one concentration per class.")
     bad = ~np.isfinite(array) | (array <= 0)
     if np.any(bad):
         fix = "pass numbers above 0, as PriorParams with phi > 0 gives them."
-        raise broken(where, _first(array, bad), "positive, finite concentrations", fix)
+        raise invalid(where, _first(array, bad), "positive, finite concentrations", fix)
     return array
 
 
@@ -104,10 +104,10 @@ def whole(value: object, *, where: str, least: int = 1, most: int = MOST_WHOLE) 
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise broken(where, value, rule, f"pass e.g. `{where}={least}`.")
+        raise invalid(where, value, rule, f"pass e.g. `{where}={least}`.")
     number = int(value)
     if not least <= number <= most:
-        raise broken(where, value, rule, "lower it." if number > most else "raise it.")
+        raise invalid(where, value, rule, "lower it." if number > most else "raise it.")
     return number
 
 
@@ -138,7 +138,7 @@ def bounded(
             fix = "lower it" if number > least else "raise it"
         if most <= 1.0 and 2 <= number <= 100:  # a percentage
             fix = f"did you mean {number / 100:g}? Pass a share, not a percentage"
-        raise broken(where, value, f"a number {rule}", f"{fix}.", error=error)
+        raise invalid(where, value, f"a number {rule}", f"{fix}.", error=error)
     return number
 
 
@@ -146,7 +146,7 @@ def positive(value: object, *, where: str) -> FloatArray:
     """Numbers above 0, of any shape."""
     array = as_floats(value, where=where)
     if not (np.all(np.isfinite(array)) and np.all(array > 0)):
-        raise broken(where, value, "positive, finite numbers", "pass values above 0.")
+        raise invalid(where, value, "positive, finite numbers", "pass values above 0.")
     return array
 
 
@@ -154,22 +154,22 @@ def vote_limits(min_votes: int, max_votes: int | None) -> None:
     """Check that `max_votes` is not below `min_votes`."""
     if max_votes is not None and max_votes < min_votes:
         rule = f"at least `min_votes`, which is {min_votes}"
-        raise broken("max_votes", max_votes, rule, "raise `max_votes` or lower `min_votes`.")
+        raise invalid("max_votes", max_votes, rule, "raise `max_votes` or lower `min_votes`.")
 
 
 def class_names(classes: Iterable[str]) -> tuple[str, ...]:
     """At least two different, non-empty strings."""
     if isinstance(classes, str):
-        raise broken("classes", classes, "a list of names, not one string", "pass e.g. `classes=['cat', 'dog']`.")
+        raise invalid("classes", classes, "a list of names, not one string", "pass e.g. `classes=['cat', 'dog']`.")
     try:
         names = tuple(classes)
     except TypeError as cause:
-        raise broken("classes", classes, "a list of names", "pass e.g. `classes=['cat', 'dog']`.") from cause
+        raise invalid("classes", classes, "a list of names", "pass e.g. `classes=['cat', 'dog']`.") from cause
     for name in names:
         if not isinstance(name, str) or not name:
-            raise broken("classes", name, "non-empty strings", "give each class a name, e.g. str(number).")
+            raise invalid("classes", name, "non-empty strings", "give each class a name, e.g. str(number).")
     if len(names) < 2 or len(set(names)) != len(names):
-        raise broken("classes", list(names), "at least 2 different names", "name every class once.")
+        raise invalid("classes", list(names), "at least 2 different names", "name every class once.")
     return names
 
 
@@ -177,16 +177,16 @@ Broken = TypeVar("Broken", bound=QuorateError)
 
 
 @overload
-def broken(field: str, value: object, rule: str, fix: str, *, place: str | None = None) -> InvalidInput: ...
+def invalid(field: str, value: object, rule: str, fix: str, *, place: str | None = None) -> InvalidInput: ...
 
 
 @overload
-def broken(
+def invalid(
     field: str, value: object, rule: str, fix: str, *, error: type[Broken], place: str | None = None
 ) -> Broken: ...
 
 
-def broken(
+def invalid(
     field: str,
     value: object,
     rule: str,
@@ -197,9 +197,9 @@ def broken(
 ) -> QuorateError:
     """The error for an argument that breaks a rule; `rule` and `fix` name other arguments in backticks.
 
-    >>> broken("pool_size", 0, "a whole number >= 1", "raise it.")
+    >>> invalid("pool_size", 0, "a whole number >= 1", "raise it.")
     InvalidInput('pool_size=0; expected a whole number >= 1; raise it.')
-    >>> broken("prediction", 2.0, "a share", "lower it.", place="item 'a'", error=InvalidPrediction)
+    >>> invalid("prediction", 2.0, "a share", "lower it.", place="item 'a'", error=InvalidPrediction)
     InvalidPrediction("prediction=2.0 (item 'a'); expected a share; lower it.")
     """
     return error(field=field, value=value, rule=rule, fix=fix, place=place)
@@ -210,7 +210,7 @@ def _bad_row(where: str, array: FloatArray, bad: NDArray[np.bool_], rule: str, f
     rows = array.reshape(-1, array.shape[-1])
     number = int(np.flatnonzero(bad.reshape(len(rows), -1).any(axis=1))[0])
     place = f"row {number}" if array.ndim > 1 else None
-    return broken(where, rows[number].tolist(), rule, fix, place=place, error=InvalidPrediction)
+    return invalid(where, rows[number].tolist(), rule, fix, place=place, error=InvalidPrediction)
 
 
 def _number(value: object) -> float:

@@ -82,7 +82,13 @@ def test_losses_are_said_and_called_by_their_spread(table):
 
 def test_speeds_are_told_to_one_digit(table):
     rows = {
-        name: {"errors": [0.1] * 4, "differences": [(0.0, 0.0)] * 4, "area": (1.0, 0.0), "knobs": 1, "speed": speed}
+        name: {
+            "errors": [0.1] * 4,
+            "differences": [(0.0, 0.0)] * 4,
+            "area": (1.0, 0.0),
+            "parameters": 1,
+            "speed": speed,
+        }
         for name, speed in {"quorate": 43132.0, "fast": 1184999.0, "level": 31000.0, "slow": 691.0}.items()
     }
     lines = table.markdown("a set", rows).splitlines()[-4:]

@@ -31,7 +31,7 @@ def test_people_see_the_error_beside_what_chance_gives(run, files):
 def test_programs_get_json_and_files(run, files, tmp_path):
     result = run(*files, "--method", "finexp:threshold=0.8", "--prefixes", "--json", "--out", tmp_path / "out")
     content = json.loads(result.stdout)
-    assert content["method"] == {"name": "finexp", "knobs": {"threshold": 0.8, "hyperprior": "default"}}
+    assert content["method"] == {"name": "finexp", "parameters": {"threshold": 0.8, "hyperprior": "default"}}
     assert content["every"]["num"] == 300 and content["prefixes"][0]["name"] == "after every vote"
     assert len(content["files"]) == 5
     assert "Items with a usable prediction: 300 of 300" in (tmp_path / "out" / "report.html").read_text()

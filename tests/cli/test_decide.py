@@ -56,7 +56,7 @@ def test_the_decision_is_the_one_a_session_makes_of_its_first_item(run, name):
     assert list(content["probs"].values()) == pytest.approx(expected.probs.tolist(), abs=1e-12)
 
 
-def test_knobs_may_be_written_behind_the_method(run):
+def test_parameters_may_be_written_behind_the_method(run):
     assert decided(run, "--votes", "2,0,0", "--method", "quorum:votes=2")["reason"] == "rule"
     assert decided(run, "--votes", "2,0,0", "--method", "quorum:votes=3")["ask"]
 

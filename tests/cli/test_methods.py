@@ -24,7 +24,7 @@ def test_the_table_can_be_read_in_a_narrow_terminal(run, monkeypatch):
 
 
 def test_json_gives_the_defaults_in_force(run):
-    listed = {entry["name"]: entry["knobs"] for entry in json.loads(run("methods", "--json").stdout)["methods"]}
+    listed = {entry["name"]: entry["parameters"] for entry in json.loads(run("methods", "--json").stdout)["methods"]}
     assert listed["quorate"]["min_gain"] == DEFAULT_MIN_GAIN
     assert listed["unanimous-then-cap"] == {"first": 4, "cap": 9}
     assert listed["ask-all"] == {}

@@ -37,7 +37,7 @@ def test_json_is_the_summary_and_nothing_else(run, tables, tmp_path):
 
 def test_min_gain_reaches_the_run(run, tables, tmp_path):
     done = run("run", "-v", tables[0], "-p", tables[1], "-o", tmp_path / "out", "--json", "--min-gain", 0.05)
-    assert json.loads(done.stdout)["method"]["knobs"]["min_gain"] == 0.05
+    assert json.loads(done.stdout)["method"]["parameters"]["min_gain"] == 0.05
 
 
 def test_every_option_reaches_the_run(run, tables, tmp_path):
@@ -53,7 +53,7 @@ def test_every_option_reaches_the_run(run, tables, tmp_path):
     assert done.exit_code == 0, done.stderr
     summary = json.loads(done.stdout)
     assert summary["method"]["name"] == "finexp"
-    assert summary["method"]["knobs"]["threshold"] == 0.7
+    assert summary["method"]["parameters"]["threshold"] == 0.7
     settings = summary["settings"]
     assert (settings["order"], settings["seed"], settings["window"], settings["refit_every"]) == (
         "shuffled",

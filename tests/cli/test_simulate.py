@@ -23,7 +23,7 @@ def test_rows_agree_with_simulate_called_directly(run):
     assert rows["quorate"]["votes_per_item"] == pytest.approx(direct.mean_cost)
     assert rows["quorate"]["error_rate"] == pytest.approx(direct.error_rate)
     assert rows["quorate"]["saved_against_ask_all"] == pytest.approx(1 - direct.mean_cost / 5)
-    assert rows["quorum"]["knobs"] == {"votes": 2}
+    assert rows["quorum"]["parameters"] == {"votes": 2}
     assert content["version"] == __version__
 
 
@@ -34,7 +34,7 @@ def test_the_table_counts_savings_against_everyone_and_until_settled(run):
     assert "saved against" in text
 
 
-def test_a_sweep_turns_the_knob_from_no_vote_to_until_settled(run, tmp_path):
+def test_a_sweep_turns_the_parameter_from_no_vote_to_until_settled(run, tmp_path):
     result = run("simulate", "--method", "random", "--sweep", *SMALL, "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
     with (tmp_path / "out" / "results.csv").open() as file:

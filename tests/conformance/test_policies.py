@@ -50,7 +50,7 @@ def test_a_users_policy_passes():
     check_policy(Good())
 
 
-def broken(**changes):
+def invalid(**changes):
     return type("Broken", (Good,), changes)()
 
 
@@ -74,16 +74,16 @@ def writes(self, state, item, probs):
     [
         (object(), "policy"),
         (Good, "policy"),
-        (broken(name=""), "name"),
-        (broken(stop_reason="because"), "stop_reason"),
-        (broken(quota=forgetful_rng()), "policy"),
-        (broken(quota=lambda self, state, item, *, rng: -1), "quota()"),
-        (broken(quota=lambda self, state, item, *, rng: 1.5), "quota()"),
-        (broken(asks=lambda self, state, item, probs: 1), "asks()"),
-        (broken(asks=writes), "asks()"),
-        (broken(update=in_place), "update()"),
-        (broken(init=lambda self, num_classes: np.zeros(2)), "state"),
-        (broken(init=lambda self, num_classes: (1, 2)), "state"),
+        (invalid(name=""), "name"),
+        (invalid(stop_reason="because"), "stop_reason"),
+        (invalid(quota=forgetful_rng()), "policy"),
+        (invalid(quota=lambda self, state, item, *, rng: -1), "quota()"),
+        (invalid(quota=lambda self, state, item, *, rng: 1.5), "quota()"),
+        (invalid(asks=lambda self, state, item, probs: 1), "asks()"),
+        (invalid(asks=writes), "asks()"),
+        (invalid(update=in_place), "update()"),
+        (invalid(init=lambda self, num_classes: np.zeros(2)), "state"),
+        (invalid(init=lambda self, num_classes: (1, 2)), "state"),
     ],
 )
 def test_a_broken_policy_is_caught_and_told_why(policy, field):

@@ -54,6 +54,6 @@ def test_a_cap_below_the_first_votes_is_refused():
 @pytest.mark.parametrize(
     "build", [lambda: Quorum(-1), lambda: Quorum(1.5), lambda: Threshold(2), lambda: Threshold(True)]
 )
-def test_knobs_outside_their_range_are_refused(build):
+def test_parameters_outside_their_range_are_refused(build):
     with pytest.raises(InvalidInput):
         build()

@@ -38,7 +38,7 @@ def test_the_released_picker_only_sees_the_largest_probability():
 @pytest.mark.parametrize(
     "build", [lambda: RandomQuota(1.1), lambda: EntropyQuota(-1), lambda: ReleasedModelPicker(np.nan)]
 )
-def test_knobs_outside_their_range_are_refused(build):
+def test_parameters_outside_their_range_are_refused(build):
     with pytest.raises(InvalidInput) as caught:
         build()
     assert caught.value.rule.startswith("a number")

@@ -35,7 +35,15 @@ from quorate.workflows.score.output import schema
 DOCS = Path(__file__).parents[2] / "docs"
 OUTPUTS = (DOCS / "reference" / "outputs.md").read_text()
 CLASSES = ["cat", "dog", "bird"]
-NAMED_BY_DATA = {"stop_reasons", "reasons", "knobs", "tau", "bias", "findings", "totals"}  # keys below are not ours
+NAMED_BY_DATA = {
+    "stop_reasons",
+    "reasons",
+    "parameters",
+    "tau",
+    "bias",
+    "findings",
+    "totals",
+}  # keys below are not ours
 MODULES = ["quorate", "quorate.live", "quorate.datasets", "quorate.tables", "quorate.audit"]
 SMALL = synthetic(num_items=60, num_classes=3, pool_size=5, seed=1)
 

@@ -7,20 +7,20 @@ from quorate.paper.shift.streams import DATA, FUSED, LABELS, SETTLED, Streams
 
 MODELS, SEEDS = ("alexnet", "densenet"), (3, 4)
 GRID = (0.0, 0.25, 0.5, 0.75, 1.0)
-END = 5.0  # votes per item with the last knob value, in either phase
+END = 5.0  # votes per item with the last parameter value, in either phase
 
 
 def outcome(name, model, seed, costs, errors):
     """costs, errors (Q, 2) before and after the shift; errors as shares."""
     costs, errors = np.asarray(costs, float), np.asarray(errors, float)
-    knobs = settings("query_rate", tuple(np.linspace(0, 1, len(costs))))
-    job = Job(DATA, 6, model, seed, "quorate" if name == FUSED else name, knobs)
+    parameters = settings("query_rate", tuple(np.linspace(0, 1, len(costs))))
+    job = Job(DATA, 6, model, seed, "quorate" if name == FUSED else name, parameters)
     none = np.zeros((len(costs), 0))
     return JobOutcome(job, np.array([10, 10]), costs, errors, errors, errors, none, none, none)
 
 
 def straight(name, model, seed, start=(0.4, 0.6), end=(0.02, 0.08), costs=(1.0, 1.0)):
-    """Error falls in a straight line of the knob from `start` to `end`; a phase costs its share of END."""
+    """Error falls in a straight line of the parameter from `start` to `end`; a phase costs its share of END."""
     at = np.array(GRID)[:, None]
     return outcome(name, model, seed, END * at * np.array(costs), (1 - at) * np.array(start) + at * np.array(end))
 

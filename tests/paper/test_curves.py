@@ -93,7 +93,7 @@ def test_fused_classifiers_have_fewer_values_except_on_the_shift_set():
                 ("cifar10h", "imagenet16h_shift")}  # fmt: skip
     whole = replace(context(**datasets), quick=False)
     many = {
-        (name, model): max(len(job.knobs) for job in curves.jobs_of(setup, whole) if job.method == "quorate")
+        (name, model): max(len(job.parameters) for job in curves.jobs_of(setup, whole) if job.method == "quorate")
         for name in datasets
         for model in ("model-0", "all")
         for setup in [curves.CurveSetting(name, name, 6, model)]

@@ -120,7 +120,7 @@ OTHERS = {
     "model": "model-1",
     "seed": 4,
     "method": "infexp",
-    "knobs": settings("threshold", (0.5, 0.91)),
+    "parameters": settings("threshold", (0.5, 0.91)),
     "window": None,
     "refit_every": 10,
     "query_free_after": 100,
@@ -142,9 +142,12 @@ def test_other_data_or_code_is_another_result():
     assert len({named(JOB), named(JOB, data="e"), named(JOB, code="e"), named(JOB, data="c", code="d")}) == 4
 
 
-def test_the_order_and_the_number_of_the_knobs_count():
-    first, second = JOB.knobs
-    names = {named(replace(JOB, knobs=knobs)) for knobs in ((first,), (second,), (second, first), JOB.knobs)}
+def test_the_order_and_the_number_of_the_parameters_count():
+    first, second = JOB.parameters
+    names = {
+        named(replace(JOB, parameters=parameters))
+        for parameters in ((first,), (second,), (second, first), JOB.parameters)
+    }
     assert len(names) == 4
 
 
@@ -163,12 +166,12 @@ def test_what_takes_longer_weighs_more():
     assert drawn.weight < fixed.weight < learned.weight < replace(learned, pool_size=50).weight
     assert replace(learned, model="all").weight > learned.weight
     assert replace(JOB, variant="as-published").weight > 10 * JOB.weight
-    assert replace(learned, knobs=JOB.knobs * 3).weight == 3 * learned.weight
+    assert replace(learned, parameters=JOB.parameters * 3).weight == 3 * learned.weight
 
 
-def test_knobs_that_do_not_matter_to_a_walk_hardly_weigh():
+def test_parameters_that_do_not_matter_to_a_walk_hardly_weigh():
     fixed = replace(JOB, method="fixed-infexp")
-    assert replace(fixed, knobs=JOB.knobs * 10).weight < 2 * fixed.weight
+    assert replace(fixed, parameters=JOB.parameters * 10).weight < 2 * fixed.weight
 
 
 def test_a_job_has_the_usual_window_of_its_method_unless_another_is_given():

@@ -12,15 +12,15 @@ DATA = synthetic(num_items=800, num_classes=5, pool_size=12, accuracy=0.6, agree
 
 
 @cache
-def outcome(name, pool_size, knobs):
-    return run_job(Job("toy", pool_size, "model-0", 3, name, knobs), DATA)
+def outcome(name, pool_size, parameters):
+    return run_job(Job("toy", pool_size, "model-0", 3, name, parameters), DATA)
 
 
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize(("pool_size", "least"), [(3, 15), (10, 15), (11, 8), (100, 8)])
 def test_a_grid_is_as_dense_as_promised_and_names_no_setting_twice(name, pool_size, least):
-    knobs = grid(name, pool_size=pool_size, num_classes=10)
-    assert len(set(knobs)) == len(knobs) >= least
+    parameters = grid(name, pool_size=pool_size, num_classes=10)
+    assert len(set(parameters)) == len(parameters) >= least
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -59,14 +59,14 @@ def test_a_grid_leaves_no_wide_gap_of_budgets(name):
 
 
 @pytest.mark.parametrize("name", ["until-settled", "ask-all"])
-def test_a_method_without_a_knob_has_one_setting(name):
+def test_a_method_without_a_parameter_has_one_setting(name):
     assert grid(name, pool_size=5, num_classes=3) == ((),)
 
 
 @pytest.mark.parametrize("name", ["finexp", "infexp", "fixed-finexp"])
 def test_one_threshold_never_asks(name):
     """The next one is above 1 / K, so that no run is computed twice."""
-    never, second = (dict(knobs)["threshold"] for knobs in grid(name, pool_size=6, num_classes=5)[:2])
+    never, second = (dict(parameters)["threshold"] for parameters in grid(name, pool_size=6, num_classes=5)[:2])
     assert never == 0.0 and second > 0.2
 
 

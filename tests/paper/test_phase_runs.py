@@ -36,11 +36,11 @@ def test_a_printed_accuracy_stands_beside_one_classifier_only():
     assert [phase_runs.beside(data, model, (50, 70, 85)) for model in data.models] == [50, 70, 85, None]
 
 
-def test_knobs_of_a_row_differ_only_by_the_hyperprior_it_is_marked_with():
+def test_parameters_of_a_row_differ_only_by_the_hyperprior_it_is_marked_with():
     kind = phase_runs.Kind("finexp", paper_prior=True)
     assert kind.name == "finexp, Gamma(1.1, 1)"
-    for knobs in kind.knobs(quick=False):
-        assert method("finexp", **dict(knobs)).learner.hyperprior.shape == 1.1
+    for parameters in kind.parameters(quick=False):
+        assert method("finexp", **dict(parameters)).learner.hyperprior.shape == 1.1
 
 
 @pytest.mark.parametrize(

@@ -65,8 +65,8 @@ def test_where_the_prior_is_mild_samples_and_closed_form_ask_alike():
 
 def test_a_likelihood_that_does_not_exist_is_refused():
     data = synthetic(num_items=40, num_classes=3, pool_size=5, seed=4)
-    knobs = ((("likelihood", "guessed"), ("threshold", 0.8)),)
-    job = Job("toy", 5, data.models[0], 3, "finexp", knobs, variant="as-published")
+    parameters = ((("likelihood", "guessed"), ("threshold", 0.8)),)
+    job = Job("toy", 5, data.models[0], 3, "finexp", parameters, variant="as-published")
     with pytest.raises(InvalidInput, match=r"^likelihood='guessed'"):
         run_job(job, data)
 
@@ -76,7 +76,7 @@ def straight_line(job):
 
     The released one stops at two votes.
     """
-    size = len(job.knobs)
+    size = len(job.parameters)
     costs = np.linspace(0, 2.5 if job.method == "finexp-released" else 4, size)[:, None]
     errors = 0.3 - 0.05 * costs + (0.02 if job.variant == "as-published" else 0.0)
     empty = np.zeros((size, 0))
@@ -101,7 +101,9 @@ def context(asked):
 
 def test_all_curves_have_the_same_knots_and_are_read_at_common_budgets_only(context, asked):
     rows = rows_of(context, context.datasets["imagenet16h_shift"].models[0])
-    assert {tuple(dict(knobs)["threshold"] for knobs in job.knobs) for job in asked} == {published_variants.KNOTS}
+    assert {tuple(dict(parameters)["threshold"] for parameters in job.parameters) for job in asked} == {
+        published_variants.KNOTS
+    }
     assert [row.budget for row in rows if row.method == "finexp"] == list(published_variants.BUDGETS)
     assert [row.budget for row in rows if row.method == "finexp-released"] == [0.5, 1.0, 2.0]
     for row in rows:

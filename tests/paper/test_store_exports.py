@@ -19,8 +19,8 @@ from quorate.reports.section import Table
 @pytest.fixture(scope="module")
 def outcomes():
     data = synthetic(num_items=60, pool_size=5, seed=1)
-    knobs = tuple((("hyperprior", "paper"), *pair) for pair in settings("threshold", (0.5, 0.9)))
-    learned = Job("toy", 5, "model-0", 3, "finexp", knobs, query_free_after=20)
+    parameters = tuple((("hyperprior", "paper"), *pair) for pair in settings("threshold", (0.5, 0.9)))
+    learned = Job("toy", 5, "model-0", 3, "finexp", parameters, query_free_after=20)
     return [run_job(learned, data), run_job(Job("toy", 5, "model-0", 3, "until-settled", settings(None)), data)]
 
 
@@ -30,9 +30,9 @@ def test_a_table_keeps_all_its_digits_and_its_commas():
     assert rows == [["method, long", "error"], ['a "b", c', "0.123456789012345"], ["d", ""]]
 
 
-def test_each_knob_setting_is_a_record_with_its_phases(outcomes):
+def test_each_parameter_setting_is_a_record_with_its_phases(outcomes):
     first, second = run_records("two-phase", outcomes[0])
-    assert (first["knob"], first["value"], first["also"], second["value"]) == (
+    assert (first["parameter"], first["value"], first["also"], second["value"]) == (
         "threshold",
         0.5,
         "hyperprior=paper",
@@ -42,7 +42,7 @@ def test_each_knob_setting_is_a_record_with_its_phases(outcomes):
     assert first["votes_per_item_2"] == 0.0
     assert first["votes_per_item"] == pytest.approx(first["votes_per_item_1"] / 3)
     (settled,) = run_records("curves", outcomes[1])
-    assert (settled["knob"], settled["value"], settled["part"]) == (None, None, "curves")
+    assert (settled["parameter"], settled["value"], settled["part"]) == (None, None, "curves")
     assert "num_items_1" not in settled
 
 

@@ -22,10 +22,10 @@ DATA = {
 }
 CHECKSUMS = {"toy": "abc", "long": "def"}
 JOBS = [
-    Job("toy", size, "model-0", seed, name, settings(knob, values), keep_items=seed == 3)
+    Job("toy", size, "model-0", seed, name, settings(parameter, values), keep_items=seed == 3)
     for seed in (3, 4)
     for size in (3, 6)
-    for name, knob, values in (
+    for name, parameter, values in (
         ("quorate", "min_gain", (0.1, 0.01)),
         ("infexp", "threshold", (0.9,)),
         ("fixed-finexp", "threshold", (0.5, 0.9)),

@@ -37,10 +37,10 @@ def check(wanted, dataset):
     phases = dataset.blocks
     if wanted.query_free_after is not None:
         phases = np.arange(dataset.num_items) >= wanted.query_free_after
-    for row, knobs in enumerate(wanted.knobs):
+    for row, parameters in enumerate(wanted.parameters):
         run = simulate(
             dataset,
-            method(wanted.method, **dict(knobs)),
+            method(wanted.method, **dict(parameters)),
             pool_size=wanted.pool_size,
             model=wanted.model,
             seed=wanted.seed,
@@ -63,7 +63,7 @@ def check(wanted, dataset):
             elif wanted.method not in FIXED or wanted.query_free_after is not None:
                 rows = rows[rows % CONFIDENCE_EVERY == 0]
             assert found.confidence[row, column] == pytest.approx(run.confidence[rows].mean(), abs=1e-9)
-        settles = dict(knobs).get("threshold") == 1.0 and wanted.query_free_after is None  # runs as until-settled
+        settles = dict(parameters).get("threshold") == 1.0 and wanted.query_free_after is None  # runs as until-settled
         if len(run.fits) and not settles:
             assert np.array_equal(found.params[row], run.fits[-1])
         else:
@@ -72,13 +72,13 @@ def check(wanted, dataset):
 
 
 @pytest.mark.parametrize("name", ANONYMOUS)
-def test_a_job_is_what_simulate_makes_of_each_of_its_knobs(name):
+def test_a_job_is_what_simulate_makes_of_each_of_its_parameters(name):
     check(job(name), DATA)
 
 
 @pytest.mark.parametrize("name", ["quorate", "infexp", "fixed-finexp", "fixed-ask-infexp"])
 def test_so_it_is_when_experts_leave(name):
-    assert check(job(name, query_free_after=120), DATA).costs[:, 1].tolist() == [0] * len(job(name).knobs)
+    assert check(job(name, query_free_after=120), DATA).costs[:, 1].tolist() == [0] * len(job(name).parameters)
 
 
 def test_so_it_is_with_all_classifiers_and_no_window():
@@ -88,12 +88,12 @@ def test_so_it_is_with_all_classifiers_and_no_window():
 @pytest.mark.parametrize("name", ["finexp", "fixed-infexp", "mp"])
 def test_so_it_is_on_the_real_shift_set(data_dir, name):
     dataset = load_npz(data_dir / "imagenet16h_shift.npz")
-    found = check(job(name, model=dataset.models[1], knobs=job(name).knobs[-2:]), dataset)
+    found = check(job(name, model=dataset.models[1], parameters=job(name).parameters[-2:]), dataset)
     assert found.sizes.tolist() == np.unique(dataset.blocks, return_counts=True)[1].tolist()
 
 
-def test_the_order_of_the_knobs_is_the_order_of_the_rows():
-    there, back = (run_job(job("finexp", knobs=knobs), DATA) for knobs in (THRESHOLDS, THRESHOLDS[::-1]))
+def test_the_order_of_the_parameters_is_the_order_of_the_rows():
+    there, back = (run_job(job("finexp", parameters=parameters), DATA) for parameters in (THRESHOLDS, THRESHOLDS[::-1]))
     assert np.array_equal(there.item_costs, back.item_costs[::-1])
 
 
@@ -102,9 +102,9 @@ def test_items_are_kept_only_where_asked_for():
     assert lean.item_costs.shape == lean.item_errors.shape == (2, 0)
 
 
-def test_a_default_knob_is_the_methods_own():
+def test_a_default_parameter_is_the_methods_own():
     plain, said = (
-        run_job(job("fixed-finexp", knobs=k), DATA) for k in (settings(None), settings("threshold", (0.95,)))
+        run_job(job("fixed-finexp", parameters=k), DATA) for k in (settings(None), settings("threshold", (0.95,)))
     )
     assert np.array_equal(plain.item_costs, said.item_costs)
 
@@ -132,7 +132,7 @@ def test_a_phase_without_items_is_refused(after):
     assert (caught.value.field, caught.value.value) == ("query_free_after", after)
 
 
-PUBLISHED = {"variant": "as-published", "knobs": settings("threshold", (0.0, 0.7)), "refit_every": 20}
+PUBLISHED = {"variant": "as-published", "parameters": settings("threshold", (0.0, 0.7)), "refit_every": 20}
 
 
 @pytest.mark.parametrize("name", ["infexp", "finexp", "finexp-released"])

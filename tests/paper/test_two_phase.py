@@ -39,7 +39,7 @@ def test_gain_is_against_the_classifier_on_the_very_items_that_nobody_was_asked_
     assert np.all(outcome.costs[:, 1] == 0)
     assert np.all(outcome.costs[:, 0] > 0)
     run = simulate(
-        toy, method("finexp", **dict(outcome.job.knobs[0])), pool_size=7, model=row.model, seed=3, window=None,
+        toy, method("finexp", **dict(outcome.job.parameters[0])), pool_size=7, model=row.model, seed=3, window=None,
         query_free_after=1000,
     )  # fmt: skip
     stream = prepare(toy, 7, row.model, 3)
@@ -92,7 +92,7 @@ def test_a_cell_that_not_every_stream_reaches_has_no_verdict_and_says_how_many_d
 @pytest.mark.parametrize(("gain", "verdict"), [(0.10, "agrees"), (0.0, "differs"), (-0.05, "differs"), (0.3, "better")])
 def test_a_small_printed_gain_can_be_missed(toy, infexp_runs, monkeypatch, gain, verdict):
     monkeypatch.setattr(two_phase, "beside", lambda *_: 85)
-    monkeypatch.setattr(two_phase, "gains", lambda outcome, _: np.full(len(outcome.job.knobs), gain))
+    monkeypatch.setattr(two_phase, "gains", lambda outcome, _: np.full(len(outcome.job.parameters), gain))
     row = next(row for row in rows_of(toy, [infexp_runs], two_phase.cell, BUDGETS) if row.budget == 1.0)
     assert (row.paper, row.paper_se) == (0.13, 0.02)
     assert row.verdict == f"{verdict} (another classifier)"

@@ -50,10 +50,10 @@ def toy_section(context: Context) -> Section:
     if "imagenet16h_shift" not in context.datasets:
         return Section("toy", "Toy", ("No data.",), (), (), ())
     jobs = [
-        Job("imagenet16h_shift", 6, model, seed, name, settings(*knob))
+        Job("imagenet16h_shift", 6, model, seed, name, settings(*parameter))
         for model in ("alexnet", "vgg")
         for seed in context.seeds
-        for name, knob in (
+        for name, parameter in (
             ("finexp", ("threshold", (0.5, 0.9))),
             ("random", ("query_rate", (0.0, 0.5, 1.0))),
             ("until-settled", (None,)),

@@ -11,7 +11,7 @@ from quorate.service.api.uploads import NotAnImage
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.problems import LinkOver, NotAllowed, UnknownLink, parts
 from quorate.session.inputs import class_number, parse_prediction
-from quorate.validate import broken
+from quorate.validate import invalid
 
 
 def refused(call, *arguments, **named):
@@ -83,11 +83,11 @@ def test_settings_that_cannot_change():
 @pytest.mark.parametrize(
     "error",
     [
-        broken("f", [1], "r", "x", error=InvalidPrediction),
+        invalid("f", [1], "r", "x", error=InvalidPrediction),
         UnknownLink("wrong", "fix"),
         LinkOver("wrong", "fix"),
         NotAllowed("wrong", "fix", field="role", rule="owner", value="v"),
-        broken("file", "12 bytes", "an image", "convert it", error=NotAnImage),
+        invalid("file", "12 bytes", "an image", "convert it", error=NotAnImage),
     ],
 )
 def test_an_error_survives_a_trip_to_another_process(error):

@@ -15,7 +15,7 @@ from quorate.service import problems
 from quorate.service.problems import LinkOver, NotAllowed, NotFound, Problem, UnknownLink
 from quorate.service.store import StoreUnavailable
 from quorate.session.inputs import class_number
-from quorate.validate import broken
+from quorate.validate import invalid
 from tests.service.access.conftest import Config
 
 
@@ -68,7 +68,7 @@ BROKEN = {
 @pytest.mark.parametrize(
     ("error", "status"),
     [
-        *[(broken("x", 1, "y", "z", error=error), status) for error, status in BROKEN.items()],
+        *[(invalid("x", 1, "y", "z", error=error), status) for error, status in BROKEN.items()],
         (errors.MissingExtra("x"), 501),
         (UnknownLink("x", "y"), 404),
         (LinkOver("x", "y"), 410),
@@ -104,7 +104,7 @@ def test_unexpected_errors_are_logged_and_not_shown(error, caplog):
 
 
 def test_the_parts_of_an_error_are_the_members_of_the_answer():
-    body = answer_to(broken("pool_size", 0, "a whole number >= 1", "raise it.")).json()
+    body = answer_to(invalid("pool_size", 0, "a whole number >= 1", "raise it.")).json()
     assert body["field"] == "pool_size"
     assert body["value"] == 0
     assert body["rule"] == "a whole number >= 1"

@@ -104,7 +104,7 @@ def test_what_the_session_wrote_is_resumed_and_verified():
         ("retract", {"voter": "nobody"}, "voter"),
         ("learn", {"tau": [1.0, 1.0], "bias": None}, "tau"),
         ("learn", {"theta": -1.0}, "theta"),
-        ("tune", {"knobs": {}}, "knobs"),
+        ("tune", {"parameters": {}}, "parameters"),
     ],
 )
 def test_a_changed_event_is_refused_with_its_line(kind, changes, field):
@@ -155,9 +155,9 @@ def test_a_forged_answer_is_found_by_computing_it_again():
         {"classes": ["cat"]},
         {"window": -3},
         {"seed": "7"},
-        {"method": {"name": [], "knobs": {}}},
-        {"method": {"name": "quorate", "knobs": {"min_gain": "much"}}},
-        {"method": {"name": "quorate", "knobs": 3}},
+        {"method": {"name": [], "parameters": {}}},
+        {"method": {"name": "quorate", "parameters": {"min_gain": "much"}}},
+        {"method": {"name": "quorate", "parameters": 3}},
     ],
 )
 def test_a_header_no_session_would_write_is_refused(changes):

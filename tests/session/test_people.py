@@ -34,7 +34,9 @@ def ask(session, item, label, **options):
 
 def test_a_session_without_people_is_the_session_it_was_and_says_how_to_name_them(tmp_path):
     session = Session("quorate", classes=CLASSES, pool_size=3, journal=tmp_path / "j.jsonl")
-    assert session._state.people is None and "people" not in session.settings and "order" not in session.method.knobs
+    assert (
+        session._state.people is None and "people" not in session.settings and "order" not in session.method.parameters
+    )
     assert (tmp_path / "j.jsonl").read_bytes().startswith(b'{"quorate_journal":%d,' % FORMAT)
     for call in (lambda: session.next_expert("x"), lambda: session.join("ann"), session.people):
         with pytest.raises(errors.InvalidInput) as caught:

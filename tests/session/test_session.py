@@ -59,7 +59,7 @@ def test_ask_all_is_the_one_method_that_goes_on_after_the_pool_is_settled():
 
 
 @pytest.mark.parametrize(
-    ("name", "knobs", "reason"),
+    ("name", "parameters", "reason"),
     [
         ("finexp", {"threshold": 0.2}, "confident"),
         ("quorate", {"min_gain": 10.0}, "not_worth_it"),
@@ -67,8 +67,8 @@ def test_ask_all_is_the_one_method_that_goes_on_after_the_pool_is_settled():
         ("random", {"query_rate": 0.0}, "quota"),
     ],
 )
-def test_each_kind_of_stop_gives_its_reason(name, knobs, reason):
-    session = make(method=method(name, **knobs))
+def test_each_kind_of_stop_gives_its_reason(name, parameters, reason):
+    session = make(method=method(name, **parameters))
     assert session.open("a", [0.8, 0.1, 0.1]).reason == reason
 
 

@@ -64,7 +64,7 @@ def test_every_decision_is_computed_again_from_the_events_before_it(acts):
         assert decision.confidence == stored["confidence"]
 
 
-def test_a_decision_under_other_knobs_is_not_the_stored_one():
+def test_a_decision_under_other_parameters_is_not_the_stored_one():
     _, chosen, events = whole("quorate", ["cat"])
     other = ParamsVersion(prior_of(initial(chosen).params, 0), method("quorate", min_gain=0.9))
     asked = [decision.ask for decision in recompute(chosen, events, number=0, version_of=lambda learn, tune: other)]

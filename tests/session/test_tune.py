@@ -12,7 +12,7 @@ from quorate.session import JsonlJournal, MemoryJournal, Session
 from quorate.session.decide import decide, prior_of
 from quorate.session.items import advance, opened
 from quorate.session.state import initial
-from quorate.session.tuning import policy_knobs, tuned
+from quorate.session.tuning import policy_parameters, tuned
 from quorate.types import PriorParams
 from tests.session.conftest import CLASSES, known, make
 
@@ -33,19 +33,19 @@ class Plain(Stateless):
         return False
 
 
-def stream(session, rng, count, *, first=0, knobs=None):
+def stream(session, rng, count, *, first=0, parameters=None):
     for number in range(first, first + count):
-        if knobs is not None:
-            session.tune(**{knobs: float(rng.uniform(0.001, 0.4))})
+        if parameters is not None:
+            session.tune(**{parameters: float(rng.uniform(0.001, 0.4))})
         decision = session.open(f"i{number}", rng.dirichlet(np.ones(3)))
         while decision.ask:
             decision = session.vote(f"i{number}", CLASSES[rng.integers(3)])
 
 
-def test_from_the_next_event_on_items_are_judged_by_the_new_knob():
+def test_from_the_next_event_on_items_are_judged_by_the_new_parameter():
     session = make("quorate")
     assert session.open("a", [0.9, 0.05, 0.05]).ask
-    assert session.tune(min_gain=0.3) == {"min_gain": 0.3} == session.knobs
+    assert session.tune(min_gain=0.3) == {"min_gain": 0.3} == session.parameters
     assert session.decision("a").ask, "a decision already given stands"
     assert session.vote("a", "cat").reason == "not_worth_it"
     session.tune(min_gain=0.6)
@@ -56,14 +56,14 @@ def test_from_the_next_event_on_items_are_judged_by_the_new_knob():
 
 
 @pytest.mark.parametrize(
-    ("name", "knob"),
+    ("name", "parameter"),
     [("finexp", "threshold"), ("infexp", "threshold"), ("beta", "threshold"), ("fixed-finexp", "threshold")],
 )
-def test_threshold_methods_are_tuned_by_their_threshold(name, knob):
+def test_threshold_methods_are_tuned_by_their_threshold(name, parameter):
     session = make(name)
-    session.tune(**{knob: 0.0})
+    session.tune(**{parameter: 0.0})
     assert not session.open("a", [0.4, 0.3, 0.3]).ask
-    session.tune(**{knob: 1.0})
+    session.tune(**{parameter: 1.0})
     assert session.open("b", [0.4, 0.3, 0.3]).ask
 
 
@@ -80,11 +80,11 @@ def test_one_small_event_is_written_and_none_for_a_value_already_in_force():
     session = make("quorate", journal=journal)
     session.tune(min_gain=0.25, time=5.0)
     session.tune(min_gain=0.25)
-    assert list(journal.events()) == [{"seq": 1, "time": 5.0, "type": "tune", "knobs": {"min_gain": 0.25}}]
+    assert list(journal.events()) == [{"seq": 1, "time": 5.0, "type": "tune", "parameters": {"min_gain": 0.25}}]
     session.tune(min_gain=np.float64(0.5))
-    assert session.knobs == {"min_gain": 0.5}
+    assert session.parameters == {"min_gain": 0.5}
     assert session.settings["method"]["name"] == "quorate"
-    assert session.settings["method"]["knobs"]["min_gain"] == DEFAULT_MIN_GAIN
+    assert session.settings["method"]["parameters"]["min_gain"] == DEFAULT_MIN_GAIN
 
 
 def test_decisions_name_the_tuning_they_were_made_under_and_older_ones_name_none():
@@ -109,14 +109,14 @@ def test_a_repeated_request_tunes_once_and_its_id_may_not_mean_something_else():
 
 @pytest.mark.parametrize("name", ["quorate", "finexp", "beta"])
 def test_a_tuned_session_resumes_as_it_was_and_goes_on_alike(name, tmp_path):
-    knob = "min_gain" if name == "quorate" else "threshold"
+    parameter = "min_gain" if name == "quorate" else "threshold"
     path = tmp_path / "votes.jsonl"
     session = make(name, journal=JsonlJournal(path, fsync=False), seed=3)
-    stream(session, np.random.default_rng(1), 40, knobs=knob)
+    stream(session, np.random.default_rng(1), 40, parameters=parameter)
     session._journal.close()
     back = Session.resume(JsonlJournal(path, fsync=False))
     assert known(back) == known(session)
-    assert back.knobs == session.knobs
+    assert back.parameters == session.parameters
     assert back._state.tune_seq == session._state.tune_seq > 0
     back._journal.close()
     back._journal = session._journal = None
@@ -128,7 +128,7 @@ def test_a_tuned_session_resumes_as_it_was_and_goes_on_alike(name, tmp_path):
 def test_any_items_decisions_can_be_computed_from_its_own_events_and_those_they_name():
     journal = MemoryJournal()
     session = make("quorate", journal=journal, seed=3)
-    stream(session, np.random.default_rng(1), 60, knobs="min_gain")
+    stream(session, np.random.default_rng(1), 60, parameters="min_gain")
     by_seq = {event["seq"]: event for event in journal.events()}
     start = session._state.settings.method
     fresh = initial(session._state.settings)
@@ -146,8 +146,8 @@ def test_any_items_decisions_can_be_computed_from_its_own_events_and_those_they_
         prior = fresh.prior
         if learned is not None:
             prior = prior_of(PriorParams(*(learned[key] for key in ("theta", "phi", "tau", "bias"))), learned["seq"])
-        knobs = by_seq[given["tune"]]["knobs"] if "tune" in given else {}
-        verdict = decide(tuned(start, knobs) if knobs else start, prior, None, items[event["item"]])
+        parameters = by_seq[given["tune"]]["parameters"] if "tune" in given else {}
+        verdict = decide(tuned(start, parameters) if parameters else start, prior, None, items[event["item"]])
         assert (verdict.ask, verdict.confidence, verdict.reason) == (given["ask"], given["confidence"], given["reason"])
         checked += 1
     assert checked > 100
@@ -177,9 +177,9 @@ def test_only_the_policy_can_be_tuned():
     assert caught.value.field == "min_gain"
     with pytest.raises(errors.InvalidInput) as caught:
         session.tune()
-    assert caught.value.field == "knobs"
+    assert caught.value.field == "parameters"
     assert session._state.seq == 0
-    assert session.knobs == {"min_gain": DEFAULT_MIN_GAIN}
+    assert session.parameters == {"min_gain": DEFAULT_MIN_GAIN}
 
 
 def test_a_users_policy_is_tuned_by_its_fields():
@@ -189,27 +189,27 @@ def test_a_users_policy_is_tuned_by_its_fields():
     session.tune(most=3)
     assert session.vote("a", "cat").ask
     back = Session.resume(journal, method=method(AskUpTo(1)))
-    assert back.knobs == {"most": 3}
-    assert back._state.method.describe()["knobs"]["policy"] == {"most": 3}
+    assert back.parameters == {"most": 3}
+    assert back._state.method.describe()["parameters"]["policy"] == {"most": 3}
     with pytest.raises(errors.UnknownMethod) as caught:
         session.tune(posterior="infinite")
     assert caught.value.field == "posterior"
     with pytest.raises(errors.InvalidInput) as caught:
         session.tune(most={1, 2})
     assert "JSON" in caught.value.rule
-    assert make(method(Plain())).knobs == {}
+    assert make(method(Plain())).parameters == {}
 
 
 def test_a_journal_that_tunes_nonsense_is_damaged():
     journal = MemoryJournal()
     make("quorate", journal=journal)
-    journal.append({"seq": 1, "time": 0.0, "type": "tune", "knobs": {"speed": 3}})
+    journal.append({"seq": 1, "time": 0.0, "type": "tune", "parameters": {"speed": 3}})
     with pytest.raises(errors.JournalCorrupt) as caught:
         Session.resume(journal)
     assert "event 1" in caught.value.place
 
 
-def test_a_failed_write_leaves_the_knob_as_it_was():
+def test_a_failed_write_leaves_the_parameter_as_it_was():
     class Full(MemoryJournal):
         def append(self, event):
             raise errors.JournalError("disk full")
@@ -217,13 +217,13 @@ def test_a_failed_write_leaves_the_knob_as_it_was():
     session = make("quorate", journal=Full())
     with pytest.raises(errors.JournalError):
         session.tune(min_gain=0.5)
-    assert session.knobs == {"min_gain": DEFAULT_MIN_GAIN}
+    assert session.parameters == {"min_gain": DEFAULT_MIN_GAIN}
 
 
 def test_a_tuned_method_keeps_everything_but_its_policy():
     before = method("quorate", min_gain=0.02)
     after = tuned(before, {"min_gain": 0.1})
     assert (after.name, after.asking, after.learner) == (before.name, before.asking, before.learner)
-    assert policy_knobs(after) == {"min_gain": 0.1}
-    assert before.describe()["knobs"]["min_gain"] == 0.02
-    assert after.describe()["knobs"]["min_gain"] == 0.1
+    assert policy_parameters(after) == {"min_gain": 0.1}
+    assert before.describe()["parameters"]["min_gain"] == 0.02
+    assert after.describe()["parameters"]["min_gain"] == 0.1

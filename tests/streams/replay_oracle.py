@@ -21,7 +21,7 @@ from quorate.rng import stream as random_stream
 from quorate.session.decide import decide, draw_quota, prior_of, updated_state
 from quorate.session.items import ItemState
 from quorate.session.state import Settings, initial
-from quorate.session.tuning import policy_knobs, tuned
+from quorate.session.tuning import policy_parameters, tuned
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class _Loop:
         count, classes = len(ids), len(settings.classes)
         self.labels, self.num_votes, self.audit_votes = (np.zeros(count, dtype=np.int64) for _ in range(3))
         self.confidence, self.rates = np.zeros(count), np.zeros(count)
-        self.knob, self.audited_error, self.ahead = (np.full(count, np.nan) for _ in range(3))
+        self.parameter, self.audited_error, self.ahead = (np.full(count, np.nan) for _ in range(3))
         self.audited = np.zeros(count, dtype=bool)
         self.probs, self.truth = np.zeros((count, classes)), np.full((count, classes), np.nan)
         self.reasons = []
@@ -132,12 +132,12 @@ class _Loop:
 
     def item(self, t):
         if self.control is not None:
-            self.state.method = tuned(self.settings.method, self.control.knobs)
+            self.state.method = tuned(self.settings.method, self.control.parameters)
         item, verdict = self._weighed(t) if self.class_control is not None else self._ask(t)
         self.labels[t], self.confidence[t], self.probs[t] = verdict.label, verdict.confidence, verdict.probs
         self.num_votes[t] = item.votes.sum()
-        knobs = policy_knobs(self.state.method)
-        self.knob[t] = float(knobs.get("min_gain", knobs.get("threshold", np.nan)))
+        parameters = policy_parameters(self.state.method)
+        self.parameter[t] = float(parameters.get("min_gain", parameters.get("threshold", np.nan)))
         self.reasons.append(verdict.reason)
         self._learn(t, item)
         settled = verdict.reason in CERTAIN
@@ -265,7 +265,7 @@ class _Loop:
             reasons=tuple(self.reasons),
             num_votes=self.num_votes,
             audit_votes=self.audit_votes,
-            knob=self.knob,
+            parameter=self.parameter,
             audit_rates=self.rates,
             audited=self.audited,
             audited_error=self.audited_error,

@@ -86,14 +86,14 @@ def test_when_every_open_item_is_audited_the_share_is_proved():
 
 def test_what_a_control_turns_is_not_listed_as_in_force(steered):
     method = steered.summary()["method"]
-    assert "min_gain" not in method["knobs"]
+    assert "min_gain" not in method["parameters"]
     assert "min_gain" not in method["text"]
     assert method["turned"] == {"min_gain": "target error"}
     budget = run(*rare(1, 200), classes=CLASSES, order="given", budget=2.0).summary()
     assert budget["method"]["turned"] == {"min_gain": "budget"}
-    assert "min_gain" not in budget["method"]["knobs"]
+    assert "min_gain" not in budget["method"]["parameters"]
     free = run(*rare(1, 200), classes=CLASSES, order="given").summary()
-    assert "min_gain" in free["method"]["knobs"]
+    assert "min_gain" in free["method"]["parameters"]
     assert free["settings"]["control_speed"] is None
 
 

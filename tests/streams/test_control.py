@@ -8,25 +8,25 @@ import pytest
 
 from quorate.errors import InvalidInput
 from quorate.methods import method
-from quorate.streams.control import BudgetControl, at_deepest, at_shallowest, rule_knob
+from quorate.streams.control import BudgetControl, at_deepest, at_shallowest, rule_parameter
 from quorate.streams.target_error import TargetErrorControl
 
 
 def play(control, cost_of, count, rng):
     """Items whose cost is Poisson with a mean that depends on the parameter."""
     for _ in range(count):
-        control = control.closed(num_votes=int(rng.poisson(cost_of(control.knob))), confidence=0.9, settled=False)
+        control = control.closed(num_votes=int(rng.poisson(cost_of(control.parameter))), confidence=0.9, settled=False)
     return control
 
 
 def by_depth(scale):
     """Votes per item as in real streams: growing with -log of the required gain."""
-    return lambda knob: scale * -math.log(knob)
+    return lambda parameter: scale * -math.log(parameter)
 
 
 @pytest.mark.parametrize("scale", [0.4, 0.8, 3.0])
 @pytest.mark.parametrize("budget", [0.4, 2.0, 20.0])
-def test_a_budget_is_met_wherever_the_knob_that_meets_it_lies(scale, budget):
+def test_a_budget_is_met_wherever_the_parameter_that_meets_it_lies(scale, budget):
     rng = np.random.default_rng(7)
     control = play(BudgetControl(budget), by_depth(scale), 2000, rng)
     assert abs(control.reached / budget - 1) < 0.05
@@ -52,15 +52,15 @@ def test_a_budget_that_cannot_be_spent_does_not_wind_the_integral_up():
     control = BudgetControl(5.0, pool_size=6)
     for _ in range(5000):
         control = control.closed(num_votes=1, confidence=1.0, settled=True)
-    assert control.knob == pytest.approx(math.exp(-60))
+    assert control.parameter == pytest.approx(math.exp(-60))
     assert control.log_depth <= math.log(60) + 1e-12
 
 
-def test_a_budget_overspent_by_every_item_ends_at_a_knob_that_never_asks():
+def test_a_budget_overspent_by_every_item_ends_at_a_parameter_that_never_asks():
     control = BudgetControl(0.5)
     for _ in range(2000):
         control = control.closed(num_votes=9, confidence=1.0, settled=True)
-    assert control.knob == pytest.approx(math.exp(-0.05))
+    assert control.parameter == pytest.approx(math.exp(-0.05))
 
 
 def test_states_are_values_and_the_law_is_the_one_in_the_docstring():
@@ -69,20 +69,20 @@ def test_states_are_values_and_the_law_is_the_one_in_the_docstring():
     assert (first.spent, first.num_items, after.spent, after.num_items) == (0, 0, 5, 1)
     integral = math.log(-math.log(0.01)) - 0.2 * (5 - 2) / 2
     assert after.log_depth == pytest.approx(max(integral, math.log(-math.log(0.01)) - 0.5))
-    assert -math.log(after.knob) == pytest.approx(math.exp(after.log_depth - (5 - 2) / (100 * 2)))
+    assert -math.log(after.parameter) == pytest.approx(math.exp(after.log_depth - (5 - 2) / (100 * 2)))
     assert after.ahead == 3.0
 
 
 def test_thresholds_are_one_minus_the_gain():
     gain, threshold = BudgetControl(2.0, pool_size=6), BudgetControl(2.0, pool_size=6, rule="threshold")
-    assert threshold.knobs == {"threshold": 1.0 - gain.knob}
-    assert gain.knobs == {"min_gain": gain.knob}
+    assert threshold.parameters == {"threshold": 1.0 - gain.parameter}
+    assert gain.parameters == {"min_gain": gain.parameter}
 
 
 def test_only_methods_with_a_gain_or_a_threshold_can_be_controlled():
-    assert rule_knob(method("quorate", threshold=0.9)) == "threshold"
+    assert rule_parameter(method("quorate", threshold=0.9)) == "threshold"
     with pytest.raises(InvalidInput) as caught:
-        rule_knob(method("quorum"))
+        rule_parameter(method("quorum"))
     assert caught.value.field == "method"
 
 
@@ -109,7 +109,7 @@ def honest_stream(control, factor, count, rng):
     """Items whose doubt is about 5 times the parameter, with `factor` times as many errors; random audits."""
     errors = 0.0
     for _ in range(count):
-        doubt = min(0.5, 5 * control.knob * rng.exponential())
+        doubt = min(0.5, 5 * control.parameter * rng.exponential())
         error = float(rng.random() < factor * doubt)
         errors += error
         audited = rng.random() < control.audit_rate_of(1 - doubt)
@@ -176,7 +176,7 @@ def test_the_slow_term_follows_the_errors_that_cannot_be_ruled_out():
     """With the mean, it would fall while the bound is above the plan, and keep it there."""
     control = TargetErrorControl(0.05, start=0.01)
     for _ in range(2000):
-        control = control.closed(num_votes=3, confidence=1 - min(0.5, 5 * control.knob), settled=False)
+        control = control.closed(num_votes=3, confidence=1 - min(0.5, 5 * control.parameter), settled=False)
     assert control.upper == pytest.approx(control.target, rel=0.1)
     assert control.factor_at_most > control.factor == replace(control, sureness=0.5).factor_at_most
 
@@ -191,8 +191,8 @@ def test_a_target_below_the_ties_of_the_pool_ends_asking_everyone_and_says_it_is
     control = TargetErrorControl(0.01)
     for t in range(3000):
         control = control.closed(num_votes=6, confidence=0.5 if t % 10 == 0 else 1.0, settled=True)
-    assert control.knob == pytest.approx(math.exp(-60))
-    assert at_deepest("min_gain", control.knob)
+    assert control.parameter == pytest.approx(math.exp(-60))
+    assert at_deepest("min_gain", control.parameter)
     assert control.reached == control.ties == pytest.approx(0.05)
     assert control.is_unreachable
     assert not TargetErrorControl(0.01).is_unreachable
@@ -203,17 +203,17 @@ def test_a_target_below_the_ties_of_the_pool_ends_asking_everyone_and_says_it_is
 
 
 def test_a_target_starts_deeper_in_larger_pools():
-    assert TargetErrorControl(0.02, pool_size=10).knob == pytest.approx(0.002)
-    assert TargetErrorControl(0.02, pool_size=100).knob == pytest.approx(0.0002)
-    assert TargetErrorControl(0.02, pool_size=100, rule="threshold").knob == pytest.approx(0.98)
-    assert TargetErrorControl(0.02, pool_size=100, start=0.1).knob == pytest.approx(0.1)
+    assert TargetErrorControl(0.02, pool_size=10).parameter == pytest.approx(0.002)
+    assert TargetErrorControl(0.02, pool_size=100).parameter == pytest.approx(0.0002)
+    assert TargetErrorControl(0.02, pool_size=100, rule="threshold").parameter == pytest.approx(0.98)
+    assert TargetErrorControl(0.02, pool_size=100, start=0.1).parameter == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize("rule", ["min_gain", "threshold"])
-def test_the_ends_of_a_knob_are_known(rule):
+def test_the_ends_of_a_parameter_are_known(rule):
     control = BudgetControl(2.0, start=0.0, rule=rule)
-    assert at_deepest(rule, control.knob)
-    assert not at_shallowest(rule, control.knob)
+    assert at_deepest(rule, control.parameter)
+    assert not at_shallowest(rule, control.parameter)
     control = BudgetControl(2.0, start=1.0, rule=rule)
-    assert at_shallowest(rule, control.knob)
-    assert not at_deepest(rule, control.knob)
+    assert at_shallowest(rule, control.parameter)
+    assert not at_deepest(rule, control.parameter)

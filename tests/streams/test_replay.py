@@ -52,7 +52,7 @@ def by_session(stream, chosen, *, control=None, seed, audit_rate=0.0, **settings
     for t, pool_size in enumerate(stream.pool_sizes.tolist()):
         name, votes = str(t), [str(label) for label in stream.votes[t, : stream.recorded[t]]]
         if control is not None:
-            session.tune(**control.knobs)
+            session.tune(**control.parameters)
         decision = session.open(name, stream.predictions[t], pool_size=pool_size)
         while decision.ask and decision.num_votes < len(votes):
             decision = session.vote(name, votes[decision.num_votes])
@@ -132,7 +132,7 @@ def test_a_replay_is_a_session_that_is_tuned_before_every_item(name, control, au
     session, decisions, audit_votes = by_session(stream, name, control=control, **options)
     assert_same(run, session, decisions, audit_votes)
     if control is not None:
-        assert len(set(run.knob)) > 200
+        assert len(set(run.parameter)) > 200
     if audit_rate:
         assert sum(audit_votes) > 0
 
@@ -188,7 +188,7 @@ GOLDEN = {  # votes, audit votes, sum of class numbers, last value of min_gain: 
 def assert_equal_to_the_bit(run, slow, *, costs=False):
     """Every array of the run; with error costs the slow loop applies them only at the end, so no audited error."""
     skipped = ("confidence", "audited_error") if costs else ()
-    for name in ("labels", "confidence", "probs", "num_votes", "audit_votes", "knob", "audit_rates", "truth"):
+    for name in ("labels", "confidence", "probs", "num_votes", "audit_votes", "parameter", "audit_rates", "truth"):
         if name not in skipped:
             assert np.array_equal(getattr(run, name), getattr(slow, name), equal_nan=True), name
     assert run.is_audited.tolist() == slow.audited.tolist()
@@ -213,7 +213,7 @@ def test_a_replay_is_the_slow_replay_to_the_last_bit(data_dir, name, goal):
     if (name, goal) in GOLDEN:  # written when these were the defaults
         before = replay(stream, method("quorate", rule="optimistic", hyperprior="default", fits="regular"), **options)
         found = int(before.num_votes.sum()), int(before.audit_votes.sum()), int(before.labels.sum())
-        assert (*found, pytest.approx(before.knob[-1], rel=1e-9)) == GOLDEN[name, goal]
+        assert (*found, pytest.approx(before.parameter[-1], rel=1e-9)) == GOLDEN[name, goal]
 
 
 @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ def test_no_vote_is_seen_that_was_not_asked_for():
     other = replay(replace(stream, votes=votes), "quorate", **options)
     assert (votes != stream.votes).any()
     assert other.labels.tolist() == run.labels.tolist()
-    assert other.knob.tolist() == run.knob.tolist()
+    assert other.parameter.tolist() == run.parameter.tolist()
 
 
 def test_the_report_says_what_was_asked_reached_and_overshot():
@@ -448,4 +448,4 @@ def test_audits_that_the_record_cannot_complete_count_as_errors_to_the_controlle
     assert run.num_incomplete == run.is_audited.sum() == run.control.final.num_audited > 20
     assert np.isnan(run.audited_error).all()
     assert run.control.final.factor > 1
-    assert run.knob[-1] < run.knob[0]
+    assert run.parameter[-1] < run.parameter[0]

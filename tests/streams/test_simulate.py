@@ -97,9 +97,9 @@ def test_without_most_confidences_every_vote_and_answer_is_the_same(spec, accura
     """The bounds that then replace beliefs decide alike; a parameter of 0 and large ones included."""
     data = synthetic(num_items=120, num_classes=classes, pool_size=pool_size, accuracy=accuracy, seed=6)
     stream = prepare(data, pool_size, 0, 3)
-    knob = {"quorate": "min_gain", "random": "query_rate"}.get(spec, "threshold")
+    parameter = {"quorate": "min_gain", "random": "query_rate"}.get(spec, "threshold")
     for value in (0.0, 0.002, 0.03, 0.2, 0.45, 0.7, 0.99, 1.0):
-        chosen = method(spec, **{knob: value})
+        chosen = method(spec, **{parameter: value})
         whole, some = (
             simulate_stream(stream, chosen, StreamOptions(confidence_every=every), seed=3) for every in (1, 10)
         )
@@ -228,8 +228,10 @@ def test_every_method_but_ask_all_stops_when_the_pool_is_settled():
         "cap": 99,
     }
     for name in ANONYMOUS:
-        knobs = {knob: strictest[knob] for knob in method(name).knobs if knob in strictest}
-        run = simulate(dataset, method(name, **knobs), seed=1)
+        parameters = {
+            parameter: strictest[parameter] for parameter in method(name).parameters if parameter in strictest
+        }
+        run = simulate(dataset, method(name, **parameters), seed=1)
         if name == "ask-all":
             assert np.all(run.costs == 5)
         else:

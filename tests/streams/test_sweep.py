@@ -6,7 +6,17 @@ import pytest
 from quorate.datasets import synthetic
 from quorate.methods import ANONYMOUS, method
 from quorate.streams import simulate
-from quorate.streams.sweep import Point, Replicate, curve, grid_methods, knob_grid, paired, refine, run_point, sweep
+from quorate.streams.sweep import (
+    Point,
+    Replicate,
+    curve,
+    grid_methods,
+    paired,
+    parameter_grid,
+    refine,
+    run_point,
+    sweep,
+)
 
 
 @pytest.fixture(scope="module")
@@ -61,29 +71,29 @@ def test_of_equal_costs_the_better_point_is_kept():
     assert [p.error_rate for p in curve(made("beta", (1.0, 0.4), (1.0, 0.3))).points] == [0.3]
 
 
-def test_a_two_knob_method_is_read_at_its_best_mixes():
+def test_a_two_parameter_method_is_read_at_its_best_mixes():
     points = made("unanimous-then-cap", (0.0, 0.6), (1.0, 0.5), (2.0, 0.2))
     assert [p.votes_per_item for p in curve(points).points] == [0.0, 2.0]
 
 
-def test_refining_adds_knobs_close_to_the_budget(replicates):
+def test_refining_adds_parameters_close_to_the_budget(replicates):
     coarse = sweep([[method("random", query_rate=rate) for rate in (0.0, 1.0)]], replicates)
     fine = refine(coarse, replicates, [1.0], rounds=3)
     assert 3 <= len(fine[0].points) <= 5
     assert min(abs(point.votes_per_item - 1.0) for point in fine[0].points) < 0.05
 
 
-def test_whole_numbered_knobs_are_not_refined(replicates):
+def test_whole_numbered_parameters_are_not_refined(replicates):
     coarse = sweep([[method("quorum", votes=votes) for votes in (0, 3)]], replicates)
     assert len(refine(coarse, replicates, [1.0])[0].points) == 2
 
 
-def test_a_mix_names_both_knob_values():
+def test_a_mix_names_both_parameter_values():
     low, high = Point(method("quorum", votes=1), 1.0, np.zeros(3)), Point(method("quorum", votes=2), 3.0, np.zeros(3))
-    assert curve([low, high]).at(2.0).knob == "votes 1-2"
-    assert curve([low, high]).at(3.0).knob == "votes 2"
+    assert curve([low, high]).at(2.0).parameter == "votes 1-2"
+    assert curve([low, high]).at(3.0).parameter == "votes 2"
     low, high = (Point(method("beta", threshold=t), cost, np.zeros(3)) for t, cost in ((0.5, 1.0), (0.7, 2.0)))
-    assert curve([low, high]).at(1.5).knob == "threshold 0.6"
+    assert curve([low, high]).at(1.5).parameter == "threshold 0.6"
 
 
 def test_the_paired_error_is_that_of_the_differences():
@@ -106,4 +116,4 @@ def test_progress_counts_up_to_the_total(replicates):
 
 
 def test_unanimous_then_cap_has_every_pair():
-    assert len(knob_grid("unanimous-then-cap", pool_size=3, num_classes=2)) == 10
+    assert len(parameter_grid("unanimous-then-cap", pool_size=3, num_classes=2)) == 10

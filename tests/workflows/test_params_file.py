@@ -17,10 +17,16 @@ def written(tmp_path):
     return write(tmp_path / "params.json")
 
 
-def write(path, *, name="quorate", tau=(1.0, 0.1, 3.0), bias=(0.1, -2.0, 0.3), models=("net",), **knobs):
+def write(path, *, name="quorate", tau=(1.0, 0.1, 3.0), bias=(0.1, -2.0, 0.3), models=("net",), **parameters):
     params = PriorParams(theta=1 / 3, phi=0.1 + 0.2, tau=np.array(tau), bias=bias)
     return write_params(
-        path, params, classes=CLASSES, models=models, method=quorate.method(name, **knobs), pool_size=7, fitted_after=40
+        path,
+        params,
+        classes=CLASSES,
+        models=models,
+        method=quorate.method(name, **parameters),
+        pool_size=7,
+        fitted_after=40,
     )
 
 
@@ -39,13 +45,13 @@ def test_what_is_written_is_read_back_to_the_last_bit(written):
 
 
 @pytest.mark.parametrize("name", sorted(ANONYMOUS))
-def test_every_method_comes_back_with_its_knobs(name, tmp_path):
+def test_every_method_comes_back_with_its_parameters(name, tmp_path):
     found = read_params(write(tmp_path / "params.json", name=name)).method()
     assert found.describe() == quorate.method(name).describe()
     assert found.policy == quorate.method(name).policy
 
 
-def test_knobs_and_an_own_hyperprior_come_back(tmp_path):
+def test_parameters_and_an_own_hyperprior_come_back(tmp_path):
     own = quorate.Hyperprior(*(2.0 for _ in quorate.Hyperprior.__dataclass_fields__))
     found = read_params(write(tmp_path / "p.json", name="finexp", threshold=0.8, hyperprior=own)).method()
     assert found.policy.threshold == 0.8 and found.learner.hyperprior == own
@@ -120,7 +126,7 @@ def test_an_unknown_version_is_refused(written, version):
         ("pool_rule", "mean"), ("min_votes", -1), ("max_votes", 1.5), ("error_costs", [[0, 1]]),
         ("error_costs", [[0, 1, -1]] * 3), ("accuracy", 1.5), ("abstain_labels", "NA"), ("abstain_labels", [""]),
         ("quorate", 1), ("method", "quorate"), ("method", {"name": "quorate"}),
-        ("method", {"name": "quorate", "knobs": []}),
+        ("method", {"name": "quorate", "parameters": []}),
     ],
 )  # fmt: skip
 def test_a_bad_field_is_refused_and_named(written, name, value):
@@ -129,12 +135,12 @@ def test_a_bad_field_is_refused_and_named(written, name, value):
     assert caught.value.field.split("[")[0] == ("tau" if value == ["cat", "dog"] else name)
 
 
-def test_unknown_methods_knobs_and_fields_are_refused(written):
+def test_unknown_methods_parameters_and_fields_are_refused(written):
     with pytest.raises(UnknownMethod) as caught:
-        read_params(changed(written, method={"name": "oracle", "knobs": {}}))
+        read_params(changed(written, method={"name": "oracle", "parameters": {}}))
     assert caught.value.field == "method"
     with pytest.raises(UnknownMethod, match="sureness"):
-        read_params(changed(written, method={"name": "quorate", "knobs": {"sureness": 1}}))
+        read_params(changed(written, method={"name": "quorate", "parameters": {"sureness": 1}}))
     with pytest.raises(InvalidInput) as caught:
         read_params(changed(written, extra=1))
     assert caught.value.field == "extra"

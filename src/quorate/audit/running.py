@@ -113,7 +113,7 @@ class RunningAudit:
         q = rate_in_range(rate)
         if q < self.min_rate:
             rule = f"at least `min_rate`, {self.min_rate:g}, on which the bound relies"
-            raise validate.broken("rate", q, rule, "declare the lowest rate before the first draw.")
+            raise validate.invalid("rate", q, rule, "declare the lowest rate before the first draw.")
         if not audited:
             return self._with(log_terms(u, 0.0, min_rate=self.min_rate), u)
         seen = 1.0 if loss is None else validate.fraction(loss, where="loss")
@@ -143,7 +143,7 @@ class RunningAudit:
         """
         if self.min_rate != other.min_rate:
             rule = f"{self.min_rate:g}, as in the other part"
-            raise validate.broken("min_rate", other.min_rate, rule, "pass the lowest rate of all to both parts.")
+            raise validate.invalid("min_rate", other.min_rate, rule, "pass the lowest rate of all to both parts.")
         added = {
             each.name: getattr(self, each.name) + getattr(other, each.name)
             for each in fields(self)
@@ -266,7 +266,7 @@ def _checked_streams(
     shapes = {array.shape for array in (u, q, drawn, seen, known)}
     if len(shapes) != 1 or u.ndim == 0:
         rule = f"one shape (..., T) for it and all other arrays, not {sorted(shapes)}"
-        raise validate.broken("expected_loss", u, rule, "broadcast them.")
+        raise validate.invalid("expected_loss", u, rule, "broadcast them.")
     drawn = drawn & ~known
     missing = drawn & np.isnan(seen)
     _refuse(~known & ~((u >= 0) & (u <= 1)), u, "expected_loss", "in [0, 1]")
@@ -279,7 +279,7 @@ def _checked_streams(
 
 def _refuse(bad: NDArray[np.bool_], values: FloatArray, where: str, rule: str) -> None:
     if bad.any():
-        raise validate.broken(
+        raise validate.invalid(
             where, float(values[bad].flat[0]), f"numbers {rule}", "correct the record of these items."
         )
 

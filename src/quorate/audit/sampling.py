@@ -55,7 +55,7 @@ def rate_in_range(value: object, *, where: str = "rate") -> float:
     rate = validate.fraction(value, where=where)
     if rate == 0:
         rule = "a number above 0: without audits nothing can be proved"
-        raise validate.broken(where, value, rule, "raise it.")
+        raise validate.invalid(where, value, rule, "raise it.")
     return rate
 
 
@@ -63,21 +63,21 @@ def level_in_range(alpha: float) -> float:
     """The accepted probability of an error, checked: above 0, below 1."""
     level = validate.fraction(alpha, where="alpha")
     if level in (0.0, 1.0):
-        raise validate.broken("alpha", level, "a number above 0 and below 1", "pass e.g. `alpha=0.05`.")
+        raise validate.invalid("alpha", level, "a number above 0 and below 1", "pass e.g. `alpha=0.05`.")
     return level
 
 
 def _ids(items: Iterable[str]) -> list[str]:
     """The ids, checked: different, non-empty strings."""
     if isinstance(items, str):
-        raise validate.broken("items", items, "a list of item ids, not one string", "pass e.g. `items=['a', 'b']`.")
+        raise validate.invalid("items", items, "a list of item ids, not one string", "pass e.g. `items=['a', 'b']`.")
     ids = list(items)
     for item in ids:
         if not isinstance(item, str) or not item:
-            raise validate.broken("items", item, "non-empty strings", "pass str(id).")
+            raise validate.invalid("items", item, "non-empty strings", "pass str(id).")
     if len(set(ids)) != len(ids):
         twice = Counter(ids).most_common(1)[0][0]
-        raise validate.broken("items", twice, "each item once, because each is drawn once", "leave out the second.")
+        raise validate.invalid("items", twice, "each item once, because each is drawn once", "leave out the second.")
     return ids
 
 
@@ -90,10 +90,10 @@ def _rates(rates: float | Sequence[float], count: int, least: float | None) -> l
         chances = [rate_in_range(float(rate), where="rates") for rate in array]
     else:
         rule = f"one number, or {count}, one per item"
-        raise validate.broken("rates", array.tolist(), rule, "pass e.g. `rates=0.1`.")
+        raise validate.invalid("rates", array.tolist(), rule, "pass e.g. `rates=0.1`.")
     if least is not None and chances and min(chances) < least:
         rule = f"at least `min_rate`, {least:g}, on which the bound relies"
-        raise validate.broken("rates", min(chances), rule, "raise it.")
+        raise validate.invalid("rates", min(chances), rule, "raise it.")
     return chances
 
 
@@ -151,13 +151,13 @@ def end_of_batch(
     if not len(chances) == len(audited) == len(losses):
         lengths = f"`rates`, `audited` and `losses` have {len(chances)}, {len(audited)} and {len(losses)} entries"
         rule = f"one entry for each unsettled item, and {lengths}"
-        raise validate.broken("rates", chances.tolist(), rule, "pass as many of each, in the same order.")
+        raise validate.invalid("rates", chances.tolist(), rule, "pass as many of each, in the same order.")
     if chances.size and np.ptp(chances) > 0:
         rule = (
             f"one rate for all items, not {chances.min():g} to {chances.max():g}: only then is the audit a draw "
             "without replacement, as the exact end-of-batch statement needs"
         )
-        raise validate.broken("rates", chances.tolist(), rule, "use the running bound.")
+        raise validate.invalid("rates", chances.tolist(), rule, "use the running bound.")
     found = [loss for is_audited, loss in zip(audited, losses, strict=True) if is_audited]
     wrong = sum(loss is None or validate.fraction(loss, where="losses") > 0 for loss in found)
     most = most_errors(len(chances), len(found), wrong, alpha=alpha)

@@ -8,7 +8,7 @@ from quorate import compiled
 from quorate.cli.options import MIN_GAIN_HELP, Json, MethodSpec, class_list, option
 from quorate.cli.output import print_json, print_lines, print_table
 from quorate.methods import method as build_method
-from quorate.validate import broken
+from quorate.validate import invalid
 from quorate.version import __version__
 from quorate.workflows.decide import decide_once, explain
 
@@ -74,7 +74,7 @@ def _numbers(text: str | None, where: str) -> list[float] | None:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
-        raise broken(where, text, "numbers with commas", f"write e.g. `{where}='1,0,0'`.") from None
+        raise invalid(where, text, "numbers with commas", f"write e.g. `{where}='1,0,0'`.") from None
 
 
 def _names(classes: str | None, probs: list[float] | None, votes: list[float] | None) -> list[str]:
@@ -83,5 +83,5 @@ def _names(classes: str | None, probs: list[float] | None, votes: list[float] | 
     given = probs if probs is not None else votes
     if given is None:
         rule = "at least one of `prediction`, `votes` and `classes`"
-        raise broken("prediction", None, rule, "pass `prediction` or `votes`.")
+        raise invalid("prediction", None, rule, "pass `prediction` or `votes`.")
     return [f"class-{k}" for k in range(len(given))]

@@ -17,14 +17,14 @@ def methods(json: Json = False) -> None:
     """
     entries = catalogue()
     if json:
-        listed = [{"name": entry.name, "sentence": entry.sentence, "knobs": entry.knobs} for entry in entries]
+        listed = [{"name": entry.name, "sentence": entry.sentence, "parameters": entry.parameters} for entry in entries]
         print_json({"version": __version__, "methods": listed})
         return
-    rows = [(entry.name, f"{entry.sentence}\n{_parameters(entry.knobs)}") for entry in entries]
+    rows = [(entry.name, f"{entry.sentence}\n{_parameters(entry.parameters)}") for entry in entries]
     heads = ("method", "what it does, and its parameters")
     print_table(f"Methods of quorate {__version__}", heads, rows, text_columns=2, strong="quorate")
     print_lines("Parameters follow the name: quorate simulate --method quorum:votes=4")
 
 
-def _parameters(knobs: Mapping[str, object]) -> str:
-    return ", ".join(f"{key}={value}" for key, value in knobs.items()) or "no parameters"
+def _parameters(parameters: Mapping[str, object]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in parameters.items()) or "no parameters"

@@ -19,7 +19,7 @@ from typer.models import OptionInfo
 from quorate.methods import ANONYMOUS
 from quorate.packed_files import DEFAULT, VARIABLE, limited_to
 from quorate.tables.options import OPTIONS, Option, TableOptions
-from quorate.validate import broken
+from quorate.validate import invalid
 
 
 def one_of(*values: str) -> Callable[[str], list[str]]:
@@ -179,9 +179,9 @@ def id_list(file: str, predictions: Collection[str]) -> list[str]:
     """The ids in the file of --ids, one per line. Refused without an array among the predictions."""
     if not any(source.lower().endswith((".npy", ".npz")) for source in predictions):
         rule = "predictions in an .npy or .npz file, whose rows it names"
-        raise broken("ids", file, rule, "leave it out: tables have an id column (`id_column`).")
+        raise invalid("ids", file, rule, "leave it out: tables have an id column (`id_column`).")
     try:
         with Path(file).open(encoding="utf-8-sig") as text:
             return [line.rstrip("\n") for line in text]
     except (OSError, UnicodeDecodeError) as cause:
-        raise broken("ids", file, f"a text file with one id per line ({cause})", "name another file.") from cause
+        raise invalid("ids", file, f"a text file with one id per line ({cause})", "name another file.") from cause

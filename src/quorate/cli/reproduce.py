@@ -17,7 +17,7 @@ from quorate.paper.report import QUICK, VERDICTS, Part, Reproduction, headline, 
 from quorate.paper.reproduce import reproduce as run
 from quorate.reports.format import Cell, number, plain
 from quorate.reports.section import Table
-from quorate.validate import broken
+from quorate.validate import invalid
 from quorate.version import __version__
 
 WIDTH = 100  # columns of a printed table
@@ -71,7 +71,7 @@ def reproduce(
 def _numbers(text: str) -> tuple[int, ...]:
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isascii() and part.isdigit() for part in parts):
-        raise broken("seeds", text, "whole numbers with commas", "write e.g. `seeds='3,4,5'`.")
+        raise invalid("seeds", text, "whole numbers with commas", "write e.g. `seeds='3,4,5'`.")
     return tuple(int(part) for part in parts)
 
 

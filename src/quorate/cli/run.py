@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
-from quorate.catalogue import knob_text
+from quorate.catalogue import parameter_text
 from quorate.cli.options import (
     MIN_GAIN_HELP,
     CostsTable,
@@ -26,7 +26,7 @@ from quorate.cli.output import print_json, print_lines, print_table, print_under
 from quorate.methods import REFIT_EVERY, WINDOW
 from quorate.streams.control import Speed
 from quorate.tables.options import TableKeywords, TableOptions
-from quorate.validate import broken
+from quorate.validate import invalid
 from quorate.version import __version__
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def _by_finding(given: list[str] | None, findings: list[str]) -> dict[str, list[
         name = next((each for each in findings if text.startswith(f"{each}=") and text != f"{each}="), None)
         if name is None:
             rule = f"finding=file, with one of {', '.join(findings)}"
-            raise broken("predictions", text, rule, f"write e.g. --predictions {findings[0]}=probs.csv.")
+            raise invalid("predictions", text, rule, f"write e.g. --predictions {findings[0]}=probs.csv.")
         found.setdefault(name, []).append(text.removeprefix(f"{name}="))
     return found
 
@@ -222,7 +222,7 @@ def _class_targets(given: list[str] | None) -> dict[str, float] | None:
             number = None
         if number is None or name in found:
             rule = "class=share, each class once"
-            raise broken("class_target", text, rule, "write e.g. --class-target abnormal=0.05.")
+            raise invalid("class_target", text, rule, "write e.g. --class-target abnormal=0.05.")
         found[name] = number
     return found or None
 
@@ -234,7 +234,9 @@ def _print(result: RunResult, out: str) -> None:
 
     first = doubts(result.summary())
     print_lines(*first, result.headline(), "")
-    method = ", ".join(filter(None, [result.method.name, "" if result.control else knob_text(result.method.knobs)]))
+    method = ", ".join(
+        filter(None, [result.method.name, "" if result.control else parameter_text(result.method.parameters)])
+    )
     title = f"{len(result.items)} items, {len(result.classes)} classes (quorate {__version__}, {method})"
     heads, rows = table_rows(result.summary())
     print_table(title, heads, rows, strong="this run")

@@ -28,7 +28,7 @@ from quorate.service.demo import PROJECT, is_over, seed
 from quorate.service.store import Store, StoreUnavailable, as_url
 from quorate.service.store.schema import projects
 from quorate.service.store.upgrade import Upgrade, prepare
-from quorate.validate import broken
+from quorate.validate import invalid
 
 DATABASE, DEMO_DATABASE = "quorate.db", "quorate-demo.db"  # the demo never uses the real one
 APPLICATION = "quorate.service.app:from_environment"
@@ -169,7 +169,7 @@ def _demo_link(store: Store, here: str) -> str:
         names = set(connection.scalars(select(projects.c.name)))
     if names and PROJECT not in names:
         rule = "an empty database, or one of the demo; this one holds your projects"
-        raise broken("database", store.url.render_as_string(), rule, "pass another file, or leave it out.")
+        raise invalid("database", store.url.render_as_string(), rule, "pass another file, or leave it out.")
     return seed(store, here, now=time.time())
 
 
@@ -252,7 +252,7 @@ def _refuse_taken_port(host: str, port: int) -> None:
             probe.bind((host, port))
         except OSError as cause:
             rule = f"a free port of {host} ({cause.strerror})"
-            raise broken("port", port, rule, "choose another `port`.") from cause
+            raise invalid("port", port, rule, "choose another `port`.") from cause
 
 
 def _lines(here: str, link: str | None, *, demo: str | None) -> list[str]:

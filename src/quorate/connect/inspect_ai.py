@@ -38,7 +38,7 @@ from quorate.live import ABSTAIN, Judge, Outcome, Panel
 from quorate.methods import Method, method
 from quorate.session import Session
 from quorate.types import Decision, PredictionValue
-from quorate.validate import bounded, broken
+from quorate.validate import bounded, invalid
 
 GRADES = (CORRECT, INCORRECT)
 PATIENCE = 600.0  # seconds; running epochs that take longer have probably failed silently
@@ -170,7 +170,7 @@ class EpochStopping:
     def _value(self, scores: Mapping[str, SampleScore]) -> str | None:
         """The value of the score that counts, if it is one of the classes."""
         if self._scorer is not None and scores and self._scorer not in scores:
-            raise broken("scorer", self._scorer, f"one of {', '.join(scores)}", "name a scorer of the task.")
+            raise invalid("scorer", self._scorer, f"one of {', '.join(scores)}", "name a scorer of the task.")
         found = scores.get(self._scorer) if self._scorer is not None else next(iter(scores.values()), None)
         return None if found is None else _label(found.score, self._classes)
 

@@ -42,8 +42,8 @@ def log_run(result: RunResult, *, name: str | None = None) -> str:
 def run_params(summary: Mapping[str, Any]) -> dict[str, str]:
     """The method, its parameters and the settings of a run, as text."""
     method = summary["method"]
-    knobs = {f"method.{name}": value for name, value in method.items() if name != "name"}
-    found = {"method": method["name"], **knobs, **summary["settings"]}
+    parameters = {f"method.{name}": value for name, value in method.items() if name != "name"}
+    found = {"method": method["name"], **parameters, **summary["settings"]}
     return {key: setting_text(value)[:MOST_TEXT] for key, value in found.items()}
 
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from quorate.errors import InvalidPrediction
 from quorate.packed_files import plain_arrays
 from quorate.types import FloatArray, IntArray, VoteDataset, frozen_array
-from quorate.validate import MOST_VOTES, SUM_TOLERANCE, as_floats, broken, class_names, counts, floored, probabilities
+from quorate.validate import MOST_VOTES, SUM_TOLERANCE, as_floats, class_names, counts, floored, invalid, probabilities
 
 MOST_CLASSES = 2**15 - 1  # votes are kept as int16
 
@@ -42,21 +42,21 @@ def vote_dataset(
     """
     names = class_names(classes)
     if len(names) > MOST_CLASSES:
-        raise broken("classes", len(names), f"at most {MOST_CLASSES} names", "merge the rare ones.")
+        raise invalid("classes", len(names), f"at most {MOST_CLASSES} names", "merge the rare ones.")
     table = _vote_table(votes)
     if table.size and (table.min() < -1 or table.max() >= len(names)):
         rule = f"classes 0 to {len(names) - 1}, or -1 for none"
         fix = "pass class numbers, in the order of `classes`."
-        raise broken("votes", f"{table.min()}..{table.max()}", rule, fix)
+        raise invalid("votes", f"{table.min()}..{table.max()}", rule, fix)
     if np.any((table >= 0).sum(axis=1) == 0):
         item = int(np.flatnonzero((table >= 0).sum(axis=1) == 0)[0])
         rule = f"at least one vote on every item; item {item} has none"
-        raise broken("votes", item, rule, "drop it from `votes` and `predictions`.")
+        raise invalid("votes", item, rule, "drop it from `votes` and `predictions`.")
     stack = probabilities(predictions, where="predictions")
     stack = stack[None] if stack.ndim == 2 else stack
     if stack.shape[1:] != (len(table), len(names)):
         rule = f"the shape (models, {len(table)}, {len(names)}), as votes and classes"
-        raise broken("predictions", stack.shape, rule, "pass one probability for each item and class.")
+        raise invalid("predictions", stack.shape, rule, "pass one probability for each item and class.")
     labels = _model_names(models, len(stack))
     stretch = _blocks(blocks, len(table))
     return VoteDataset(
@@ -77,10 +77,10 @@ def _true_classes(truth: ArrayLike, num_items: int, num_classes: int) -> np.ndar
     classes = np.asarray(truth)
     if classes.shape != (num_items,) or not np.issubdtype(classes.dtype, np.integer):
         rule = f"a class number for each of {num_items} items, -1 where unknown"
-        raise broken("truth", f"{classes.dtype}{list(classes.shape)}", rule, "pass one number per item.")
+        raise invalid("truth", f"{classes.dtype}{list(classes.shape)}", rule, "pass one number per item.")
     if classes.min() < -1 or classes.max() >= num_classes:
         rule = f"classes 0 to {num_classes - 1}, or -1 where unknown"
-        raise broken("truth", f"{classes.min()}..{classes.max()}", rule, "number them in the order of `classes`.")
+        raise invalid("truth", f"{classes.min()}..{classes.max()}", rule, "number them in the order of `classes`.")
     return classes
 
 
@@ -89,16 +89,16 @@ def _voter_table(voters: ArrayLike, votes: np.ndarray) -> np.ndarray:
     table = np.asarray(voters)
     if table.shape != votes.shape or not np.issubdtype(table.dtype, np.integer):
         rule = f"whole numbers of the shape {votes.shape}, as `votes`"
-        raise broken("voters", f"{table.dtype}{list(table.shape)}", rule, "number the people from 0.")
+        raise invalid("voters", f"{table.dtype}{list(table.shape)}", rule, "number the people from 0.")
     if table.min() < -1:
-        raise broken("voters", int(table.min()), "numbers of people from 0, or -1 for unknown", "number them from 0.")
+        raise invalid("voters", int(table.min()), "numbers of people from 0, or -1 for unknown", "number them from 0.")
     table = np.where(votes >= 0, table, -1)
     ordered = np.sort(table, axis=1)
     twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
     if twice.any():
         item = int(np.flatnonzero(twice.any(axis=1))[0])
         rule = f"one vote of a person on an item; item {item} has two of one person"
-        raise broken("voters", int(ordered[item, 1:][twice[item]][0]), rule, "keep one of them.")
+        raise invalid("voters", int(ordered[item, 1:][twice[item]][0]), rule, "keep one of them.")
     return table
 
 
@@ -108,15 +108,15 @@ def _vote_table(votes: ArrayLike) -> np.ndarray:
         table = np.asarray(votes)
     except (TypeError, ValueError) as cause:
         rule = "a row of votes per item, all of one length"
-        raise broken("votes", votes, rule, "pad short rows with -1.") from cause
+        raise invalid("votes", votes, rule, "pad short rows with -1.") from cause
     if table.size == 0:
-        raise broken("votes", table.shape, "at least one item with a vote", "pass some items.")
+        raise invalid("votes", table.shape, "at least one item with a vote", "pass some items.")
     if table.ndim != 2 or not np.issubdtype(table.dtype, np.integer):
         fix = "pass the class number of each vote, -1 for none."
-        raise broken("votes", f"{table.dtype}{list(table.shape)}", "whole numbers (items, votes per item)", fix)
+        raise invalid("votes", f"{table.dtype}{list(table.shape)}", "whole numbers (items, votes per item)", fix)
     if table.shape[1] > MOST_VOTES:
         rule = f"at most {MOST_VOTES} votes per item"
-        raise broken("votes", table.shape, rule, "pass the votes of one pool.")
+        raise invalid("votes", table.shape, rule, "pass the votes of one pool.")
     return table
 
 
@@ -125,10 +125,10 @@ def _model_names(models: Sequence[str] | None, num_models: int) -> tuple[str, ..
     if models is None:
         return tuple(f"model-{m}" for m in range(num_models))
     if isinstance(models, str) or not isinstance(models, Iterable):
-        raise broken("models", models, "a list of names", "pass e.g. `models=['resnet']`.")
+        raise invalid("models", models, "a list of names", "pass e.g. `models=['resnet']`.")
     labels = tuple(models)
     if len(labels) != num_models:
-        raise broken("models", list(labels), f"{num_models} names, one per model of `predictions`", "name each once.")
+        raise invalid("models", list(labels), f"{num_models} names, one per model of `predictions`", "name each once.")
     return labels
 
 
@@ -139,12 +139,12 @@ def _blocks(blocks: ArrayLike | None, num_items: int) -> IntArray:
     stretch = as_floats(blocks, where="blocks")
     fix = "number the blocks 0, 1, ... in the order of the items."
     if stretch.shape != (num_items,):
-        raise broken("blocks", stretch.shape, f"one number per item, ({num_items},)", fix)
+        raise invalid("blocks", stretch.shape, f"one number per item, ({num_items},)", fix)
     bad = ~(np.abs(stretch) < 2**53) | (stretch != np.floor(stretch))
     if np.any(bad):
-        raise broken("blocks", float(stretch[bad][0]), "whole numbers", fix)
+        raise invalid("blocks", float(stretch[bad][0]), "whole numbers", fix)
     if np.any(np.diff(stretch) < 0):
-        raise broken("blocks", blocks, "non-decreasing numbers", fix)
+        raise invalid("blocks", blocks, "non-decreasing numbers", fix)
     return stretch.astype(np.int64)
 
 
@@ -152,7 +152,7 @@ def expand_counts(histograms: ArrayLike) -> np.ndarray:
     """Counts (T, K) -> votes (T, N), padded with -1; the order within an item is arbitrary (simulations permute it)."""
     table = counts(histograms, where="counts")
     if table.ndim != 2 or table.size == 0:
-        raise broken("counts", table.shape, "the shape (items, classes)", "pass a row of counts per item.")
+        raise invalid("counts", table.shape, "the shape (items, classes)", "pass a row of counts per item.")
     longest = int(table.sum(axis=1).max())
     votes = np.full((len(table), longest), -1, dtype=np.int16)
     for row, histogram in zip(votes, table, strict=True):
@@ -166,11 +166,11 @@ def _read_npz(file: Path) -> dict[str, Any]:
     wanted = ("votes", "counts", "probs", "models", "classes", "is_post_shift", "annotator_ids", "labels")
     content = plain_arrays(file)
     if not isinstance(content, dict):
-        raise broken("path", str(file), "an .npz, not one array", "save it with np.savez.")
+        raise invalid("path", str(file), "an .npz, not one array", "save it with np.savez.")
     arrays = {name: content[name] for name in wanted if name in content}
     if "probs" not in arrays or not ("votes" in arrays or "counts" in arrays):
         rule = f"'probs', and 'votes' or 'counts' in it; it holds {sorted(arrays)}"
-        raise broken("path", str(file), rule, "save them under these names with np.savez.")
+        raise invalid("path", str(file), rule, "save them under these names with np.savez.")
     return arrays
 
 
@@ -193,7 +193,7 @@ def tidied(probs: ArrayLike, *, where: str = "probs", source: str = "") -> tuple
         value = array[bad].flat[0] if bad.any() else 0.0
         rule = "probabilities >= 0 that are not all 0, or NaN for every class of an item without a prediction"
         rule += f", in {source}" if source else ""
-        raise broken(where, float(value), rule, "pass probabilities, not logits.", error=InvalidPrediction)
+        raise invalid(where, float(value), rule, "pass probabilities, not logits.", error=InvalidPrediction)
     notes = []
     if missing.any():
         notes.append(f"{int(missing.sum())} of {missing.size} predictions are missing: all classes equally likely")
@@ -211,13 +211,13 @@ def load_npz(path: str | Path, *, name: str | None = None, classes: Sequence[str
     """
     file = Path(path)
     if not file.is_file():
-        raise broken("path", str(path), "a file", "name the .npz that holds the votes and predictions.")
+        raise invalid("path", str(path), "a file", "name the .npz that holds the votes and predictions.")
     arrays = _read_npz(file)
     votes = arrays["votes"] if "votes" in arrays else expand_counts(arrays["counts"])
     probs = as_floats(arrays["probs"], where="probs")
     if probs.ndim != 3 or probs.size == 0:
         rule = "the shape (models, items, classes)"
-        raise broken("probs", probs.shape, rule, "for one model write probs[None].")
+        raise invalid("probs", probs.shape, rule, "for one model write probs[None].")
     models = [str(m) for m in arrays["models"]] if "models" in arrays else None
     names = classes or [str(k) for k in range(probs.shape[-1])]
     predictions, notes = tidied(probs)

@@ -21,7 +21,7 @@ from quorate.datasets.prediction_files import Paths
 from quorate.errors import QuorateError
 from quorate.packed_files import plain_arrays
 from quorate.types import VoteDataset
-from quorate.validate import broken
+from quorate.validate import invalid
 
 AUTHORS = (
     "https://raw.githubusercontent.com/SamShowalter/bayesian_online_consensus_prediction/"
@@ -101,7 +101,7 @@ def source(name: str) -> Source:
     'votes CC BY-NC-SA 4.0'
     """
     if name not in CATALOGUE:
-        raise broken("name", name, "a known data set", f"choose one of {', '.join(CATALOGUE)}.")
+        raise invalid("name", name, "a known data set", f"choose one of {', '.join(CATALOGUE)}.")
     return CATALOGUE[name]
 
 
@@ -261,7 +261,7 @@ def inspect(path: str | Path, *, predictions: Paths | None = None) -> Inspection
     """
     where = Path(path)
     if not where.exists():
-        raise broken("path", str(path), "a file or folder that exists", "pass one with files of a data set.")
+        raise invalid("path", str(path), "a file or folder that exists", "pass one with files of a data set.")
     found = [where] if where.is_file() else _known_files(where)
     files, problems = [], []
     for file in found:

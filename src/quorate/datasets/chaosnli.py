@@ -16,7 +16,7 @@ from quorate.datasets.content import beside, locate, unknown_form, with_predicti
 from quorate.datasets.prediction_files import Paths, PredictionArrays, read_predictions
 from quorate.numerics import softmax
 from quorate.types import FloatArray, VoteDataset
-from quorate.validate import broken, floored
+from quorate.validate import floored, invalid
 
 NAME = "chaosnli"
 FILES = ("chaosnli_snli.npz", "chaosNLI_snli.jsonl")
@@ -45,7 +45,7 @@ def load(path: str | Path | None = None, *, predictions: Paths | None = None) ->
     if source is None:
         rule = f"probabilities ({len(uids)}, 3) for the votes of {str(file)!r}, in the order of its lines"
         fix = f"put {PREDICTIONS[0]} next to it, or pass `predictions='probs.npy'` (or .npz, .csv, .parquet)."
-        raise broken("predictions", None, rule, fix)
+        raise invalid("predictions", None, rule, fix)
     if isinstance(source, (str, Path)) and Path(source).suffix == ".json":
         read = _read_logits(Path(source), uids)
     else:
@@ -77,5 +77,5 @@ def _read_logits(file: Path, uids: list[str]) -> PredictionArrays:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as cause:
         rule = f"model -> uid -> logits for every item ({cause!r})"
         fix = f"use {PREDICTIONS[0]} as published, or probabilities in an .npy, .npz, .csv or .parquet."
-        raise broken("predictions", str(file), rule, fix) from None
+        raise invalid("predictions", str(file), rule, fix) from None
     return PredictionArrays(probs, tuple(logits), ("predictions are the softmax of the published logits",))

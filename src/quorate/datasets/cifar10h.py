@@ -18,7 +18,7 @@ from quorate.datasets.plain_pickle import read_pickle
 from quorate.datasets.prediction_files import Paths, read_predictions
 from quorate.packed_files import plain_arrays
 from quorate.types import VoteDataset
-from quorate.validate import broken
+from quorate.validate import invalid
 
 NAME = "cifar10h"
 IMBALANCED = "cifar10h_imbalanced"
@@ -55,7 +55,7 @@ def load(path: str | Path | None = None, *, predictions: Paths | None = None) ->
         fix = (
             f"pass `predictions='probs.npy'` (or .npz, .csv, .parquet), or put the paper's {PREDICTIONS[0]} next to it."
         )
-        raise broken("predictions", None, rule, fix)
+        raise invalid("predictions", None, rule, fix)
     read = read_predictions(source, num_items=len(votes), classes=CLASSES)
     origin = read_from(file) if near is None else read_from(file, near, own=True)
     notes = (note, *read.notes, origin)

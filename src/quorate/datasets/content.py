@@ -22,7 +22,7 @@ from quorate.datasets.prediction_files import Paths, read_predictions
 from quorate.errors import InvalidInput, MissingExtra
 from quorate.posterior.settled import plurality_shares
 from quorate.types import FloatArray, IntArray, VoteDataset, frozen_array
-from quorate.validate import broken
+from quorate.validate import invalid
 
 # The folder itself; our layout; then the layouts of the authors' and of ChaosNLI's repositories.
 AUTHORS = ("cifar-10H", "cifar-10", "imagenet-16H-distshift", "imagenet-16H")
@@ -69,7 +69,7 @@ def locate(path: str | Path | None, names: Sequence[str], *, dataset: str) -> Pa
     if found is None:
         rule = f"a file, or a folder with one of {', '.join(names)}"
         fix = f"run `quorate data fetch {dataset}`, pass your own copy as `path`, or set QUORATE_DATA to its folder."
-        raise broken("path", str(where), rule, fix)
+        raise invalid("path", str(where), rule, fix)
     return found
 
 
@@ -94,7 +94,7 @@ def beside(file: Path, names: Sequence[str]) -> Path | None:
 
 def unknown_form(file: Path, dataset: str, forms: str) -> InvalidInput:
     """The error for a file that no loader of the data set can read."""
-    return broken("path", str(file), f"a known form of {dataset}: {forms}", "see docs/data.md.")
+    return invalid("path", str(file), f"a known form of {dataset}: {forms}", "see docs/data.md.")
 
 
 PAPERS_OWN = "the paper's own predictions"  # in a note of every data set that holds them
@@ -161,9 +161,9 @@ def chosen_models(dataset: VoteDataset, models: Sequence[str], *, items: NDArray
     unknown = [name for name in models if name not in dataset.models]
     if unknown or not models:
         fix = f"choose from {', '.join(dataset.models)}."
-        raise broken("model", unknown, f"classifiers of {dataset.name}", fix)
+        raise invalid("model", unknown, f"classifiers of {dataset.name}", fix)
     if not items.any():
-        raise broken("model", list(models), "classifiers that all predict some item", "choose fewer models.")
+        raise invalid("model", list(models), "classifiers that all predict some item", "choose fewer models.")
     numbers = [dataset.models.index(name) for name in models]
     chosen = replace(dataset, predictions=frozen_array(dataset.predictions[numbers]), models=tuple(models))
     return chosen.rows(items)

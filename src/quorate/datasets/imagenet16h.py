@@ -26,7 +26,7 @@ from quorate.datasets.plain_pickle import read_pickle
 from quorate.datasets.prediction_files import Paths
 from quorate.packed_files import plain_arrays
 from quorate.types import IntArray, VoteDataset
-from quorate.validate import broken
+from quorate.validate import invalid
 
 NAME = "imagenet16h"
 FILES = ("imagenet16h.npz", "imagenet_16h.pkl")
@@ -75,7 +75,7 @@ def noise_levels(path: str | Path | None = None) -> IntArray:
     file = _file(path)
     levels = _levels(file) if file.suffix == ".npz" else None
     if levels is None:
-        raise broken("path", str(file), "a file with the items' noise levels", "use imagenet16h.npz, which has them.")
+        raise invalid("path", str(file), "a file with the items' noise levels", "use imagenet16h.npz, which has them.")
     return levels
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from quorate.errors import RefusedPickle, shown
 from quorate.packed_files import check_size
-from quorate.validate import broken
+from quorate.validate import invalid
 
 PLAIN = re.compile(r"[<>=|]?(b1|\?|[iu][1248]|f[248]|c8|c16|[SU][0-9]{1,6}|[bBhHiIlLqQefdFD])")
 MOST_AXES = 16
@@ -140,7 +140,7 @@ def read_pickle(path: str | Path) -> object:
     """
     file = Path(path)
     if not file.is_file():
-        raise broken("path", str(path), "a file", "pass a pickle of numpy arrays.")
+        raise invalid("path", str(path), "a file", "pass a pickle of numpy arrays.")
     check_size(file, IN_MEMORY * file.stat().st_size)
     return read_pickle_bytes(file.read_bytes(), where=str(file))
 

@@ -17,7 +17,7 @@ from quorate.datasets.plain_pickle import read_pickle
 from quorate.errors import InvalidInput, InvalidPrediction, shown
 from quorate.packed_files import parquet_batches, plain_arrays
 from quorate.types import FloatArray
-from quorate.validate import SUM_TOLERANCE, broken
+from quorate.validate import SUM_TOLERANCE, invalid
 
 CELL_BYTES = 64  # memory of a number in a list and in a row
 ITEM_COLUMNS = ("item", "item_id", "index", "id", "", "__index_level_0__")
@@ -29,14 +29,14 @@ def read_csv(file: Path, classes: Sequence[str]) -> dict[str, FloatArray]:
         with file.open(newline="", encoding="utf-8-sig") as lines:
             rows = [row for row in csv.reader(lines) if row]
     except (UnicodeDecodeError, csv.Error) as cause:
-        raise broken("predictions", str(file), f"a CSV in UTF-8 ({cause})", "save it again.") from None
+        raise invalid("predictions", str(file), f"a CSV in UTF-8 ({cause})", "save it again.") from None
     if not rows or len({len(row) for row in rows}) != 1:
-        raise broken("predictions", str(file), "rows of one length, and at least one", "write one cell per class.")
+        raise invalid("predictions", str(file), "rows of one length, and at least one", "write one cell per class.")
     if all(_is_number(cell) for cell in rows[0]):
         return {"": _floats(rows, file)}
     columns = {name.strip(): list(cells) for name, cells in zip(rows[0], zip(*rows[1:], strict=True), strict=False)}
     if len(columns) != len(rows[0]):
-        raise broken("predictions", str(file), "rows, and columns of different names", "name each column once.")
+        raise invalid("predictions", str(file), "rows, and columns of different names", "name each column once.")
     return _tables(columns, classes, file)
 
 
@@ -50,7 +50,7 @@ def read_parquet(file: Path, classes: Sequence[str]) -> dict[str, FloatArray]:
     except InvalidInput:
         raise
     except (OSError, ValueError) as cause:
-        raise broken("predictions", str(file), f"a Parquet file ({cause})", "save it again.") from None
+        raise invalid("predictions", str(file), f"a Parquet file ({cause})", "save it again.") from None
     return _tables(columns, classes, file)
 
 
@@ -76,7 +76,7 @@ def _class_columns(names: list[str], classes: Sequence[str], file: Path) -> list
         f"a column per class, {shown(list(classes))} or 0 to {len(classes) - 1} (optionally also model and item); "
         f"it has {shown(names)}"
     )
-    raise broken("predictions", str(file), rule, "rename the columns.")
+    raise invalid("predictions", str(file), rule, "rename the columns.")
 
 
 def _in_order(table: FloatArray, order: FloatArray | None, own: NDArray[np.bool_], file: Path) -> FloatArray:
@@ -90,7 +90,7 @@ def _in_order(table: FloatArray, order: FloatArray | None, own: NDArray[np.bool_
             f"item numbers 0 to {len(rows) - 1}, each once, in the order of the votes; "
             f"they go from {numbers.min():g} to {numbers.max():g}"
         )
-        raise broken("predictions", str(file), rule, "drop the column if the rows are already in order.")
+        raise invalid("predictions", str(file), rule, "drop the column if the rows are already in order.")
     return np.asarray(rows[np.argsort(numbers)])
 
 
@@ -99,7 +99,7 @@ def _floats(rows: Sequence[Sequence[Any]], file: Path) -> FloatArray:
         return np.array([[np.nan if cell in ("", None) else float(cell) for cell in row] for row in rows])
     except (TypeError, ValueError) as cause:
         rule = f"probabilities, and item numbers 0, 1, ... if there is an item column ({cause})"
-        raise broken("predictions", str(file), rule, "drop other columns.") from None
+        raise invalid("predictions", str(file), rule, "drop other columns.") from None
 
 
 def _is_number(cell: str) -> bool:
@@ -148,10 +148,10 @@ def read_predictions(source: Paths, *, num_items: int, classes: Sequence[str]) -
                 name = "-".join(part for part in (prefix, own, str(number) if len(probs) > 1 else "") if part)
                 if name in parts:
                     fix = "pass `predictions={name: path, ...}`."
-                    raise broken("predictions", name, "a different name for each classifier", fix)
+                    raise invalid("predictions", name, "a different name for each classifier", fix)
                 parts[name] = table
     if not parts:
-        raise broken("predictions", source, "at least one file", "pass a path, a list of paths or name -> path.")
+        raise invalid("predictions", source, "at least one file", "pass a path, a list of paths or name -> path.")
     return PredictionArrays(np.stack(list(parts.values())), tuple(parts), tuple(notes))
 
 
@@ -162,14 +162,14 @@ def _named_paths(source: Paths) -> list[tuple[str, str | Path]]:
     if isinstance(source, (str, Path)):
         return [(Path(source).stem, source)]
     if not isinstance(source, Iterable):
-        raise broken("predictions", source, "a path, a list of paths or a mapping name -> path", "pass one of these.")
+        raise invalid("predictions", source, "a path, a list of paths or a mapping name -> path", "pass one of these.")
     return [(Path(path).stem, path) for path in source]
 
 
 def _stacks(file: Path, classes: Sequence[str]) -> dict[str, Any]:
     """The tables of one file by name; '' where the file has no name for them."""
     if not file.is_file():
-        raise broken("predictions", str(file), "a file", "pass an .npy, .npz, .csv or .parquet.")
+        raise invalid("predictions", str(file), "a file", "pass an .npy, .npz, .csv or .parquet.")
     match file.suffix.lower():
         case ".npy":
             return {"": plain_arrays(file)}
@@ -183,7 +183,7 @@ def _stacks(file: Path, classes: Sequence[str]) -> dict[str, Any]:
             content = read_pickle(file)
             return _chosen(content, file) if isinstance(content, dict) else {"": content}
     rule = ".npy, .npz, .csv, .parquet or a pickle of plain arrays"
-    raise broken("predictions", str(file), rule, "save it as one of these.")
+    raise invalid("predictions", str(file), rule, "save it as one of these.")
 
 
 def _chosen(arrays: dict[Any, Any], file: Path) -> dict[str, Any]:
@@ -199,7 +199,7 @@ def _chosen(arrays: dict[Any, Any], file: Path) -> dict[str, Any]:
     if not tables:
         held = {str(name): np.shape(array) for name, array in arrays.items()}
         rule = f"arrays of {SHAPES}; it holds {shown(held)}"
-        raise broken("predictions", str(file), rule, "save them as probs, or under the classifiers' names.")
+        raise invalid("predictions", str(file), rule, "save them as probs, or under the classifiers' names.")
     return tables
 
 
@@ -209,14 +209,14 @@ def _checked(stack: ArrayLike, where: str, num_items: int, num_classes: int) -> 
     array = array[None] if array.ndim == 2 else array
     if array.ndim != 3 or array.shape[1:] != (num_items, num_classes) or not len(array):
         rule = f"{SHAPES}: here {num_items} items and {num_classes} classes; {where!r} has shape {np.shape(stack)}"
-        raise broken("predictions", where, rule, "put the items in the order of the votes.")
+        raise invalid("predictions", where, rule, "put the items in the order of the votes.")
     probs, notes = tidied(array, where="predictions", source=where)
     sums = array.astype(np.float64).sum(axis=-1)
     off = np.abs(sums - 1) > SUM_TOLERANCE  # False for NaN, a missing prediction
     if off.any() and not where.endswith(AUTHORS_FILES):
         rule = f"rows that sum to 1 (within {SUM_TOLERANCE:g}); one sums to {sums[off].flat[0]:.6g}"
         fix = "pass probabilities, not logits or counts."
-        raise broken("predictions", where, rule, fix, error=InvalidPrediction)
+        raise invalid("predictions", where, rule, fix, error=InvalidPrediction)
     return probs, notes
 
 

@@ -17,7 +17,7 @@ from quorate.datasets.arrays import vote_dataset
 from quorate.numerics import beta_quantile, find_root, normal_cdf, normal_quantile, softmax
 from quorate.rng import stream
 from quorate.types import FloatArray, IntArray, VoteDataset
-from quorate.validate import bounded, broken, fraction, members, whole
+from quorate.validate import bounded, fraction, invalid, members, whole
 
 CLARITY_SPREAD = 1.5  # Beta concentration of an item's agreement: mostly clear, some confusing, as in ImageNet-16H
 MOST_CLASSES = 1000  # of a synthetic stream; recorded ones may have more
@@ -87,7 +87,7 @@ def _refuse_giants(num_items: int, num_classes: int, pool_size: int, num_models:
     cells = num_items * num_classes * max(pool_size, num_models)
     if cells > MOST_CELLS:
         rule = f"at most {MOST_CELLS:.2g} cells (items * classes * votes or models); here there are {cells:.2g}"
-        raise broken("num_items", num_items, rule, "lower `num_items`, `num_classes`, `pool_size` or `num_models`.")
+        raise invalid("num_items", num_items, rule, "lower `num_items`, `num_classes`, `pool_size` or `num_models`.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Half:
             value = fraction(getattr(self, where), where=where)
             if value < 1 / self.num_classes - 1e-9:
                 rule = f"at least {1 / self.num_classes:.4g}, as by guessing among {self.num_classes} classes"
-                raise broken(where, value, rule, "raise it.")
+                raise invalid(where, value, rule, "raise it.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from quorate.decision.policy import Stateless
 from quorate.types import FloatArray, Item
-from quorate.validate import broken, whole
+from quorate.validate import invalid, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class UnanimousThenCap(Stateless):
         whole(self.first, where="first", least=0)
         whole(self.cap, where="cap", least=0)
         if self.cap < self.first:
-            raise broken("cap", self.cap, f"at least `first`, which is {self.first}", "raise `cap` or lower `first`.")
+            raise invalid("cap", self.cap, f"at least `first`, which is {self.first}", "raise `cap` or lower `first`.")
 
     def asks(self, state: None, item: Item, probs: FloatArray) -> bool:
         """Ask for the first votes; then, if they disagree, up to the cap."""

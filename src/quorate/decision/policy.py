@@ -12,7 +12,7 @@ import numpy as np
 
 from quorate.errors import PolicyError
 from quorate.types import FloatArray, Item
-from quorate.validate import broken
+from quorate.validate import invalid
 
 PolicyState = Any  # any JSON value; the type depends on the policy
 
@@ -56,6 +56,6 @@ class Stateless:
         """Nothing to learn."""
 
 
-def broken_policy(policy: QueryPolicy, field: str, value: object, rule: str, fix: str) -> PolicyError:
+def invalid_policy(policy: QueryPolicy, field: str, value: object, rule: str, fix: str) -> PolicyError:
     """The error for a policy whose `field` (a method or an attribute) breaks a rule."""
-    return broken(field, value, rule, fix, place=f"policy {policy.name!r}", error=PolicyError)
+    return invalid(field, value, rule, fix, place=f"policy {policy.name!r}", error=PolicyError)

@@ -32,7 +32,7 @@ from quorate.experts.pairs import PairAgreement, SideBySide, pair_agreements, vo
 from quorate.posterior.settled import plurality_shares
 from quorate.rng import stream
 from quorate.types import FloatArray, IntArray
-from quorate.validate import broken, whole
+from quorate.validate import invalid, whole
 
 TINY = 1e-9  # rounding errors of sums of parts of votes
 SIMULATIONS = 50  # of the independent panel
@@ -142,7 +142,7 @@ def agreement_of(
     shared = counts.sum(axis=1) >= 2
     if shared.sum() < 2:
         fix = "agreement needs several people on the same items."
-        raise broken("votes", int(shared.sum()), "at least 2 items with 2 votes or more", fix)
+        raise invalid("votes", int(shared.sum()), "at least 2 items with 2 votes or more", fix)
     rng = np.random.default_rng(seed)
     pairs, cohen = pair_agreements(
         ballots, votes_side_by_side(ballots) if side_by_side is None else side_by_side, bootstraps, rng

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quorate.types import IntArray
-from quorate.validate import as_floats, broken, class_names
+from quorate.validate import as_floats, class_names, invalid
 
 NO_VOTE = -1
 
@@ -55,18 +55,18 @@ def from_matrix(
     """
     numbers = as_floats(votes, where="votes")
     if numbers.ndim != 2:
-        raise broken("votes", f"shape {numbers.shape}", "a row per item, a column per person", "pass a matrix.")
+        raise invalid("votes", f"shape {numbers.shape}", "a row per item, a column per person", "pass a matrix.")
     if not np.all((numbers == np.floor(numbers)) & (numbers >= NO_VOTE)):
         rule = "class numbers from 0; -1 where somebody did not vote"
-        raise broken("votes", votes, rule, "number the classes, and write -1 for missing votes.")
+        raise invalid("votes", votes, rule, "number the classes, and write -1 for missing votes.")
     matrix = numbers.astype(np.int64)
     most = max(int(matrix.max(initial=1)), 1)
     names = class_names(classes) if classes is not None else tuple(str(k) for k in range(most + 1))
     if most >= len(names):
-        raise broken("votes", most, f"class numbers below {len(names)}", "name every class in `classes`.")
+        raise invalid("votes", most, f"class numbers below {len(names)}", "name every class in `classes`.")
     who = tuple(people) if people is not None else tuple(str(e) for e in range(matrix.shape[1]))
     if len(who) != matrix.shape[1]:
-        raise broken("people", len(who), f"{matrix.shape[1]} names, one per column of `votes`", "name every column.")
+        raise invalid("people", len(who), f"{matrix.shape[1]} names, one per column of `votes`", "name every column.")
     item, person = np.nonzero(matrix != NO_VOTE)
     ids = tuple(str(number) for number in range(len(matrix)))
     return Ballots(item, person, matrix[item, person], ids, who, names)

@@ -24,7 +24,7 @@ from quorate.compiled import kernel
 from quorate.learning.problem import pack, unpacked
 from quorate.prior import concentration_into, hyperprior
 from quorate.types import FloatArray, IntArray
-from quorate.validate import broken, whole
+from quorate.validate import invalid, whole
 
 UNSEEN, GONE = -1, -2  # in place of a vote
 DIFFICULTIES = 3
@@ -84,7 +84,7 @@ def new_panel(num_experts: int, num_classes: int, num_classifiers: int = 1, *, w
     M, W = whole(num_classifiers, where="num_classifiers"), whole(window, where="window")
     if N * DIFFICULTIES * K * K > MOST_CELLS:
         rule = f"at most {MOST_CELLS // (DIFFICULTIES * K * K)} with {K} classes"
-        raise broken("num_experts", N, rule, "use a method for anonymous pools, e.g. 'quorate'.")
+        raise invalid("num_experts", N, rule, "use a method for anonymous pools, e.g. 'quorate'.")
     rows = np.empty((N, DIFFICULTIES, K, K))
     for d, diagonal in enumerate(DIAGONALS):
         rows[:, d] = first_rows(diagonal, K)
@@ -113,7 +113,7 @@ def with_members(state: PanelState, num_experts: int) -> PanelState:
     new = new_panel(num_experts, K, len(state.tau), window=len(state.votes))
     if num_experts < N:
         rule = f"at least {N}, the current number"
-        raise broken("num_experts", num_experts, rule, "mark the votes of those who left as GONE.")
+        raise invalid("num_experts", num_experts, rule, "mark the votes of those who left as GONE.")
     new.rows[:N] = state.rows
     new.rows[N:] = state.rows.mean(axis=0)
     new.votes[:, :N] = state.votes

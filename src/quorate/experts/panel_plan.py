@@ -30,7 +30,7 @@ from quorate.experts.panel import (
 from quorate.experts.panel_large import plan_large
 from quorate.posterior.settled import plurality_share_into
 from quorate.types import FloatArray, IntArray
-from quorate.validate import as_floats, bounded, broken, whole
+from quorate.validate import as_floats, bounded, invalid, whole
 
 MOST_STATES = 65_536  # K + 2 numbers each: 5 MB and a few milliseconds at K = 8
 WARM_UP = 20  # votes before the model is fully trusted: until then lambda is lower. Better than 60 on four panels
@@ -88,13 +88,13 @@ def advise(
     cast = np.array(votes, dtype=np.int64)
     if cast.shape != (N,) or cast.max() >= K:
         rule = f"{N} class numbers below {K}, {UNSEEN} for a member who was not asked, -2 for one not in the pool"
-        raise broken("votes", cast.tolist(), rule, "pass one number per member.")
+        raise invalid("votes", cast.tolist(), rule, "pass one number per member.")
     present = np.ones(N, dtype=bool) if available is None else np.array(available, dtype=bool)
     if present.shape != (N,):
-        raise broken("available", present.tolist(), f"{N} times true or false", "pass one value per member.")
+        raise invalid("available", present.tolist(), f"{N} times true or false", "pass one value per member.")
     prices = np.ones(N) if costs is None else np.array(as_floats(costs, where="costs"))
     if prices.shape != (N,) or not np.all(np.isfinite(prices) & (prices >= 0)):
-        raise broken("costs", prices.tolist(), f"{N} numbers >= 0", "pass the cost of one vote of each member.")
+        raise invalid("costs", prices.tolist(), f"{N} numbers >= 0", "pass the cost of one vote of each member.")
     least = bounded(min_gain, where="min_gain", least=0.0)
     logs = np.array(log_f, dtype=np.float64).reshape(len(state.tau), K)
     probs, net_gains = np.empty(K), np.empty(N)

@@ -17,7 +17,7 @@ from quorate.experts.panel_learning import learn_item
 from quorate.experts.panel_plan import MOST_STATES, BoolArray, advise_into
 from quorate.posterior.settled import plurality_shares
 from quorate.types import FloatArray, IntArray
-from quorate.validate import as_floats, bounded, broken, probabilities, whole
+from quorate.validate import as_floats, bounded, invalid, probabilities, whole
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,10 +71,10 @@ def run_panel(
     K = log_f.shape[2]
     prices = np.ones(N) if costs is None else np.array(as_floats(costs, where="costs"))
     if prices.shape != (N,) or not np.all(np.isfinite(prices) & (prices >= 0)):
-        raise broken("costs", prices.tolist(), f"{N} numbers >= 0", "pass the cost of one vote of each member.")
+        raise invalid("costs", prices.tolist(), f"{N} numbers >= 0", "pass the cost of one vote of each member.")
     present = np.ones((T, N), dtype=bool) if available is None else np.array(available, dtype=bool)
     if present.shape != (T, N):
-        raise broken("available", present.shape, f"an array ({T}, {N})", "pass one value per item and member.")
+        raise invalid("available", present.shape, f"an array ({T}, {N})", "pass one value per item and member.")
     state = new_panel(N, K, log_f.shape[1], window=window)
     probs, asked, paid = np.empty((T, K)), np.full((T, N), -1), np.zeros(T)
     compiled.prepare_for(T, of_experts=True)
@@ -91,11 +91,11 @@ def _checked(votes: ArrayLike, predictions: ArrayLike) -> tuple[IntArray, FloatA
     probs = probabilities(predictions, where="predictions")
     if probs.ndim not in (2, 3) or table.ndim != 2 or len(probs) != len(table):
         rule = f"an array (items, members) for predictions of {len(probs)} items"
-        raise broken("votes", table.shape, rule, "pass one row per item in both.")
+        raise invalid("votes", table.shape, rule, "pass one row per item in both.")
     K = probs.shape[-1]
     if table.max(initial=-1) >= K or table.min(initial=-1) < -1:
         rule = f"class numbers 0 .. {K - 1}, and -1 where a member did not vote"
-        raise broken("votes", int(table.max()), rule, "check the classes of votes and predictions.")
+        raise invalid("votes", int(table.max()), rule, "check the classes of votes and predictions.")
     return table, np.ascontiguousarray(np.log(probs).reshape(len(table), -1, K))
 
 

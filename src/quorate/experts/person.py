@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from quorate.validate import bounded, broken, whole
+from quorate.validate import bounded, invalid, whole
 
 LEAST_COST, MOST_COST = 1e-9, 1e9  # LEAST_COST also replaces a cost of 0, so that free votes come first
 
@@ -35,9 +35,9 @@ class Expert:
 def text(value: object, *, where: str) -> str:
     """A name or a rank: non-empty text without spaces at its ends."""
     if not isinstance(value, str) or not value or value != value.strip():
-        raise broken(where, value, "non-empty text without spaces at its ends", "pass a str.")
+        raise invalid(where, value, "non-empty text without spaces at its ends", "pass a str.")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise broken(where, value, "valid Unicode text", "remove the lone surrogate.") from None
+        raise invalid(where, value, "valid Unicode text", "remove the lone surrogate.") from None
     return value

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from quorate.experts.person import LEAST_COST, MOST_COST, text
-from quorate.validate import bounded, broken, whole
+from quorate.validate import bounded, invalid, whole
 
 _PLAIN = re.compile(r"[^\W_][\w.@+-]*")
 _WHO = r'(?:"(?:[^"\\]|\\.)*"|[^\s"]+)'
@@ -64,7 +64,7 @@ class NeverTogether:
         """Check the values."""
         text(self.first, where="first")
         if text(self.second, where="second") == self.first:
-            raise broken("second", self.second, "somebody other than `first`", "name two people.")
+            raise invalid("second", self.second, "somebody other than `first`", "name two people.")
 
     def __str__(self) -> str:
         return f"never {_word(self.first)} and {_word(self.second)} on one item"
@@ -170,7 +170,7 @@ def parse_rule(sentence: str | Rule) -> Rule:
             found = re.fullmatch(form, said, flags=re.IGNORECASE)
             if found is not None:
                 return made(found)
-    raise broken(
+    raise invalid(
         "rule", sentence, "a sentence of one of these forms: " + "; ".join(EXAMPLES), "write it like one of these."
     )
 
@@ -178,7 +178,7 @@ def parse_rule(sentence: str | Rule) -> Rule:
 def parse_rules(sentences: Iterable[str | Rule]) -> tuple[Rule, ...]:
     """Every rule of a list."""
     if isinstance(sentences, str):
-        raise broken("rules", sentences, "a list of sentences", "pass [sentence].")
+        raise invalid("rules", sentences, "a list of sentences", "pass [sentence].")
     return tuple(parse_rule(each) for each in sentences)
 
 
@@ -198,7 +198,7 @@ def _name(written: str) -> str:
     try:
         return str(json.loads(written))
     except ValueError:
-        raise broken("rule", written, "a name in double quotes", "write it as JSON does.") from None
+        raise invalid("rule", written, "a name in double quotes", "write it as JSON does.") from None
 
 
 def _singular(ranks: str) -> str:
@@ -209,4 +209,4 @@ def _number(written: str) -> float:
     try:
         return float(written)
     except ValueError:
-        raise broken("cost", written, "a number", "write e.g. 2.5.") from None
+        raise invalid("cost", written, "a number", "write e.g. 2.5.") from None

@@ -27,7 +27,7 @@ from quorate.learning.problem import (
 from quorate.prior import Hyperprior
 from quorate.prior import hyperprior as find_hyperprior
 from quorate.types import FitReport, FloatArray, IntArray, PriorParams
-from quorate.validate import broken
+from quorate.validate import invalid
 
 CONVERGED = 1e-6  # gradient norm below which a report says converged; see FitReport
 DENSE_LIMIT = 150  # parameters above this: conjugate gradients instead of a Cholesky factor
@@ -95,10 +95,10 @@ def _packed_start(
         return pack(prior.mode(num_classes, num_classifiers, with_bias=bias))
     if start.tau.shape != tau_shape:
         rule = f"tau of shape {tau_shape}, like `predictions`, not {start.tau.shape}"
-        raise broken("start", start, rule, "pass parameters for the same classifiers and classes.")
+        raise invalid("start", start, rule, "pass parameters for the same classifiers and classes.")
     if start.bias is not None and not bias:
         rule = "parameters without a bias, because `bias` is False"
-        raise broken("start", start, rule, "pass `bias=True` to keep learning it, or a start without a bias.")
+        raise invalid("start", start, rule, "pass `bias=True` to keep learning it, or a start without a bias.")
     packed = pack(start)
     return packed if start.bias is not None or not bias else np.concatenate([packed, np.zeros(num_classes)])
 

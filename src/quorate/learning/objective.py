@@ -33,7 +33,7 @@ from quorate.learning.softmax import softmax_rows
 from quorate.prior import Hyperprior
 from quorate.prior import hyperprior as find_hyperprior
 from quorate.types import FloatArray, IntArray, PriorParams
-from quorate.validate import broken
+from quorate.validate import invalid
 
 _FEW = 8  # counts up to this: `rise` written out
 
@@ -90,7 +90,7 @@ class _Evaluation:
         log_predictions, counts, tau_shape = checked_window(predictions, votes)
         if params.tau.shape != tau_shape:
             rule = f"tau of shape {tau_shape}, like `predictions`, not {params.tau.shape}"
-            raise broken("params", params, rule, "pass parameters for the same classifiers and classes.")
+            raise invalid("params", params, rule, "pass parameters for the same classifiers and classes.")
         self.packed = pack(params)
         self.evidence = compress(log_predictions, counts)
         self.hyperprior = numbers_of(prior, params.num_classes)

@@ -169,7 +169,7 @@ def checked_window(predictions: ArrayLike, votes: ArrayLike) -> tuple[FloatArray
     matches = probs.ndim in (2, 3) and counts.ndim == 2 and probs.shape[0] == counts.shape[0]
     if not matches or probs.shape[-1] != counts.shape[-1]:
         rule = f"shape (T, K), with `predictions` (T, K) or (T, M, K), not {counts.shape} with {probs.shape}"
-        raise validate.broken("votes", counts.tolist(), rule, "pass a row of votes for every prediction.")
+        raise validate.invalid("votes", counts.tolist(), rule, "pass a row of votes for every prediction.")
     tau_shape = probs.shape[1:]
     num_classifiers = tau_shape[0] if len(tau_shape) == 2 else 1
     log_predictions = np.log(probs).reshape(counts.shape[0], num_classifiers, counts.shape[1])

@@ -33,7 +33,7 @@ from quorate.posterior.settled import plurality_share_into
 from quorate.session.batch import BatchDecisions, decide_items
 from quorate.session.inputs import parse_prediction
 from quorate.types import FitReport, FloatArray, IntArray, PredictionValue, PriorParams
-from quorate.validate import broken, counts, members, probabilities, whole
+from quorate.validate import counts, invalid, members, probabilities, whole
 
 
 def checked_predictions(predictions: ArrayLike) -> FloatArray:
@@ -41,7 +41,7 @@ def checked_predictions(predictions: ArrayLike) -> FloatArray:
     probs = probabilities(predictions_given(predictions), where="predictions")
     if probs.ndim not in (2, 3) or len(probs) == 0:
         rule = f"shape (items, classes) or (items, classifiers, classes) with at least one item, not {probs.shape}"
-        raise broken("predictions", probs.tolist(), rule, "pass a list of one row for one item.")
+        raise invalid("predictions", probs.tolist(), rule, "pass a list of one row for one item.")
     return probs
 
 
@@ -52,7 +52,7 @@ def class_array(given: ArrayLike | None, votes: np.ndarray, num_classes: int | N
     num_classes = num_classes or len(names)
     if names.shape != (num_classes,) or len(set(names.tolist())) != num_classes:
         rule = f"{num_classes} different names, one per class of `predictions`, in the order of the probabilities"
-        raise broken("classes", names.tolist(), rule, "pass `classes=[...]`.")
+        raise invalid("classes", names.tolist(), rule, "pass `classes=[...]`.")
     return names
 
 
@@ -66,7 +66,7 @@ def vote_counts(votes: np.ndarray, classes: np.ndarray, num_items: int) -> IntAr
     if tally.shape != (num_items, len(classes)):
         rule = f"counts ({num_items}, {len(classes)}), one per item and class, or {num_items} labels"
         fix = "pass as many rows as there are predictions."
-        raise broken("votes", votes.tolist(), f"{rule}, not shape {votes.shape}", fix)
+        raise invalid("votes", votes.tolist(), f"{rule}, not shape {votes.shape}", fix)
     return tally
 
 
@@ -75,7 +75,7 @@ def _from_labels(votes: np.ndarray, classes: np.ndarray) -> IntArray:
     tally = np.zeros((len(votes), len(classes)), dtype=np.int64)
     for row, label in enumerate(votes.tolist()):
         if label not in places:
-            raise broken("votes", label, f"one of {shown(list(places))}", "pass its name.", place=f"row {row}")
+            raise invalid("votes", label, f"one of {shown(list(places))}", "pass its name.", place=f"row {row}")
         tally[row, places[label]] = 1
     return tally
 
@@ -86,7 +86,7 @@ def _from_counts(votes: Mapping[object, int], classes: np.ndarray, *, where: str
     tally = np.zeros((1, len(places)), dtype=np.int64)
     for label, count in votes.items():
         if label not in places:
-            raise broken(where, label, f"one of {shown(list(places))}", "pass its name.")
+            raise invalid(where, label, f"one of {shown(list(places))}", "pass its name.")
         tally[0, places[label]] = whole(count, where=where, least=0)
     return tally
 
@@ -153,7 +153,7 @@ class ConsensusClassifier:
         self.pool_size_ = max(most, 1) if self.pool_size is None else members(self.pool_size)
         if most > self.pool_size_:
             rule = f"counts by class, at most {self.pool_size_} votes per item (`pool_size`), not a column per expert"
-            raise broken("votes", f"{most} votes of one item", rule, "count the votes for each class, or raise it.")
+            raise invalid("votes", f"{most} votes of one item", rule, "count the votes for each class, or raise it.")
         self.params_: PriorParams
         self.report_: FitReport
         self.params_, self.report_ = fit(probs, tally, hyperprior=learner.hyperprior, bias=learner.bias)
@@ -179,7 +179,7 @@ class ConsensusClassifier:
         tally = vote_counts(votes, self.classes_, features.shape[0] if features.shape else 0)
         voted = np.flatnonzero(tally.any(axis=-1))
         if not voted.size:
-            raise broken("votes", tally.tolist(), "votes on at least one item", "pass counts, not all 0.")
+            raise invalid("votes", tally.tolist(), "votes on at least one item", "pass counts, not all 0.")
         if voted.size < len(tally):
             features, tally = rows_of(features, voted), tally[voted]
         labels = self.classes_[tally.argmax(axis=-1)]
@@ -258,7 +258,7 @@ class ConsensusClassifier:
         tally = vote_counts(votes_given(y), self.classes_, len(named))
         voted = np.flatnonzero(tally.any(axis=-1))
         if voted.size == 0:
-            raise broken("votes", tally.tolist(), "votes on at least one item", "pass counts, not all 0.")
+            raise invalid("votes", tally.tolist(), "votes on at least one item", "pass counts, not all 0.")
         share = np.empty(tally.shape[1])
         total = 0.0
         for row in voted:
@@ -276,7 +276,7 @@ class ConsensusClassifier:
         for name in sorted(params, key=lambda each: "__" in each):
             known, (whose, _, part) = self.get_params(), name.partition("__")
             if name not in known:
-                raise broken(name, params[name], f"a parameter: {', '.join(known)}", "use one of these names.")
+                raise invalid(name, params[name], f"a parameter: {', '.join(known)}", "use one of these names.")
             if part:
                 known[whose].set_params(**{part: params[name]})
             else:
@@ -295,12 +295,12 @@ class ConsensusClassifier:
         """One item's prediction (1, M, K); the first one names the classes, unless they are given."""
         if self.estimator is not None:
             rule = "None, as items come one by one with their predictions"
-            raise broken("estimator", self.estimator, rule, "call `fit` and `predict` with features.")
+            raise invalid("estimator", self.estimator, rule, "call `fit` and `predict` with features.")
         if not hasattr(self, "_window"):
             names = list(x) if self.classes is None and isinstance(x, Mapping) else self.classes
             if names is None:
                 rule = "the names of the classes, as items are learned one by one"
-                raise broken("classes", None, rule, "pass `classes=[...]`, or predictions as {class: probability}.")
+                raise invalid("classes", None, rule, "pass `classes=[...]`, or predictions as {class: probability}.")
             known = np.asarray(names)
             self._begin((len(known),), class_array(known, np.zeros((0, 2)), len(known)))
         named = {str(name): value for name, value in x.items()} if isinstance(x, Mapping) else x
@@ -351,13 +351,13 @@ class ConsensusClassifier:
         expected = self._fitted().params_.tau.shape
         if probs.shape[1:] != expected:
             rule = f"shape (items, {', '.join(map(str, expected))}), as fitted, not {probs.shape}"
-            raise broken("predictions", probs.tolist(), rule, "pass as many classes and classifiers.")
+            raise invalid("predictions", probs.tolist(), rule, "pass as many classes and classifiers.")
         return probs
 
     def _learner(self) -> Learner:
         method = as_method(self.method)
         if method.learner is None:
-            raise broken("method", method.name, "a method that learns", "pass `method='quorate'`.")
+            raise invalid("method", method.name, "a method that learns", "pass `method='quorate'`.")
         return method.learner
 
     def _fitted(self) -> Self:

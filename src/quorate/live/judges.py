@@ -18,7 +18,7 @@ from quorate.experts.person import LEAST_COST
 from quorate.experts.reliability import SHRINKAGE, reliability
 from quorate.rng import stream
 from quorate.session.inputs import checked_id
-from quorate.validate import bounded, broken, whole
+from quorate.validate import bounded, invalid, whole
 
 FIRST_GUESS = 0.8  # of a judge's reliability; has the weight of SHRINKAGE votes
 ABSTAIN: None = None  # returned by `ask` if its expert does not vote
@@ -68,7 +68,7 @@ class Judge:
             checked_id(self.name, where="name")
         if not callable(self.ask):
             place = f"judge {self.name!r}"
-            raise broken("ask", self.ask, "a function of the item's id", "pass one that can be called.", place=place)
+            raise invalid("ask", self.ask, "a function of the item's id", "pass one that can be called.", place=place)
         for price in ("cost", "failure_cost"):
             object.__setattr__(self, price, bounded(getattr(self, price), where=price, least=0.0))
 
@@ -161,9 +161,9 @@ class Jury:
         object.__setattr__(self, "judges", tuple(self.judges))
         names = [_named(judge) for judge in self.judges]
         if not names or len(set(names)) != len(names):
-            raise broken("judges", names, "at least one, each with a different name", "rename or add one.")
+            raise invalid("judges", names, "at least one, each with a different name", "rename or add one.")
         if self.order not in get_args(Order):
-            raise broken("order", self.order, f"one of: {', '.join(get_args(Order))}", "choose one.")
+            raise invalid("order", self.order, f"one of: {', '.join(get_args(Order))}", "choose one.")
         whole(self.seed, where="seed", least=0)
 
     def line(self, item_id: str, acted: Collection[str]) -> Iterator[Judge]:
@@ -229,15 +229,15 @@ def as_panel(ask: object, *, pool_size: int, seed: int) -> ExpertPanel:
     jury = ask
     if not isinstance(jury, Jury):
         if not isinstance(ask, Sequence) or isinstance(ask, str):
-            raise broken("ask", ask, "a function of the item's id, a Jury, or a list of Judges", "pass one of these.")
+            raise invalid("ask", ask, "a function of the item's id, a Jury, or a list of Judges", "pass one of these.")
         jury = Jury(ask, seed=seed)
     if len(jury.judges) != pool_size:
         rule = f"{len(jury.judges)}, the number of judges: the verdict is the plurality of the whole jury"
-        raise broken("pool_size", pool_size, rule, f"pass the session `pool_size={len(jury.judges)}`.")
+        raise invalid("pool_size", pool_size, rule, f"pass the session `pool_size={len(jury.judges)}`.")
     return jury
 
 
 def _named(judge: object) -> str:
     if not isinstance(judge, Judge) or judge.name is None:
-        raise broken("judges", judge, "a Judge with a name", "pass Judge(name, ask, cost).")
+        raise invalid("judges", judge, "a Judge with a name", "pass Judge(name, ask, cost).")
     return judge.name

@@ -29,7 +29,7 @@ from quorate.live.work_list import (
     make_work_list,
 )
 from quorate.session import Session
-from quorate.validate import bounded, broken, whole
+from quorate.validate import bounded, invalid, whole
 
 
 def decide_all(
@@ -84,7 +84,7 @@ def _plain_entries(items: Entries) -> Iterable[object]:
     pairs = entries(items)
     if isinstance(pairs, Iterable):
         return pairs
-    raise broken("items", items, "items that are not asynchronous", "use `await adecide_all(items, ask, ...)`.")
+    raise invalid("items", items, "items that are not asynchronous", "use `await adecide_all(items, ask, ...)`.")
 
 
 Job = Callable[[], Coroutine[Any, Any, None]]
@@ -259,4 +259,4 @@ def _plain(answer: object) -> object:
         answer.close()
     rule = "a function that returns the answer, not an awaitable"
     fix = "use `await adecide_all(items, ask, ...)`, or `await panel.adecide(...)`."
-    raise broken("ask", answer, rule, fix, error=_Asynchronous)
+    raise invalid("ask", answer, rule, fix, error=_Asynchronous)

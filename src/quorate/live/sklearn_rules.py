@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from quorate.errors import InvalidInput, InvalidPrediction, shown
 from quorate.types import FloatArray
-from quorate.validate import broken
+from quorate.validate import invalid
 
 
 class Features(Protocol):
@@ -58,7 +58,7 @@ def votes_given(votes: ArrayLike | None) -> np.ndarray:
     """The votes as an array; refuses none at all, and numbers that are no labels."""
     if votes is None:
         rule = "counts or labels: fit requires y to be passed, but the target y is None"
-        raise broken("votes", None, rule, "pass the votes.")
+        raise invalid("votes", None, rule, "pass the votes.")
     cast = np.asarray(votes)
     if cast.ndim == 2 and cast.shape[1] == 1:
         known = getattr(sys.modules.get("sklearn.exceptions"), "DataConversionWarning", UserWarning)
@@ -67,7 +67,7 @@ def votes_given(votes: ArrayLike | None) -> np.ndarray:
         cast = cast[:, 0]
     if cast.ndim == 1 and cast.dtype.kind == "f" and (cast != np.floor(cast)).any():
         rule = "labels, or counts (items, classes). Unknown label type: continuous"
-        raise broken("votes", cast.tolist(), rule, "pass class labels.")
+        raise invalid("votes", cast.tolist(), rule, "pass class labels.")
     return cast
 
 
@@ -75,12 +75,12 @@ def predictions_given(predictions: ArrayLike) -> ArrayLike:
     """The predictions as they are; refuses what scikit-learn wants refused in its own words."""
     found = np.asarray(predictions)
     if found.dtype.kind == "c":
-        raise broken(
+        raise invalid(
             "predictions", "complex numbers", "probabilities. Complex data not supported", "pass real numbers."
         )
     if found.ndim in (2, 3) and found.shape[-1] < 2 and len(found):
         columns = f"{found.shape[-1]} feature(s) (shape={found.shape}) while a minimum of 2 is required"
-        raise broken("predictions", columns, "a column per class, at least 2", "pass the probability of every class.")
+        raise invalid("predictions", columns, "a column per class, at least 2", "pass the probability of every class.")
     if found.dtype.kind in "fi" and found.ndim > 1 and (found < 0).any():
         row = int(np.argmax((found < 0).reshape(len(found), -1).any(axis=1)))
         rule = "probabilities, which are between 0 and 1. Negative values in data passed to ConsensusClassifier"
@@ -114,7 +114,7 @@ def fit_base(base: BaseClassifier, features: Features, labels: np.ndarray) -> Ba
     """A copy of `base`, fitted; scikit-learn's `FrozenEstimator` stays as it is."""
     if not hasattr(base, "predict_proba"):
         fix = "wrap it in scikit-learn's CalibratedClassifierCV."
-        raise broken("estimator", base, "a classifier with predict_proba", fix)
+        raise invalid("estimator", base, "a classifier with predict_proba", fix)
     return _copied(base).fit(features, labels)
 
 
@@ -124,7 +124,7 @@ def base_predictions(base: BaseClassifier, features: Features, classes: np.ndarr
     unknown = [name for name in base.classes_.tolist() if name not in places]
     if unknown:
         rule = f"a classifier of the classes {shown(list(places))}, not of {shown(unknown)}"
-        raise broken("estimator", base, rule, "pass all classes it knows as `classes=[...]`.")
+        raise invalid("estimator", base, rule, "pass all classes it knows as `classes=[...]`.")
     found = base.predict_proba(features)
     probs = np.zeros((len(found), len(places)))
     probs[:, [places[name] for name in base.classes_.tolist()]] = found
@@ -143,7 +143,7 @@ def unseen_predictions(
         fitted = fit_base(base, rows_of(features, seen), labels[seen])
         probs[unseen] = base_predictions(fitted, rows_of(features, unseen), classes)
     if np.isnan(probs).any():
-        raise broken("cv", cv, "folds in which every item is left out once", "pass a number of folds.")
+        raise invalid("cv", cv, "folds in which every item is left out once", "pass a number of folds.")
     return probs
 
 

@@ -20,7 +20,7 @@ from quorate.session import Session
 from quorate.session.inputs import checked_id, class_number
 from quorate.session.ledger import CompactMap
 from quorate.types import Decision, PredictionValue
-from quorate.validate import broken, whole
+from quorate.validate import invalid, whole
 
 log = logging.getLogger("quorate.live")
 TIE = 1e-9  # probabilities closer than this are equal up to rounding
@@ -174,7 +174,7 @@ class ErrorCare:
     def __post_init__(self) -> None:
         """Check the options."""
         if self.on_error not in get_args(OnError):
-            raise broken("on_error", self.on_error, f"one of: {', '.join(get_args(OnError))}", "choose one.")
+            raise invalid("on_error", self.on_error, f"one of: {', '.join(get_args(OnError))}", "choose one.")
         whole(self.retries, where="retries", least=0)
         whole(self.give_up_after, where="give_up_after")
 
@@ -201,11 +201,11 @@ class WorkList:
     def open(self, entry: object, question: object = None) -> ItemRun:
         """Start the next item."""
         if not isinstance(entry, tuple) or len(entry) != 2:
-            raise broken("items", entry, "pairs (item_id, prediction)", "pass None for no prediction.")
+            raise invalid("items", entry, "pairs (item_id, prediction)", "pass None for no prediction.")
         item_id, prediction = checked_id(entry[0], where="item_id"), entry[1]
         if item_id in self._seen:
             fix = "give every item a different id."
-            raise broken("items", item_id, "each item once", fix, error=ItemExists)
+            raise invalid("items", item_id, "each item once", fix, error=ItemExists)
         self._seen.set(item_id)
         return ItemRun(self.session, self.panel, item_id, prediction, question)
 
@@ -263,7 +263,7 @@ def make_work_list(
     """A work list for the given session, or for a new one from `settings`."""
     if session is not None and settings:
         name, value = next(iter(settings.items()))
-        raise broken(name, value, "no settings together with `session`, which has its own", "pass one of them.")
+        raise invalid(name, value, "no settings together with `session`, which has its own", "pass one of them.")
     held = _new_session(ask, dict(settings)) if session is None else session
     known = held.settings
     return WorkList(held, as_panel(ask, pool_size=known["pool_size"], seed=known["seed"]), care)
@@ -278,7 +278,7 @@ def _new_session(ask: object, settings: dict[str, Any]) -> Session:
     for needed in ("classes", "pool_size"):
         if needed not in settings:
             fix = "pass it, or the session to use: `session`."
-            raise broken(needed, None, "a setting of the new session", fix)
+            raise invalid(needed, None, "a setting of the new session", fix)
     return Session(method, **settings)
 
 
@@ -286,5 +286,5 @@ def entries(items: object) -> Iterable[object] | AsyncIterable[object]:
     """Pairs (item_id, prediction), from pairs or from a mapping."""
     pairs = items.items() if isinstance(items, Mapping) else items
     if not isinstance(pairs, (Iterable, AsyncIterable)) or isinstance(pairs, str):
-        raise broken("items", items, "pairs (item_id, prediction), or a mapping of them", "pass one of these.")
+        raise invalid("items", items, "pairs (item_id, prediction), or a mapping of them", "pass one of these.")
     return pairs

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from quorate.prior import HYPERPRIORS, Hyperprior
 from quorate.types import FloatArray, IntArray, PriorParams
-from quorate.validate import broken, floored
+from quorate.validate import floored, invalid
 
 ADAM_RATE, ADAM_STEPS, ADAM_TOLERANCE, ADAM_PATIENCE = 0.1, 1000, 0.01, 10
 
@@ -206,7 +206,7 @@ def adam(
     (True, True)
     """
     if hyperprior.phi_sum or hyperprior.tau_sd:
-        raise broken("hyperprior", hyperprior, "one without phi_sum and tau_sd, like the paper's", "pass 'default'.")
+        raise invalid("hyperprior", hyperprior, "one without phi_sum and tau_sd, like the paper's", "pass 'default'.")
     objective = _Objective(predictions, votes, hyperprior, samples)
     values = np.concatenate([[start.theta, start.phi], start.tau])
     free = values + np.log(-np.expm1(-values))  # softplus^-1

@@ -18,7 +18,7 @@ import numpy as np
 from quorate.methods import WINDOW, method
 from quorate.types import FloatArray, IntArray
 
-Knobs = tuple[tuple[str, float | int | str], ...]
+Parameters = tuple[tuple[str, float | int | str], ...]
 PAPER_WINDOW = 500
 USUAL = 0  # stands for the window of `usual_window`
 Variant = Literal["exact", "as-published"]
@@ -35,11 +35,11 @@ _LEARNED = {  # microseconds, and more for each member of the pool
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One method over `knobs` on one stream.
+    """One method over `parameters` on one stream.
 
-    `data` is a name in `sources`, `model` the classifier or "all". `knobs` are settings of the method, each as sorted
-    pairs. `query_free_after`: from this item on nobody is asked. `keep_items`: also keep cost and error of each item.
-    `variant`: the exact method, or the estimators as published.
+    `data` is a name in `sources`, `model` the classifier or "all". `parameters` are settings of the method, each as
+    sorted pairs. `query_free_after`: from this item on nobody is asked. `keep_items`: also keep cost and error of each
+    item. `variant`: the exact method, or the estimators as published.
     """
 
     data: str
@@ -47,7 +47,7 @@ class Job:
     model: str
     seed: int
     method: str
-    knobs: tuple[Knobs, ...]
+    parameters: tuple[Parameters, ...]
     window: int | None = USUAL
     refit_every: int = 20
     query_free_after: int | None = None
@@ -75,7 +75,7 @@ class Job:
         >>> random.weight < learned.weight
         True
         """
-        size, runs = self.pool_size, len(self.knobs)
+        size, runs = self.pool_size, len(self.parameters)
         if self.variant == "as-published":
             return runs * 1000 * (10 + size)
         if self.method in _FIXED:  # all thresholds share one pass
@@ -97,7 +97,7 @@ def usual_window(method: str) -> int:
     return WINDOW if method == "quorate" else PAPER_WINDOW
 
 
-def settings(knob: str | None, values: tuple[float, ...] | list[float] | range = ()) -> tuple[Knobs, ...]:
+def settings(parameter: str | None, values: tuple[float, ...] | list[float] | range = ()) -> tuple[Parameters, ...]:
     """Values of one parameter as settings of a job; a method without a parameter has one setting.
 
     >>> settings("threshold", (0.5, 0.9))
@@ -105,9 +105,9 @@ def settings(knob: str | None, values: tuple[float, ...] | list[float] | range =
     >>> settings(None)
     ((),)
     """
-    if knob is None:
+    if parameter is None:
         return ((),)
-    return tuple(((knob, value),) for value in values)
+    return tuple(((parameter, value),) for value in values)
 
 
 def digest(job: Job, *, data: str, code: str) -> str:
@@ -282,7 +282,7 @@ BASELINES = ("random", "entropy", "mp", "mp-released")
 
 def grid(
     name: str, *, pool_size: int, num_classes: int, quick: bool = False, coarse: bool = False
-) -> tuple[Knobs, ...]:
+) -> tuple[Parameters, ...]:
     """Settings of the method by rising cost. `coarse`: half as many, as for large pools.
 
     >>> len(grid("infexp", pool_size=6, num_classes=16)), len(grid("finexp", pool_size=50, num_classes=10))
@@ -309,7 +309,7 @@ def grid(
     if name == "quorate":
         gains = np.where(doubts == 1.0, 1.0, 0.5 * doubts)  # a vote gains at most about half of the doubt
         return settings("min_gain", _rounded(gains))
-    if "threshold" in method(name).knobs:
+    if "threshold" in method(name).parameters:
         asking = doubts[doubts < 1.0 - 1.0 / num_classes]  # threshold 1 / K asks only where all classes are equal
         return settings("threshold", _rounded(1.0 - np.concatenate([[1.0], asking])))
     raise AssertionError(name)

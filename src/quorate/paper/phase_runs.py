@@ -17,7 +17,7 @@ import numpy as np
 from quorate.datasets import accuracies, cifar10h
 from quorate.datasets.content import has_papers_own
 from quorate.learning.fit import fit
-from quorate.paper.jobs import Job, JobOutcome, Knobs, mean_se, near_cost, settings
+from quorate.paper.jobs import Job, JobOutcome, Parameters, mean_se, near_cost, settings
 from quorate.paper.published import Printed, difference_se, elsewhere, verdict
 from quorate.paper.report import Context
 from quorate.paper.store import known
@@ -60,15 +60,15 @@ class Kind:
         """The name in tables and summary.json."""
         return f"{self.method}, Gamma(1.1, 1)" if self.paper_prior else self.method
 
-    def knobs(self, *, quick: bool) -> tuple[Knobs, ...]:
+    def parameters(self, *, quick: bool) -> tuple[Parameters, ...]:
         """Settings whose first phase costs about 0.3 to 3.5 votes per item with every classifier."""
         many = FEW_VALUES if self.paper_prior else VALUES
         values = QUICK_VALUES if quick else many
         if self.method == OURS:
             return settings("min_gain", values[OURS])
         family = FIXED_ASK if self.method.startswith(FIXED_ASK) else LEARNED
-        extra: Knobs = (("hyperprior", "paper"),) if self.paper_prior else ()
-        return tuple((*extra, *knobs) for knobs in settings("threshold", values[family]))
+        extra: Parameters = (("hyperprior", "paper"),) if self.paper_prior else ()
+        return tuple((*extra, *parameters) for parameters in settings("threshold", values[family]))
 
 
 KINDS = (
@@ -385,7 +385,7 @@ def _job(context: Context, data: str, model: str, kind: Kind, seed: int) -> Job:
         model=model,
         seed=seed,
         method=kind.method,
-        knobs=kind.knobs(quick=context.quick),
+        parameters=kind.parameters(quick=context.quick),
         window=None,
         query_free_after=ASKED_ITEMS,
     )

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from quorate.paper import as_published
-from quorate.paper.jobs import Job, JobOutcome, Knobs, at_cost, settings
+from quorate.paper.jobs import Job, JobOutcome, Parameters, at_cost, settings
 from quorate.paper.published import BUDGETS
 from quorate.paper.report import Context
 from quorate.posterior.finite import plurality_finite
@@ -142,8 +142,8 @@ def _jobs(context: Context, model: str) -> dict[tuple[str, str], Job]:
     knots = QUICK_KNOTS if context.quick else KNOTS
 
     def job(name: str, variant: Literal["exact", "as-published"], *extra: tuple[str, str]) -> Job:
-        knobs: tuple[Knobs, ...] = tuple((*extra, *knob) for knob in settings("threshold", knots))
-        return Job(DATA, POOL, model, context.seeds[0], name, knobs, variant=variant)
+        parameters: tuple[Parameters, ...] = tuple((*extra, *parameter) for parameter in settings("threshold", knots))
+        return Job(DATA, POOL, model, context.seeds[0], name, parameters, variant=variant)
 
     jobs = {
         ("published", name): job(name, "as-published", ("likelihood", "closed"))

@@ -33,7 +33,7 @@ from quorate.reports.figures import DrawnFigure, draw
 from quorate.reports.format import json_page
 from quorate.reports.section import Section
 from quorate.types import VoteDataset
-from quorate.validate import broken
+from quorate.validate import invalid
 
 Experiment = Callable[[Context], Section]
 AS_PUBLISHED = "as-published"
@@ -85,7 +85,7 @@ def reproduce(
     parts = _parts(what, experiments, as_published)
     chosen_seeds = _checked_seeds(seeds)
     if jobs is not None and jobs < 1:
-        raise broken("jobs", jobs, "at least 1", "leave it out for one per core.")
+        raise invalid("jobs", jobs, "at least 1", "leave it out for one per core.")
     _need(EXTRAS)
     sources = Sources(data_folder(data), QUICK_ITEMS if quick else None)
     _need_data(sources, parts)
@@ -112,7 +112,7 @@ def reproduce(
 def _parts(what: str, experiments: Mapping[str, Experiment], as_published: bool) -> tuple[str, ...]:
     names = [name for name in experiments if name != AS_PUBLISHED]
     if what != "all" and what not in names:
-        raise broken("what", what, f"one of {', '.join(names)}, or all", "name an experiment.")
+        raise invalid("what", what, f"one of {', '.join(names)}, or all", "name an experiment.")
     chosen = names if what == "all" else [what]
     return (*chosen, AS_PUBLISHED) if as_published else tuple(chosen)
 
@@ -120,7 +120,7 @@ def _parts(what: str, experiments: Mapping[str, Experiment], as_published: bool)
 def _checked_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
     chosen = tuple(int(seed) for seed in seeds)
     if not chosen or len(set(chosen)) < len(chosen) or min(chosen) < 0:
-        raise broken("seeds", list(seeds), "one or more different numbers >= 0", "pass e.g. 3,4,5.")
+        raise invalid("seeds", list(seeds), "one or more different numbers >= 0", "pass e.g. 3,4,5.")
     return chosen
 
 
@@ -136,7 +136,7 @@ def _need_data(sources: Sources, parts: Sequence[str]) -> None:
     if known and not sources.any_of(known):
         rule = f"a folder with a data set of the paper ({'; '.join(sources.left_out(known))})"
         fix = "see `quorate data list`, get one with `quorate data fetch NAME`, and pass its folder as `data`."
-        raise broken("data", str(sources.folder), rule, fix)
+        raise invalid("data", str(sources.folder), rule, fix)
 
 
 def _need_own(folder: Path) -> None:
@@ -144,7 +144,7 @@ def _need_own(folder: Path) -> None:
     others = [name for name in ("report.html", "summary.json") if (folder / name).exists()]
     if others and not (folder / "runs").is_dir():
         rule = f"a new folder or one of an earlier reproduction; it contains {' and '.join(others)} of another command"
-        raise broken("out", str(folder), rule, "name another folder.")
+        raise invalid("out", str(folder), rule, "name another folder.")
 
 
 def _part(name: str, experiment: Experiment, context: Context, tally: RunTally) -> Part | InvalidInput:
@@ -253,7 +253,7 @@ class RunTally:
         datasets = {name: self.sources[name] for name in names}
         before = self.num_run
         outcomes = sweep(wanted, datasets, store, backend=self._counted)
-        self.num_stored += sum(len(job.knobs) for job in wanted) - (self.num_run - before)
+        self.num_stored += sum(len(job.parameters) for job in wanted) - (self.num_run - before)
         taken = store.seconds()
         self.work_seconds += sum(taken.get(store.name(job), 0.0) for job in wanted if job not in self.records)
         for job, outcome in outcomes.items():
@@ -278,7 +278,7 @@ class RunTally:
         self._known = sum(job.weight * datasets[job.data].num_items for job in jobs)
         for outcome in self.backend(jobs, datasets):
             yield outcome  # it is stored before this continues
-            self.num_run += len(outcome.job.knobs)
+            self.num_run += len(outcome.job.parameters)
             self._done += outcome.job.weight * datasets[outcome.job.data].num_items
             self._say(outcome.job.label)
 

@@ -24,7 +24,7 @@ from quorate.datasets.content import checksum, find, locate
 from quorate.errors import InvalidInput
 from quorate.packed_files import plain_arrays
 from quorate.types import VoteDataset
-from quorate.validate import broken
+from quorate.validate import invalid
 
 PANELS = {  # name -> title
     "kelly_nih": "chest X-ray",
@@ -42,16 +42,16 @@ def load_panel(name: str, path: str | Path | None = None) -> VoteDataset:
     quorate.errors.InvalidInput: path='nowhere' is neither a file nor a folder with kelly_nih.npz, ...
     """
     if name not in PANELS:
-        raise broken("name", name, f"one of {', '.join(PANELS)}", "pass one of them.")
+        raise invalid("name", name, f"one of {', '.join(PANELS)}", "pass one of them.")
     try:
         file = locate(path, (f"{name}.npz",), dataset=name)
     except InvalidInput as missing:  # these sets have no licence, so `data fetch` does not offer them
         fix = "create it from the tables of GitHub `markellekelly/consensus` and pass its folder as `path`."
-        raise broken("path", missing.value, f"a file, or a folder with {name}.npz", fix) from None
+        raise invalid("path", missing.value, f"a file, or a folder with {name}.npz", fix) from None
     content = plain_arrays(file)
     if not isinstance(content, dict) or not {"votes", "probs"} <= content.keys():
         rule = "an .npz with `votes` (items, experts) and `probs` (items, classes)"
-        raise broken("path", str(file), rule, "save it with np.savez.")
+        raise invalid("path", str(file), rule, "save it with np.savez.")
     votes = np.asarray(content["votes"]).astype(np.int64)
     probs, notes = tidied(content["probs"])
     experts = np.broadcast_to(np.arange(votes.shape[1]), votes.shape)

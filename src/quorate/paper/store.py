@@ -26,10 +26,10 @@ import numpy as np
 from quorate.compiled import sources_digest
 from quorate.errors import MissingExtra
 from quorate.files import UNFINISHED, write_atomic
-from quorate.paper.jobs import ARRAYS, Job, JobOutcome, Knobs, digest
+from quorate.paper.jobs import ARRAYS, Job, JobOutcome, Parameters, digest
 from quorate.reports.format import Cell
 from quorate.reports.section import Table
-from quorate.validate import broken
+from quorate.validate import invalid
 from quorate.version import __version__
 
 _ALSO = (  # sources that can change a result, besides the kernels' folders, which `sources_digest` covers
@@ -104,7 +104,7 @@ class RunStore:
         """The name of the job's result: a digest of design, data and code."""
         if job.data not in self.checksums:
             known = ", ".join(sorted(self.checksums)) or "none"
-            raise broken("data", job.data, f"a data set with a known checksum: {known}", "load it first.")
+            raise invalid("data", job.data, f"a data set with a known checksum: {known}", "load it first.")
         return digest(job, data=self.checksums[job.data], code=code_digest())
 
     def path(self, job: Job) -> Path:
@@ -148,7 +148,7 @@ class RunStore:
 
     def note_seconds(self, job: Job, seconds: float) -> None:
         """Append the time of the job to `timings.jsonl`."""
-        line = {"name": self.name(job), "label": job.label, "runs": len(job.knobs), "seconds": round(seconds, 4)}
+        line = {"name": self.name(job), "label": job.label, "runs": len(job.parameters), "seconds": round(seconds, 4)}
         self.folder.mkdir(parents=True, exist_ok=True)
         # A single write, so that the lines of two sweeps in one folder never mix.
         with (self.folder / "timings.jsonl").open("ab", buffering=0) as file:
@@ -179,7 +179,7 @@ def _timing(line: bytes) -> tuple[str, float]:
 
 
 RUN_COLUMNS = (
-    "part", "data", "pool_size", "model", "method", "variant", "knob", "value", "also", "seed", "window",
+    "part", "data", "pool_size", "model", "method", "variant", "parameter", "value", "also", "seed", "window",
     "refit_every", "query_free_after", "num_items", "votes_per_item", "error", "drawn_error", "confidence",
 )  # fmt: skip
 PHASE_COLUMNS = ("num_items", "votes_per_item", "error", "drawn_error", "confidence")
@@ -216,15 +216,15 @@ def run_records(part: str, outcome: JobOutcome) -> list[Record]:
         "variant": job.variant, "seed": job.seed, "window": job.window, "refit_every": job.refit_every,
         "query_free_after": job.query_free_after, "num_items": int(outcome.sizes.sum()),
     }  # fmt: skip
-    return [design | _named(knobs) | _measured(outcome, row) for row, knobs in enumerate(job.knobs)]
+    return [design | _named(parameters) | _measured(outcome, row) for row, parameters in enumerate(job.parameters)]
 
 
-def _named(knobs: Knobs) -> Record:
+def _named(parameters: Parameters) -> Record:
     """The parameter that varies, as name and value; all other settings as text."""
-    number = next((pair for pair in knobs if not isinstance(pair[1], str | bool)), None)
-    also = " ".join(f"{name}={value}" for name, value in knobs if (name, value) != number)
+    number = next((pair for pair in parameters if not isinstance(pair[1], str | bool)), None)
+    also = " ".join(f"{name}={value}" for name, value in parameters if (name, value) != number)
     name, value = number if number is not None else (None, None)
-    return {"knob": name, "value": value, "also": also or None}
+    return {"parameter": name, "value": value, "also": also or None}
 
 
 def _measured(outcome: JobOutcome, row: int) -> Record:
@@ -245,7 +245,7 @@ def _measured(outcome: JobOutcome, row: int) -> Record:
 
 def distinct(records: Iterable[Record]) -> list[Record]:
     """The first record of each design: two jobs may contain the same run, with the same result."""
-    by_design = ("data", "pool_size", "model", "method", "variant", "knob", "value", "also", "seed", "window",
+    by_design = ("data", "pool_size", "model", "method", "variant", "parameter", "value", "also", "seed", "window",
                  "refit_every", "query_free_after")  # fmt: skip
     found: dict[tuple[Any, ...], Record] = {}
     for record in records:
@@ -288,7 +288,7 @@ def _parquet(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> bytes:
 
 def _kind(name: str) -> str:
     """The Arrow type of a column; it does not depend on the runs."""
-    text = {"part", "data", "model", "method", "variant", "knob", "also"}
+    text = {"part", "data", "model", "method", "variant", "parameter", "also"}
     whole = {"pool_size", "seed", "window", "refit_every", "query_free_after"}
     is_whole = name in whole or name.startswith("num_items")
     return "string" if name in text else "int64" if is_whole else "float64"

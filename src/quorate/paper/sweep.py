@@ -27,7 +27,7 @@ from quorate.decision.threshold import Threshold
 from quorate.errors import QuorateError
 from quorate.methods import Method, method
 from quorate.paper import as_published
-from quorate.paper.jobs import Job, JobOutcome, Knobs
+from quorate.paper.jobs import Job, JobOutcome, Parameters
 from quorate.paper.store import RunStore
 from quorate.prior import concentration, hyperprior
 from quorate.rng import stream as random_stream
@@ -38,7 +38,7 @@ from quorate.streams.runs import CompiledRun, StreamOptions, StreamRun
 from quorate.streams.session_run import start_run
 from quorate.streams.simulate import expected_errors
 from quorate.types import FloatArray, IntArray, VoteDataset
-from quorate.validate import broken, whole
+from quorate.validate import invalid, whole
 
 Progress = Callable[[int, int, str], None]
 Backend = Callable[[Sequence[Job], Mapping[str, VoteDataset]], Iterator[JobOutcome]]
@@ -156,7 +156,7 @@ def sweep(
 def _check(jobs: Sequence[Job], datasets: Mapping[str, VoteDataset]) -> None:
     for name in dict.fromkeys(job.data for job in jobs):
         if name not in datasets:
-            raise broken("data", name, f"one of the loaded data sets: {sorted(datasets)}", "load it first.")
+            raise invalid("data", name, f"one of the loaded data sets: {sorted(datasets)}", "load it first.")
 
 
 def _work_of(job: Job, datasets: Mapping[str, VoteDataset]) -> int:
@@ -232,7 +232,7 @@ def _phases(job: Job, stream: Stream) -> IntArray:
     num_items = len(stream.items)
     if not 0 < job.query_free_after < num_items:
         rule = f"a number from 1 to {num_items - 1}: the stream has {num_items} items, and both phases need some"
-        raise broken("query_free_after", job.query_free_after, rule, "choose an earlier item, or None for one phase.")
+        raise invalid("query_free_after", job.query_free_after, rule, "choose an earlier item, or None for one phase.")
     return (np.arange(num_items) >= job.query_free_after).astype(np.int64)
 
 
@@ -253,14 +253,16 @@ def _rows(params: list[FloatArray]) -> FloatArray:
 def _runs(job: Job, stream: Stream) -> list[Run]:
     if job.variant == "as-published":
         _check_published(job)
-        return [_published(job, stream, knobs) for knobs in job.knobs]
+        return [_published(job, stream, parameters) for parameters in job.parameters]
     if job.method in FIXED and job.query_free_after is None:
-        thresholds = [float(method(job.method, **dict(knobs)).knobs["threshold"]) for knobs in job.knobs]
+        thresholds = [
+            float(method(job.method, **dict(parameters)).parameters["threshold"]) for parameters in job.parameters
+        ]
         paths = _paths(stream, FIXED[job.method], thresholds)
         return [Run(*paths.at(threshold), np.zeros(0)) for threshold in thresholds]
     if job.query_free_after is not None and method(job.method).predicting.learned:
         return _query_free_runs(job, stream, job.query_free_after)
-    return [_simulated(job, stream, knobs) for knobs in job.knobs]
+    return [_simulated(job, stream, parameters) for parameters in job.parameters]
 
 
 def _query_free_runs(job: Job, stream: Stream, asked: int) -> list[Run]:
@@ -274,10 +276,10 @@ def _methods_and_streams(job: Job, stream: Stream, asked: int) -> list[tuple[Met
     Who asks with a fixed prior asks the same votes whatever is learned. These are known for all thresholds at once; the
     method then asks every vote of a stream that has no others.
     """
-    methods = [method(job.method, **dict(knobs)) for knobs in job.knobs]
+    methods = [method(job.method, **dict(parameters)) for parameters in job.parameters]
     if methods[0].asking.learned or not isinstance(methods[0].policy, Threshold):
         return [(each, stream) for each in methods]
-    thresholds = [float(each.knobs["threshold"]) for each in methods]
+    thresholds = [float(each.parameters["threshold"]) for each in methods]
     paths = _paths(_first_items(stream, asked), methods[0].asking.posterior, thresholds)
     found = []
     for each, threshold in zip(methods, thresholds, strict=True):
@@ -321,9 +323,9 @@ def _paths(stream: Stream, posterior: str, thresholds: Sequence[float]) -> Fixed
     return fixed_paths(stream, POSTERIORS[posterior], most)
 
 
-def _simulated(job: Job, stream: Stream, knobs: Knobs) -> Run:
+def _simulated(job: Job, stream: Stream, parameters: Parameters) -> Run:
     """`simulate` without what no job keeps: reasons, and errors of each run by itself."""
-    chosen = method(job.method, **dict(knobs))
+    chosen = method(job.method, **dict(parameters))
     if isinstance(chosen.policy, Threshold) and chosen.policy.threshold >= 1.0 and job.query_free_after is None:
         # Threshold 1 asks until the pool is settled: the same votes and answers without computing a belief. With a pool
         # of 50 this one threshold took a third of the time of all. What it would learn is then unknown.
@@ -333,13 +335,13 @@ def _simulated(job: Job, stream: Stream, knobs: Knobs) -> Run:
     return _run_of(run)
 
 
-def _published(job: Job, stream: Stream, knobs: Knobs) -> Run:
+def _published(job: Job, stream: Stream, parameters: Parameters) -> Run:
     estimator, forget_votes = PUBLISHED[job.method]
-    options = dict(knobs)
+    options = dict(parameters)
     likelihood = options.pop("likelihood", "sampled")
     if likelihood not in ("sampled", "closed"):
-        raise broken("likelihood", likelihood, "'sampled' (as published) or 'closed' (its limit)", "pass one of them.")
-    chosen = method(estimator, **options).knobs
+        raise invalid("likelihood", likelihood, "'sampled' (as published) or 'closed' (its limit)", "pass one of them.")
+    chosen = method(estimator, **options).parameters
     done = as_published.stream(
         stream.votes,
         stream.mean_predictions,
@@ -359,10 +361,10 @@ def _published(job: Job, stream: Stream, knobs: Knobs) -> Run:
 def _check_published(job: Job) -> None:
     if job.method not in PUBLISHED:
         rule = f"one of {sorted(PUBLISHED)}, which have a published variant"
-        raise broken("method", job.method, rule, "choose one of these, or run the exact variant.")
+        raise invalid("method", job.method, rule, "choose one of these, or run the exact variant.")
     if job.query_free_after is not None:
         rule = "None, because the published variants always ask"
-        raise broken("query_free_after", job.query_free_after, rule, "leave it out, or run the exact variant.")
+        raise invalid("query_free_after", job.query_free_after, rule, "leave it out, or run the exact variant.")
     if job.model == "all":
         rule = "one classifier, because the published variants support only one"
-        raise broken("model", job.model, rule, "name it, or run the exact variant.")
+        raise invalid("model", job.model, rule, "name it, or run the exact variant.")

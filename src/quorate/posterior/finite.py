@@ -240,14 +240,14 @@ def plurality_finite(alpha: ArrayLike, votes: ArrayLike, *, pool_size: ArrayLike
     prior, seen = validate.concentrations(alpha), validate.counts(votes)
     if prior.shape[-1] != seen.shape[-1]:
         rule = f"{prior.shape[-1]} classes on the last axis, like `alpha`"
-        raise validate.broken("votes", seen.shape, rule, "pass one count per class, 0 for a class without votes.")
+        raise validate.invalid("votes", seen.shape, rule, "pass one count per class, 0 for a class without votes.")
     pool_sizes = _pool_sizes(pool_size)
     try:
         batch = np.broadcast_shapes(prior.shape[:-1], seen.shape[:-1], pool_sizes.shape)
     except ValueError as cause:
         rule = f"a shape that broadcasts with votes {seen.shape} and pool_size {pool_sizes.shape}"
         fix = "pass `alpha` (..., K), `votes` (..., K) and `pool_size` (...)."
-        raise validate.broken("alpha", prior.shape, rule, fix) from cause
+        raise validate.invalid("alpha", prior.shape, rule, fix) from cause
     shape = (*batch, prior.shape[-1])
     pool_sizes = np.broadcast_to(pool_sizes, batch).ravel()
     seen = np.broadcast_to(seen, shape).reshape(-1, shape[-1])
@@ -256,7 +256,7 @@ def plurality_finite(alpha: ArrayLike, votes: ArrayLike, *, pool_size: ArrayLike
         item = int(np.argmax(short))
         rule = f"at least the number of votes seen, {seen[item].sum()}"
         fix = "pass the size of the whole pool, including the votes seen."
-        raise validate.broken("pool_size", int(pool_sizes[item]), rule, fix)
+        raise validate.invalid("pool_size", int(pool_sizes[item]), rule, fix)
     compiled.prepare_for(len(seen))
     probs = np.empty(seen.shape)  # (items, K)
     prior = np.broadcast_to(prior, shape).reshape(seen.shape)
@@ -273,5 +273,5 @@ def _pool_sizes(pool_size: ArrayLike) -> IntArray:
     bad = ~np.isfinite(sizes) | (sizes < 1) | (sizes != np.floor(sizes)) | (sizes > validate.MOST_VOTES)
     if np.any(bad):
         rule = f"whole numbers >= 1 and <= {validate.MOST_VOTES}"
-        raise validate.broken("pool_size", float(sizes[bad].flat[0]), rule, "pass how many experts each pool has.")
+        raise validate.invalid("pool_size", float(sizes[bad].flat[0]), rule, "pass how many experts each pool has.")
     return np.asarray(sizes, dtype=np.int64)

@@ -40,7 +40,7 @@ def plurality_infinite(alpha: ArrayLike, votes: ArrayLike) -> FloatArray:
         beta = prior + seen  # (..., K)
     except ValueError as cause:
         rule = f"a shape that broadcasts with votes {seen.shape}"
-        raise validate.broken("alpha", prior.shape, rule, "pass `alpha` (..., K) and `votes` (..., K).") from cause
+        raise validate.invalid("alpha", prior.shape, rule, "pass `alpha` (..., K) and `votes` (..., K).") from cause
     flat = np.ascontiguousarray(beta).reshape(-1, beta.shape[-1])  # (T, K)
     probs = np.empty_like(flat)
     infinite_batch_into(flat, probs)

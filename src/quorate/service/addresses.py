@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import SplitResult, urlsplit
 
-from quorate.validate import broken
+from quorate.validate import invalid
 
 LONGEST = 2000
 TRANSLATED = tuple(ip_network(each) for each in ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32"))
@@ -29,7 +29,7 @@ def checked_url(url: str, *, allow_private: bool) -> str:
     host = None if "#" in url else host_of(url)
     if host is None:
         rule = "an http or https address without user, password or fragment"
-        raise broken("url", url[:80], rule, "pass e.g. 'https://example.org/hook'.")
+        raise invalid("url", url[:80], rule, "pass e.g. 'https://example.org/hook'.")
     refuse_private(url, host, where="url", allow_private=allow_private)
     return url
 
@@ -38,7 +38,7 @@ def refuse_private(url: str, host: str, *, where: str, allow_private: bool) -> N
     """Raise for an address of this machine or its network, unless these are allowed. For webhooks and for images."""
     if not allow_private and not may_be_public(host):
         fix = "pass a public one, or restart the service with QUORATE_PRIVATE_ADDRESSES=1 to allow these."
-        raise broken(where, url[:80], "an address outside this machine and its network", fix)
+        raise invalid(where, url[:80], "an address outside this machine and its network", fix)
 
 
 def host_of(url: str) -> str | None:

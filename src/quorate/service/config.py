@@ -12,7 +12,7 @@ from dataclasses import Field, asdict, dataclass, field, fields
 from typing import Any
 from urllib.parse import urlsplit
 
-from quorate.validate import broken, whole
+from quorate.validate import invalid, whole
 
 DATABASE = "quorate.db"
 FORMER_NAME = "QUORATE_PRIVATE_WEBHOOKS"  # the former name of QUORATE_PRIVATE_ADDRESSES; it still works
@@ -51,10 +51,10 @@ class ServiceConfig:
         parts = urlsplit(self.base_url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
             rule = "the address where browsers find the service"
-            raise broken("base_url", self.base_url, rule, "pass e.g. `base_url=https://labels.example.org`.")
+            raise invalid("base_url", self.base_url, rule, "pass e.g. `base_url=https://labels.example.org`.")
         if parts.path not in ("", "/"):
             rule = "an address without a path"
-            raise broken("base_url", self.base_url, rule, "give the service its own host name.")
+            raise invalid("base_url", self.base_url, rule, "give the service its own host name.")
         object.__setattr__(self, "base_url", self.base_url.rstrip("/"))
         if self.secure is None:
             object.__setattr__(self, "secure", parts.scheme == "https")
@@ -95,7 +95,7 @@ def _read(setting: Field[Any], text: str) -> str | bool | int:
 def _flag(name: str, text: str) -> bool:
     word = text.strip().lower()
     if word not in WORDS:
-        raise broken(name, text, "1 or 0", "set it to one of them, or leave it out.")
+        raise invalid(name, text, "1 or 0", "set it to one of them, or leave it out.")
     return WORDS[word]
 
 
@@ -103,4 +103,4 @@ def _number(name: str, text: str, default: object) -> int:
     try:
         return int(text)
     except ValueError:
-        raise broken(name, text, "a whole number", f"set it to e.g. {default}, or leave it out.") from None
+        raise invalid(name, text, "a whole number", f"set it to e.g. {default}, or leave it out.") from None

@@ -213,7 +213,7 @@ def of_error(error: QuorateError) -> Problem:
     """The problem for one of the library's errors.
 
     >>> from quorate.validate import broken
-    >>> of_error(broken("pool_size", 0, "a whole number >= 1", "raise it.")).body()["rule"]
+    >>> of_error(invalid("pool_size", 0, "a whole number >= 1", "raise it.")).body()["rule"]
     'a whole number >= 1'
     """
     kind = next((kind for kind in type(error).__mro__ if kind in STATUSES), None)

@@ -21,7 +21,7 @@ from quorate.decision.belief import (
     pick_label,
     stop_before_rule,
 )
-from quorate.decision.policy import PolicyState, broken_policy
+from quorate.decision.policy import PolicyState, invalid_policy
 from quorate.decision.rules import rule_asks, rule_of
 from quorate.methods import Method
 from quorate.prior import concentration_into
@@ -116,7 +116,7 @@ def draw_quota(method: Method, policy_state: PolicyState, item: ItemState, *, rn
     if draw is None:
         return None
     if isinstance(draw, bool) or not isinstance(draw, (int, np.integer)) or draw < 0:
-        raise broken_policy(method.policy, "quota()", draw, "None or a whole number >= 0", "return one of these.")
+        raise invalid_policy(method.policy, "quota()", draw, "None or a whole number >= 0", "return one of these.")
     return int(draw)
 
 
@@ -139,7 +139,7 @@ def _rule_asks(
         return bool(rule_asks(*rule, probs, item.votes, remaining, alpha, NO_COSTS, 0.0))
     answer = method.policy.asks(policy_state, item.view(alpha), probs)
     if not isinstance(answer, (bool, np.bool_)):
-        raise broken_policy(method.policy, "asks()", answer, "True or False", "return one of these.")
+        raise invalid_policy(method.policy, "asks()", answer, "True or False", "return one of these.")
     return bool(answer)
 
 
@@ -155,7 +155,7 @@ def stop_reason(method: Method) -> Reason:
     reason: Reason = getattr(method.policy, "stop_reason", "rule")
     if reason not in get_args(Reason) or reason == "ask":
         rule = f"one of: {', '.join(get_args(Reason)[1:])}"
-        raise broken_policy(method.policy, "stop_reason", reason, rule, "set it to one of these.")
+        raise invalid_policy(method.policy, "stop_reason", reason, rule, "set it to one of these.")
     return reason
 
 
@@ -165,7 +165,7 @@ def through_json(policy_state: PolicyState, method: Method) -> PolicyState:
         return json.loads(json.dumps(policy_state, allow_nan=False))
     except (TypeError, ValueError) as cause:
         rule, fix = f"a value that JSON can store ({cause})", "keep it in numbers, strings, lists and dicts."
-        raise broken_policy(method.policy, "state", policy_state, rule, fix) from cause
+        raise invalid_policy(method.policy, "state", policy_state, rule, fix) from cause
 
 
 def updated_state(method: Method, policy_state: PolicyState, closing: ItemState) -> PolicyState:

@@ -21,9 +21,9 @@ from quorate.session.journal import Event
 from quorate.session.people_fold import MEMBER_EVENTS
 from quorate.session.people_rules import check_ballot, check_member, checked_absent, reasons_with_people, verdict
 from quorate.session.state import State
-from quorate.session.tuning import checked_knobs, policy_knobs
+from quorate.session.tuning import checked_parameters, policy_parameters
 from quorate.types import PriorParams, Reason
-from quorate.validate import SUM_TOLERANCE, broken, fraction, members, vote_limits, whole
+from quorate.validate import SUM_TOLERANCE, fraction, invalid, members, vote_limits, whole
 
 CLOSE_ENOUGH = 1e-9  # tolerance for a recomputed confidence, perhaps from another version of a maths library
 RESTORE = "restore the journal from a copy."
@@ -33,7 +33,7 @@ def check_before(state: State, event: Event) -> bool:
     """Refuse an event that a session in this state would not write; True if the item is decided at it."""
     kind, seq, time = event["type"], event["seq"], event["time"]
     if type(seq) is not int or seq != state.seq + 1:
-        raise broken("seq", seq, f"{state.seq + 1}, the next number", RESTORE)
+        raise invalid("seq", seq, f"{state.seq + 1}, the next number", RESTORE)
     if time is None or not (type(time) is float and -1e12 <= time <= 1e12):
         checked_time(math.nan if time is None else time)
     if event.get("request") is not None:
@@ -49,7 +49,7 @@ def check_before(state: State, event: Event) -> bool:
         if state.people is not None:
             check_ballot(state.people, event)
         elif kind == "timeout":
-            raise broken("type", kind, "another event: the session has no named people", RESTORE)
+            raise invalid("type", kind, "another event: the session has no named people", RESTORE)
         return _check_ballot_or_close(state, event)
     elif kind in MEMBER_EVENTS:
         check_member(state.people, event)
@@ -59,25 +59,27 @@ def check_before(state: State, event: Event) -> bool:
 def _check_learn(state: State, event: Event) -> None:
     settings = state.settings
     if settings.method.learner is None:
-        raise broken("type", "learn", f"another event: method {settings.method.name!r} does not learn", RESTORE)
+        raise invalid("type", "learn", f"another event: method {settings.method.name!r} does not learn", RESTORE)
     whole(event["num_items"], where="num_items", least=0)
     params = PriorParams(event["theta"], event["phi"], event["tau"], event["bias"])
     shape = (settings.num_classifiers, len(settings.classes))
     if np.atleast_2d(params.tau).shape != shape:
-        raise broken("tau", event["tau"], f"{shape[0]} x {shape[1]} numbers: classifiers by classes", RESTORE)
+        raise invalid("tau", event["tau"], f"{shape[0]} x {shape[1]} numbers: classifiers by classes", RESTORE)
 
 
 def _check_tune(state: State, event: Event) -> None:
-    if not isinstance(event["knobs"], dict):
-        raise broken("knobs", event["knobs"], "values by name", RESTORE)
-    if event["knobs"] or policy_knobs(state.method):  # the service's first event is empty if the policy has none
-        checked_knobs(state.method, event["knobs"])
+    if not isinstance(event["parameters"], dict):
+        raise invalid("parameters", event["parameters"], "values by name", RESTORE)
+    if event["parameters"] or policy_parameters(
+        state.method
+    ):  # the service's first event is empty if the policy has none
+        checked_parameters(state.method, event["parameters"])
 
 
 def _check_open(state: State, event: Event) -> None:
     item_id = checked_id(event["item"], where="item")
     if state.find(item_id) is not None or item_id in state.old:
-        raise broken("item", item_id, "an item that was not opened before", RESTORE)
+        raise invalid("item", item_id, "an item that was not opened before", RESTORE)
     _check_prediction(event["prediction"], state.settings.num_classifiers, len(state.settings.classes))
     members(_integer(event["pool_size"], "pool_size"))
     low = whole(_integer(event["min_votes"], "min_votes"), where="min_votes", least=0)
@@ -86,10 +88,10 @@ def _check_open(state: State, event: Event) -> None:
     if event["quota"] is not None:
         whole(_integer(event["quota"], "quota"), where="quota", least=0, most=NO_LIMIT)
     if "absent" in event and checked_absent(state.people, event["absent"]) != event["absent"]:
-        raise broken("absent", event["absent"], "a list of different names", RESTORE)
+        raise invalid("absent", event["absent"], "a list of different names", RESTORE)
     draw = event["tie_draw"]
     if type(draw) is not float or not 0.0 <= draw < 1.0:
-        raise broken("tie_draw", draw, "a number in [0, 1)", RESTORE)
+        raise invalid("tie_draw", draw, "a number in [0, 1)", RESTORE)
     _check_decision_fields(state, event)
 
 
@@ -97,7 +99,7 @@ def _check_prediction(rows: object, num_classifiers: int, num_classes: int) -> N
     """Check for probabilities as `parse_prediction` returns them: above 0, with sum 1, for every classifier."""
     rule = f"{num_classifiers} list(s) of {num_classes} probabilities above 0 that sum to 1"
     if not isinstance(rows, list) or len(rows) != num_classifiers:
-        raise broken("prediction", rows, rule, RESTORE)
+        raise invalid("prediction", rows, rule, RESTORE)
     for row in rows:
         if (
             not isinstance(row, list)
@@ -105,7 +107,7 @@ def _check_prediction(rows: object, num_classifiers: int, num_classes: int) -> N
             or any(type(value) is not float for value in row)
             or not (min(row) > 0.0 and abs(sum(row) - 1.0) <= SUM_TOLERANCE)
         ):
-            raise broken("prediction", rows, rule, RESTORE)
+            raise invalid("prediction", rows, rule, RESTORE)
 
 
 def _check_ballot_or_close(state: State, event: Event) -> bool:
@@ -120,20 +122,20 @@ def _check_ballot_or_close(state: State, event: Event) -> bool:
     if kind == "retract":
         ballots = state.held(item_id).ballots
         if voter not in ballots:
-            raise broken("voter", voter, f"a voter with a ballot on item {item_id!r}", RESTORE)
+            raise invalid("voter", voter, f"a voter with a ballot on item {item_id!r}", RESTORE)
         closed = closed and ballots[str(voter)].late
     elif kind != "close":
         if kind == "vote":
             class_number(event["label"], state.settings.classes)
         if voter is not None and state.has_acted(item_id, voter):
-            raise broken("voter", voter, f"a voter without a ballot on item {item_id!r}", RESTORE)
+            raise invalid("voter", voter, f"a voter without a ballot on item {item_id!r}", RESTORE)
         if event.get("late", False) is not closed:
             rule = f"{closed}, because the item is {'closed' if closed else 'open'}"
-            raise broken("late", event.get("late", False), rule, RESTORE)
+            raise invalid("late", event.get("late", False), rule, RESTORE)
     if not closed:
         _check_decision_fields(state, event)
     elif not isinstance(event["decision"], dict) or event["decision"].get("ask") is not False:
-        raise broken("decision", event["decision"], "a decision that does not ask: the item is closed", RESTORE)
+        raise invalid("decision", event["decision"], "a decision that does not ask: the item is closed", RESTORE)
     return not closed
 
 
@@ -141,12 +143,12 @@ def _check_decision_fields(state: State, event: Event) -> None:
     """Check each value of the decision."""
     decision = event["decision"]
     if not isinstance(decision, dict):
-        raise broken("decision", decision, "a decision: values by field name", RESTORE)
+        raise invalid("decision", decision, "a decision: values by field name", RESTORE)
     class_number(decision["label"], state.settings.classes, where="decision.label")
     fraction(decision["confidence"], where="decision.confidence")
     reason = decision["reason"]
     if reason not in REASONS or decision["ask"] is not (reason == "ask"):
-        raise broken("decision.reason", reason, f"one of {', '.join(REASONS)}, consistent with ask", RESTORE)
+        raise invalid("decision.reason", reason, f"one of {', '.join(REASONS)}, consistent with ask", RESTORE)
     for name, last in (("params", state.prior.seq), ("tune", state.tune_seq)):
         # An export of the service may name an earlier event, because its votes do not wait for a fit.
         whole(_integer(decision.get(name, 0), f"decision.{name}"), where=f"decision.{name}", least=0, most=last)
@@ -160,7 +162,7 @@ def _check_policy_state(state: State, given: PolicyState) -> None:
     if method.name in METHODS:
         first = through_json(method.policy.init(len(state.settings.classes)), method)
         if not _has_same_form(given, first):
-            raise broken("policy_state", given, f"numbers >= 0 in the form of {first!r}", RESTORE)
+            raise invalid("policy_state", given, f"numbers >= 0 in the form of {first!r}", RESTORE)
 
 
 def _has_same_form(given: PolicyState, first: PolicyState) -> bool:
@@ -177,7 +179,7 @@ def _has_same_form(given: PolicyState, first: PolicyState) -> bool:
 
 def _integer(value: object, name: str) -> int:
     if type(value) is not int:
-        raise broken(name, value, "a whole number", RESTORE)
+        raise invalid(name, value, "a whole number", RESTORE)
     return value
 
 
@@ -188,7 +190,7 @@ def check_after(state: State, event: Event) -> None:
         return
     standing, num_votes = item.standing, int(item.votes.sum())
     if type(standing.num_votes) is not int or standing.num_votes != num_votes:
-        raise broken("decision.num_votes", standing.num_votes, f"{num_votes}, the votes so far", RESTORE)
+        raise invalid("decision.num_votes", standing.num_votes, f"{num_votes}, the votes so far", RESTORE)
     code = stop_code(state.method, item)
     possible: tuple[Reason, ...] = ("ask",) if code == ASK else ("ask", stop_reason(state.method))
     if event["type"] == "close":
@@ -198,11 +200,11 @@ def check_after(state: State, event: Event) -> None:
     if state.people is not None:
         possible = reasons_with_people(state.people, item, event, possible)
     if standing.reason not in possible:
-        raise broken("decision.reason", standing.reason, " or ".join(possible), RESTORE)
+        raise invalid("decision.reason", standing.reason, " or ".join(possible), RESTORE)
     is_over = code in (SETTLED, EXHAUSTED) and num_votes > 0 and state.method.predicting.posterior == "finite"
     if is_over and item.votes[standing.label] < item.votes.max():
         label = state.settings.classes[standing.label]
-        raise broken("decision.label", label, "a class with the most votes, because the pool is settled", RESTORE)
+        raise invalid("decision.label", label, "a class with the most votes, because the pool is settled", RESTORE)
 
 
 class Recomputed:
@@ -221,11 +223,11 @@ class Recomputed:
             return
         version = self._priors.get(stored["params"]), self._methods.get(stored.get("tune", 0))
         if version[0] is None or version[1] is None:
-            raise broken("decision.params", stored["params"], "the number of a learn event", RESTORE)
+            raise invalid("decision.params", stored["params"], "the number of a learn event", RESTORE)
         closing = event["type"] == "close"
         again = verdict(state.people, version[1], version[0], policy_state, item, closing=closing)
         label = state.settings.classes[again.label]
         is_same = (stored["label"], stored["reason"]) == (label, again.reason)
         if not is_same or abs(stored["confidence"] - again.confidence) > CLOSE_ENOUGH:
             rule = f"{label!r}, {again.reason}, confidence {again.confidence}, as recomputed from the events"
-            raise broken("decision", stored, rule, RESTORE)
+            raise invalid("decision", stored, rule, RESTORE)

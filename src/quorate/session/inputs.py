@@ -13,7 +13,7 @@ import numpy as np
 
 from quorate.errors import InvalidInput, InvalidPrediction, UnknownClass
 from quorate.types import FloatArray, PredictionValue
-from quorate.validate import bounded, broken, floored, fraction, probabilities
+from quorate.validate import bounded, floored, fraction, invalid, probabilities
 
 HARD_LABEL_CONFIDENCE = 0.9  # probability given to a hard label; tau learns how far to trust it
 
@@ -51,7 +51,7 @@ def _several(raw: object, classes: Sequence[str], num_classifiers: int) -> Float
         raw = list(array) if array.ndim else raw
     if not isinstance(raw, (list, tuple)) or len(raw) != num_classifiers:
         rule = f"a list of {num_classifiers} predictions, one per classifier"
-        raise broken("prediction", raw, rule, "pass one for each, or None if missing.", error=InvalidPrediction)
+        raise invalid("prediction", raw, rule, "pass one for each, or None if missing.", error=InvalidPrediction)
     found = []
     for number, each in enumerate(raw):
         try:
@@ -75,7 +75,7 @@ def _one(raw: object, classes: Sequence[str]) -> FloatArray:
     vector = probabilities(raw)
     if vector.shape != (num_classes,):
         rule = f"{num_classes} probabilities: one for each of {list(classes)!r}"
-        raise broken("prediction", raw, rule, "pass one for each class.", error=InvalidPrediction)
+        raise invalid("prediction", raw, rule, "pass one for each class.", error=InvalidPrediction)
     return vector
 
 
@@ -83,7 +83,7 @@ def _score(raw: object, classes: Sequence[str]) -> FloatArray:
     if len(classes) != 2:
         fix = f"name the class of the score, e.g. {{{classes[0]!r}: {raw!r}}}."
         rule = f"more than a single number for {len(classes)} classes"
-        raise broken("prediction", raw, rule, fix, error=InvalidPrediction)
+        raise invalid("prediction", raw, rule, fix, error=InvalidPrediction)
     score = _share(raw)
     return floored(np.array([1.0 - score, score]))
 
@@ -102,7 +102,7 @@ def _share(value: object, *, place: str | None = None) -> float:
     """A probability, or an error."""
     if isinstance(value, (float, int, np.number)) and value < 0:
         rule, fix = "a probability, which is between 0 and 1", "apply softmax if these are scores."
-        raise broken("prediction", value, rule, fix, place=place, error=InvalidPrediction)
+        raise invalid("prediction", value, rule, fix, place=place, error=InvalidPrediction)
     try:
         return fraction(value, where="prediction", error=InvalidPrediction)
     except InvalidPrediction as problem:
@@ -116,17 +116,17 @@ def class_number(label: object, classes: Sequence[str], *, where: str = "label")
         return classes.index(label)
     names = ", ".join([*classes[:12], *(["..."] if len(classes) > 12 else [])])
     rule, fix = "a class of the project or session, as text", f"Use one of: {names}."
-    raise broken(where, label, rule, fix, error=UnknownClass)
+    raise invalid(where, label, rule, fix, error=UnknownClass)
 
 
 def checked_id(value: object, *, where: str) -> str:
     """A non-empty string; only strings are accepted as ids, so that 7 and '7' cannot be two items."""
     if not isinstance(value, str) or not value:
-        raise broken(where, value, "a non-empty string", "use str(...) on numeric ids.")
+        raise invalid(where, value, "a non-empty string", "use str(...) on numeric ids.")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise broken(where, value, "valid Unicode text", "remove the lone surrogate.") from None
+        raise invalid(where, value, "valid Unicode text", "remove the lone surrogate.") from None
     return value
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 from quorate.errors import JournalError
-from quorate.validate import broken
+from quorate.validate import invalid
 
 Event = dict[str, Any]
 """A JSON-able mapping with at least `type` (str), `seq` (1, 2, 3 ...) and `time` (seconds, float)."""
@@ -88,14 +88,14 @@ class MemoryJournal:
         """Store the header; JournalError if there is one."""
         if self._header is not None:
             fix = "resume the session in it, or create a new MemoryJournal."
-            raise broken("journal", self, "an empty journal", fix, error=JournalError)
+            raise invalid("journal", self, "an empty journal", fix, error=JournalError)
         self._header = as_json(header, what="header")
 
     def append(self, event: Mapping[str, Any]) -> None:
         """Store one event."""
         if self._header is None:
             fix = "call start(header) before append(event)."
-            raise broken("journal", self, "a journal that was started", fix, error=JournalError)
+            raise invalid("journal", self, "a journal that was started", fix, error=JournalError)
         check_event(event, next_seq=len(self._events) + FIRST_SEQ)
         self._events.append(as_json(event, what=f"event {event['seq']}"))
 
@@ -119,7 +119,7 @@ def as_json(content: Mapping[str, Any], *, what: str) -> bytes:
             "Use strings of valid Unicode, finite numbers, booleans, None, and lists and dicts of these; convert NumPy "
             "values to Python values and NaN to None."
         )
-        raise broken(what, content, f"values that JSON can store ({cause})", fix, error=JournalError) from cause
+        raise invalid(what, content, f"values that JSON can store ({cause})", fix, error=JournalError) from cause
 
 
 def check_event(event: Mapping[str, Any], *, next_seq: int) -> None:
@@ -130,8 +130,8 @@ def check_event(event: Mapping[str, Any], *, next_seq: int) -> None:
             "The session and its journal differ (an interrupted call, or two sessions on one journal): resume the "
             "session from the journal."
         )
-        raise broken("seq", seq, f"{next_seq}, the next in this journal", fix, error=JournalError)
+        raise invalid("seq", seq, f"{next_seq}, the next in this journal", fix, error=JournalError)
     if not isinstance(event.get("type"), str) or not isinstance(event.get("time"), (int, float)):
         name = "time" if isinstance(event.get("type"), str) else "type"
         rule = "seconds, as a number" if name == "time" else "the kind of event, as text"
-        raise broken(name, event.get(name), rule, "pass one.", place=f"event {seq}", error=JournalError)
+        raise invalid(name, event.get(name), rule, "pass one.", place=f"event {seq}", error=JournalError)

@@ -22,7 +22,7 @@ from quorate.errors import JournalError
 from quorate.files import failure, lock, sync, sync_directory, write_all
 from quorate.session.journal import FIRST_SEQ, Event, Header, Journal, Progress, check_event
 from quorate.session.lines import encode_line, header_line, read_header, refuse_damaged_newline, scan_events
-from quorate.validate import broken
+from quorate.validate import invalid
 
 log = logging.getLogger("quorate.journal")
 
@@ -211,7 +211,7 @@ class JsonlJournal:
             raise self._broken(f"a usable journal, but {self._unusable}", fix)
 
     def _broken(self, rule: str, fix: str) -> JournalError:
-        return broken("journal", str(self.path), rule, fix, error=JournalError)
+        return invalid("journal", str(self.path), rule, fix, error=JournalError)
 
     def _detach(self) -> None:
         if self._fd >= 0:
@@ -290,4 +290,4 @@ def as_journal(given: Journal | str | os.PathLike[str] | None) -> Journal | None
     if given is None or all(callable(getattr(given, part, None)) for part in ("header", "events", "start", "append")):
         return given
     rule = "a path, a journal such as quorate.JsonlJournal(path), or None"
-    raise broken("journal", given, rule, "pass one of these.")
+    raise invalid("journal", given, rule, "pass one of these.")

@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from quorate.validate import broken
+from quorate.validate import invalid
 
 Record = tuple[Any, ...]
 
@@ -59,7 +59,7 @@ class CompactMap:
         self._dtype = np.dtype([] if dtype is None else dtype)
         if self._dtype.names is None or self._dtype.hasobject:
             fix = "pass fields with their types, e.g. [('label', 'i2'), ('confidence', 'f8')]."
-            raise broken("dtype", dtype, "a structured type of plain values", fix)
+            raise invalid("dtype", dtype, "a structured type of plain values", fix)
         self._words = words
         self._length = 0
         self._digests: list[memoryview[int]] = []  # of each chunk: words * _CHUNK_ROWS uint64
@@ -133,7 +133,7 @@ class CompactMap:
             self._scratch[0] = record
         except (TypeError, ValueError, OverflowError) as cause:
             rule, fix = f"values that fit {self._dtype} ({cause})", "pass a tuple with one value per field, in range."
-            raise broken("record", record, rule, fix, place=f"key {key!r}") from cause
+            raise invalid("record", record, rule, fix, place=f"key {key!r}") from cause
 
     def _find(self, low: int, high: int) -> int:
         """The row of this digest; if there is none, ~slot, where slot is the empty one it would take."""
@@ -197,6 +197,6 @@ def _digest(key: str) -> tuple[int, int]:
     try:
         data = key.encode("utf-8", "surrogatepass")
     except AttributeError:
-        raise broken("key", key, "text", "pass a str.") from None
+        raise invalid("key", key, "text", "pass a str.") from None
     low, high = _split(blake2b(data, digest_size=16).digest())
     return low, high

@@ -17,7 +17,7 @@ from zlib import crc32
 from quorate.errors import JournalCorrupt, JournalError
 from quorate.files import failure
 from quorate.session.journal import FIRST_SEQ, PROGRESS_EVERY, Event, Header, Progress, as_json
-from quorate.validate import broken
+from quorate.validate import invalid
 from quorate.version import __version__
 
 FORMAT, FORMAT_WITH_PEOPLE = 1, 2  # 2: the header names people; versions without named people refuse it
@@ -57,7 +57,7 @@ def encode_line(content: Mapping[str, Any], *, what: str) -> bytes:
 
 def _reserved(what: str, name: str) -> JournalError:
     rule = "another field name: this one is reserved for the journal"
-    return broken(what, name, rule, "rename the field.", error=JournalError)
+    return invalid(what, name, rule, "rename the field.", error=JournalError)
 
 
 def decode_line(line: bytes) -> dict[str, Any]:
@@ -179,7 +179,7 @@ def _corrupt(path: Path, number: int, offset: int, wrong: str) -> JournalCorrupt
 
 
 def _unreadable(path: Path, rule: str, fix: str) -> JournalError:
-    return broken("journal", str(path), rule, fix, error=JournalError)
+    return invalid("journal", str(path), rule, fix, error=JournalError)
 
 
 def read_journal(path: str | os.PathLike[str], *, progress: Progress | None = None) -> tuple[Header, Iterator[Event]]:
@@ -198,4 +198,4 @@ def no_session(path: Path | None) -> JournalError:
     """The error for a journal without a session; `path` of its file, if it is one."""
     fix = "check the path, or start with Session(..., journal=journal)."
     rule = "a journal with a session; this one is missing or empty"
-    return broken("journal", path and str(path), rule, fix, error=JournalError)
+    return invalid("journal", path and str(path), rule, fix, error=JournalError)

@@ -32,7 +32,7 @@ from quorate.methods import Method, Target, checked_target
 from quorate.session.inputs import checked_id, class_number
 from quorate.session.ledger import CompactMap
 from quorate.types import FloatArray
-from quorate.validate import broken
+from quorate.validate import invalid
 
 Status = Literal["here", "away", "left"]
 FEWEST_GOLD = 20  # closed items of known class before the confidence is called a probability
@@ -164,7 +164,7 @@ def people_settings(
     settings = PeopleSettings(seeks, _experts(experts), _rules(rules, classes), _gold(gold, classes, seeks))
     _check_names(settings)
     if method.asking.posterior == "panel" and not settings.experts:
-        raise broken("experts", experts, "the members of the panel", "name them, or use order='agreement'.")
+        raise invalid("experts", experts, "the members of the panel", "name them, or use order='agreement'.")
     return settings
 
 
@@ -172,12 +172,12 @@ def _experts(given: object) -> tuple[Expert, ...]:
     if given is None:
         return ()
     if isinstance(given, (str, Mapping)) or not isinstance(given, Iterable):
-        raise broken("experts", given, "a list of experts", "pass [quorate.Expert('ann'), ...].")
+        raise invalid("experts", given, "a list of experts", "pass [quorate.Expert('ann'), ...].")
     experts = tuple(expert_from(each) for each in given)
     names: set[str] = set()
     for each in experts:
         if each.name in names:
-            raise broken("experts", each.name, "different names", "name each person once.")
+            raise invalid("experts", each.name, "different names", "name each person once.")
         names.add(each.name)
     return experts
 
@@ -190,14 +190,14 @@ def expert_from(given: object) -> Expert:
         return Expert(given)
     if isinstance(given, Mapping) and set(given) <= set(Expert.__dataclass_fields__) and "name" in given:
         return Expert(**given)
-    raise broken("experts", given, "quorate.Expert(name, ...), or a name", "pass one of these.")
+    raise invalid("experts", given, "quorate.Expert(name, ...), or a name", "pass one of these.")
 
 
 def _rules(given: object, classes: tuple[str, ...]) -> tuple[Rule, ...]:
     if given is None:
         return ()
     if not isinstance(given, Iterable):
-        raise broken("rules", given, "a list of sentences", "pass [sentence].")
+        raise invalid("rules", given, "a list of sentences", "pass [sentence].")
     rules = parse_rules(given)
     for rule in rules:
         if isinstance(rule, MustConfirm) and rule.label is not None:
@@ -209,10 +209,10 @@ def _gold(given: object, classes: tuple[str, ...], target: Target) -> Mapping[st
     if not given:
         return MappingProxyType({})
     if not _is_mapping(given):
-        raise broken("gold", given, "true classes by item, e.g. {'photo-1': 'cat'}", "pass a mapping.")
+        raise invalid("gold", given, "true classes by item, e.g. {'photo-1': 'cat'}", "pass a mapping.")
     if target != "truth":
         rule = "no gold items, which only calibrate the confidence of target 'truth'"
-        raise broken("gold", f"{len(given)} items", rule, "leave `gold` out, or use the method 'crowd'.")
+        raise invalid("gold", f"{len(given)} items", rule, "leave `gold` out, or use the method 'crowd'.")
     for item_id, label in given.items():
         checked_id(item_id, where="gold")
         class_number(label, classes, where="gold")
@@ -238,7 +238,7 @@ def _check_names(settings: PeopleSettings) -> None:
         else:
             missing = []
         for each in missing:
-            raise broken(
+            raise invalid(
                 "rules", str(rule), f"a rule about `experts`; none of them is {each!r}", "check the name or the rank."
             )
 

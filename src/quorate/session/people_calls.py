@@ -41,7 +41,7 @@ from quorate.session.people_rules import (
 )
 from quorate.session.state import State, is_repeat
 from quorate.types import Decision, FloatArray
-from quorate.validate import broken
+from quorate.validate import invalid
 
 if TYPE_CHECKING:
     import threading
@@ -238,11 +238,11 @@ def rank_wanted(state: State, people: SessionPeople, item: ItemState) -> str | N
 
 def _checked(people: SessionPeople, names: Iterable[str]) -> list[str]:
     if isinstance(names, str):
-        raise broken("available", names, "a list of names", "pass [name].")
+        raise invalid("available", names, "a list of names", "pass [name].")
     known = list(dict.fromkeys(names))
     for name in known:
         if people.is_complete and name not in people.members:
-            raise broken("available", name, "the name of somebody who has joined", "call join(name) first.")
+            raise invalid("available", name, "the name of somebody who has joined", "call join(name) first.")
     return known
 
 

@@ -22,7 +22,7 @@ from quorate.session.items import ABSTAINED, ItemState, Prior
 from quorate.session.journal import Event
 from quorate.session.people import SECONDS_A_DAY, SessionMember, SessionPeople, expert_from, have_met, keeps_pairs
 from quorate.types import Reason
-from quorate.validate import bounded, broken
+from quorate.validate import bounded, invalid
 
 NO_PEOPLE = "start it with `experts`, `rules` or a method for named people."
 
@@ -173,7 +173,7 @@ def _rank(people: SessionPeople, name: str) -> str | None:
 def with_people(people: SessionPeople | None, call: str) -> SessionPeople:
     """The people of the session; an error if it has none."""
     if people is None:
-        raise broken("experts", None, f"a session with named people, which {call} needs", NO_PEOPLE)
+        raise invalid("experts", None, f"a session with named people, which {call} needs", NO_PEOPLE)
     return people
 
 
@@ -184,25 +184,25 @@ def check_member(people: SessionPeople | None, event: Event) -> None:
         expert = expert_from(event["expert"])
         member = known.members.get(expert.name)
         if member is not None and member.status != "left":
-            raise broken("expert", expert.name, "somebody who is not a member", "call leave(name) first.")
+            raise invalid("expert", expert.name, "somebody who is not a member", "call leave(name) first.")
         return
     name = checked_id(event["voter"], where="voter")
     member = known.members.get(name)
     if member is None or member.status == "left":
-        raise broken("voter", name, "a member", "call join(name) first.")
+        raise invalid("voter", name, "a member", "call join(name) first.")
     wanted = "away" if kind == "back" else "here"
     if kind != "leave" and member.status != wanted:
-        raise broken("voter", name, f"somebody who is {wanted}, not {member.status}", "check the person's status.")
+        raise invalid("voter", name, f"somebody who is {wanted}, not {member.status}", "check the person's status.")
 
 
 def checked_absent(people: SessionPeople | None, names: Iterable[str]) -> list[str]:
     """Names of those who will not vote on a new item, each once; if members were named, only members."""
     if isinstance(names, str):
-        raise broken("absent", names, "a list of names", "pass [name].")
+        raise invalid("absent", names, "a list of names", "pass [name].")
     missing = list(dict.fromkeys(checked_id(name, where="absent") for name in names))
     for name in missing:
         if people is not None and people.is_complete and name not in people.members:
-            raise broken("absent", name, "the name of somebody who has joined", "call join(name) first.")
+            raise invalid("absent", name, "the name of somebody who has joined", "call join(name) first.")
     return missing
 
 
@@ -212,9 +212,9 @@ def check_ballot(people: SessionPeople, event: Event) -> None:
     if kind in ("vote", "abstain", "timeout"):
         name = event.get("voter")
         if name is None:
-            raise broken("voter", None, "a name: this session has named people", "pass voter=name.")
+            raise invalid("voter", None, "a name: this session has named people", "pass voter=name.")
         if people.is_complete and (name not in people.members or people.members[name].status == "left"):
-            raise broken("voter", name, "somebody who has joined and has not left", "call join(name) first.")
+            raise invalid("voter", name, "somebody who has joined and has not left", "call join(name) first.")
     if event.get("temperature") is not None:
         bounded(event["temperature"], where="temperature", least=1.0, most=float(np.exp(6.0)))
 

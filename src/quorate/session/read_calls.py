@@ -17,9 +17,9 @@ from quorate.session.items import ABSTAINED, ItemState, lone_item
 from quorate.session.people_fold import judged
 from quorate.session.people_rules import verdict
 from quorate.session.state import answer_prior
-from quorate.session.tuning import policy_knobs
+from quorate.session.tuning import policy_parameters
 from quorate.types import ConfidenceKind, Decision, PredictionValue, PriorParams
-from quorate.validate import broken, members, whole
+from quorate.validate import invalid, members, whole
 
 if TYPE_CHECKING:
     import threading
@@ -67,7 +67,7 @@ class ReadCalls:
                 return Decision(False, name, confidence, None, num_votes, REASONS[reason], kind)
             standing = item.standing
             if standing is None:
-                raise broken("item_id", item_id, "an item with a decision", "decide it first.", error=UnknownItem)
+                raise invalid("item_id", item_id, "an item with a decision", "decide it first.", error=UnknownItem)
             probs = believe(state.settings.method.predicting, standing.prior, item, standing.votes, standing.pool_size)
             probs.flags.writeable = False
             kind = confidence_is(item)
@@ -119,10 +119,10 @@ class ReadCalls:
             return safe_ahead(state.method, state.prior, state.policy_state, item, most=most, most_states=most_states)
 
     @property
-    def knobs(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """The policy's current parameters: those at the start of the session, or those set by `tune`."""
         with self._lock:
-            return policy_knobs(self._state.method)
+            return policy_parameters(self._state.method)
 
     @property
     def params(self) -> PriorParams:

@@ -7,19 +7,19 @@ import time
 from typing import Any
 
 from quorate.errors import JournalCorrupt, JournalError, JournalMismatch, QuorateError
-from quorate.methods import METHODS, Method, method, stored_knobs
+from quorate.methods import METHODS, Method, method, stored_parameters
 from quorate.session.event_checks import Recomputed, check_after, check_before
 from quorate.session.journal import FIRST_SEQ, Event, Header
 from quorate.session.people import MODELS, people_settings
 from quorate.session.state import Settings, State, apply, checked_settings
-from quorate.validate import broken
+from quorate.validate import invalid
 
 
 def settings_from(header: Header, given: Method | None, expected: dict[str, Any]) -> Settings:
     """The settings in a journal's header; an error if they differ from what the caller expects."""
     try:
         name = header["method"]["name"]
-        knobs = stored_knobs(name, header["method"]["knobs"])
+        parameters = stored_parameters(name, header["method"]["parameters"])
         stored = {key: header[key] for key in Settings.__dataclass_fields__ if key not in ("method", "people")}
         people = header.get("people", {})
         if not isinstance(people, dict):
@@ -33,25 +33,25 @@ def settings_from(header: Header, given: Method | None, expected: dict[str, Any]
         raise JournalCorrupt(field="journal", value=header, rule=rule, fix="check the path.", line=1) from cause
     if model != expected_model:
         rule, fix = f"model {expected_model} of people", "resume the journal with the version of quorate that wrote it."
-        raise broken("people", model, rule, fix, error=JournalMismatch)
+        raise invalid("people", model, rule, fix, error=JournalMismatch)
     if given is not None:
-        _compare("method", given.describe(), {"name": name, "knobs": knobs})
+        _compare("method", given.describe(), {"name": name, "parameters": parameters})
     elif not is_ours:
         rule = f"the policy that wrote the journal, {name!r}, which is not built in"
         fix = "pass it: Session.resume(journal, method=quorate.method(YourPolicy()))."
-        raise broken("method", None, rule, fix, error=JournalMismatch)
+        raise invalid("method", None, rule, fix, error=JournalMismatch)
     for key, value in expected.items():
         if key in stored:
             _compare(key, list(value) if key == "classes" else value, stored[key])
         elif key in people:
-            chosen, one = given or method(name, **knobs), people | {key: value}
+            chosen, one = given or method(name, **parameters), people | {key: value}
             asked = people_settings(chosen, tuple(stored["classes"]), **one)
             _compare(key, None if asked is None else asked.header()[key], people[key])
         else:
             rule = f"a setting of the session: method, {', '.join([*stored, *people])}"
-            raise broken(key, value, rule, "check its name.", error=JournalMismatch)
+            raise invalid(key, value, rule, "check its name.", error=JournalMismatch)
     try:
-        return checked_settings(given or method(name, **knobs), **stored, people=people)
+        return checked_settings(given or method(name, **parameters), **stored, people=people)
     except Exception as cause:  # a method's parameters may be wrong in any way
         raise _corrupt("the session's header", 1, cause) from cause
 
@@ -59,7 +59,7 @@ def settings_from(header: Header, given: Method | None, expected: dict[str, Any]
 def _compare(what: str, expected: object, stored: object) -> None:
     if expected != stored:
         fix = f"leave `{what}` out to continue as before, or start a new journal."
-        raise broken(what, expected, f"{stored!r}, as in the journal", fix, error=JournalMismatch)
+        raise invalid(what, expected, f"{stored!r}, as in the journal", fix, error=JournalMismatch)
 
 
 def replay(state: State, event: Event) -> None:

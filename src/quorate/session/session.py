@@ -43,9 +43,9 @@ from quorate.session.state import (
     label_number,
     learn_event,
 )
-from quorate.session.tuning import checked_knobs, in_force, policy_knobs
+from quorate.session.tuning import checked_parameters, in_force, policy_parameters
 from quorate.types import Decision, FitReport, PredictionValue, PriorParams
-from quorate.validate import broken, members, vote_limits, whole
+from quorate.validate import invalid, members, vote_limits, whole
 
 log = logging.getLogger("quorate.session")
 
@@ -133,7 +133,7 @@ class Session(ReadCalls, PeopleCalls):
         given = None if method is None else as_method(method)
         store = as_journal(journal)
         if store is None:
-            raise broken("journal", None, "a journal or its path", "pass the journal to resume.")
+            raise invalid("journal", None, "a journal or its path", "pass the journal to resume.")
         header = store.header()
         if header is None:
             raise no_session(store.path if isinstance(store, JsonlJournal) else None)
@@ -195,7 +195,7 @@ class Session(ReadCalls, PeopleCalls):
                 return self.decision(item_id)
             if self._state.is_known(item_id):
                 rule = "an item that was not opened before"
-                raise broken("item_id", item_id, rule, "give every item its own id.", error=ItemExists)
+                raise invalid("item_id", item_id, rule, "give every item its own id.", error=ItemExists)
             event |= {"tie_draw": float(rng.stream(settings.seed, "tie", number).random()), "quota": None}
             item = opened(event, number)
             draws = rng.stream(settings.seed, "quota", number)
@@ -245,7 +245,7 @@ class Session(ReadCalls, PeopleCalls):
             item = self._state.held(item_id)
             if voter not in item.ballots:
                 rule = f"somebody who has voted or abstained on item {item_id!r}"
-                raise broken("voter", voter, rule, "retract only what was cast.", error=UnknownItem)
+                raise invalid("voter", voter, rule, "retract only what was cast.", error=UnknownItem)
             return self._commit(event, advance(item, event, None))
 
     def close(self, item_id: str, *, time: float | None = None, request_id: str | None = None) -> Decision:
@@ -272,7 +272,7 @@ class Session(ReadCalls, PeopleCalls):
             self._report = report
             return report
 
-    def tune(self, *, time: float | None = None, request_id: str | None = None, **knobs: object) -> dict[str, Any]:
+    def tune(self, *, time: float | None = None, request_id: str | None = None, **parameters: object) -> dict[str, Any]:
         """Change parameters of the policy, e.g. `tune(min_gain=0.01)`; returns all current parameters.
 
         Earlier decisions stay; an open item is decided with the new values at its next event. If nothing changes, no
@@ -280,10 +280,12 @@ class Session(ReadCalls, PeopleCalls):
         """
         with self._lock:
             state = self._state
-            event = self._event("tune", {"knobs": checked_knobs(state.method, knobs)}, time, request_id)
-            if not is_repeat(state, event) and (request_id is not None or not in_force(state.method, event["knobs"])):
+            event = self._event("tune", {"parameters": checked_parameters(state.method, parameters)}, time, request_id)
+            if not is_repeat(state, event) and (
+                request_id is not None or not in_force(state.method, event["parameters"])
+            ):
                 self._record(event)
-            return policy_knobs(self._state.method)
+            return policy_parameters(self._state.method)
 
     # -- how an event is created --------------------------------------------------------------------------------
 
@@ -311,7 +313,7 @@ class Session(ReadCalls, PeopleCalls):
         item = self._state.find(item_id)
         if voter is not None and self._state.has_acted(item_id, voter):
             rule = f"somebody who has not yet voted or abstained on item {item_id!r}"
-            raise broken("voter", voter, rule, "retract the earlier one first to change it.", error=DuplicateVote)
+            raise invalid("voter", voter, rule, "retract the earlier one first to change it.", error=DuplicateVote)
         if item is None or item.is_closed:
             event["late"] = True
         if item is None:

@@ -26,9 +26,20 @@ from quorate.session.people import PeopleSettings, SessionPeople, initial_people
 from quorate.session.people_fold import MEMBER_EVENTS, apply_member, count_vote, judged, learn, uncount_vote
 from quorate.session.tuning import tuned
 from quorate.types import Decision, PriorParams
-from quorate.validate import broken, class_names, members, vote_limits, whole
+from quorate.validate import class_names, invalid, members, vote_limits, whole
 
-REQUESTED = ("type", "item", "label", "voter", "prediction", "pool_size", "min_votes", "max_votes", "knobs", "expert")
+REQUESTED = (
+    "type",
+    "item",
+    "label",
+    "voter",
+    "prediction",
+    "pool_size",
+    "min_votes",
+    "max_votes",
+    "parameters",
+    "expert",
+)
 OLD_ITEM = [("confidence", "f8"), ("num_votes", "i4"), ("label", "i4"), ("reason", "i1")]
 
 
@@ -132,7 +143,7 @@ class State:
         """Raise UnknownItem unless the item was ever opened."""
         if not self.is_known(item_id):
             fix = "call open(item_id, prediction) first."
-            raise broken("item_id", item_id, "an item that was opened", fix, error=UnknownItem)
+            raise invalid("item_id", item_id, "an item that was opened", fix, error=UnknownItem)
 
     def held(self, item_id: str) -> ItemState:
         """The item, or an error if it is unknown or only a summary of it is kept."""
@@ -140,7 +151,7 @@ class State:
         item = self.find(item_id)
         if item is None:
             rule = f"an open item or one of the last {self.settings.window} closed; of others only a summary is kept"
-            raise broken("item_id", item_id, rule, "read its ballots from the journal.", error=UnknownItem)
+            raise invalid("item_id", item_id, rule, "read its ballots from the journal.", error=UnknownItem)
         return item
 
     def has_acted(self, item_id: str, voter: str) -> bool:
@@ -204,7 +215,7 @@ def is_repeat(state: State, event: Mapping[str, Any]) -> bool:
         return False
     if known[0] != request_content(event):
         rule = "an id that was not used before for another request"
-        raise broken("request_id", request, rule, "give each new request a new id.", error=RequestReused)
+        raise invalid("request_id", request, rule, "give each new request a new id.", error=RequestReused)
     return True
 
 
@@ -226,7 +237,7 @@ def apply(state: State, event: Event) -> None:
         apply_member(state.people, event, state.open)
     else:
         fix, place = "Was it written by a newer version?", f"event {event.get('seq')!r}"
-        raise broken("type", kind, "an event type known to this version", fix, place=place, error=JournalCorrupt)
+        raise invalid("type", kind, "an event type known to this version", fix, place=place, error=JournalCorrupt)
     state.seq = event["seq"]
     if event.get("request") is not None:
         state.requests.set(event["request"], (request_content(event),))
@@ -246,11 +257,11 @@ def _learn(state: State, event: Event) -> None:
 
 def _tune(state: State, event: Event) -> None:
     try:
-        state.method = tuned(state.method, event["knobs"])
+        state.method = tuned(state.method, event["parameters"])
     except InvalidInput as cause:  # the session checked it before it was written
         place, fix = f"event {event['seq']!r}", "restore the journal from a copy."
         rule = cause.rule or str(cause)
-        raise broken(cause.field or "knobs", cause.value, rule, fix, place=place, error=JournalCorrupt) from cause
+        raise invalid(cause.field or "parameters", cause.value, rule, fix, place=place, error=JournalCorrupt) from cause
     state.tune_seq = event["seq"]
 
 

@@ -15,14 +15,14 @@ import numpy as np
 
 from quorate.errors import UnknownMethod
 from quorate.methods import Method
-from quorate.validate import broken
+from quorate.validate import invalid
 
 
-def policy_knobs(method: Method) -> dict[str, Any]:
+def policy_parameters(method: Method) -> dict[str, Any]:
     """The parameters of the method's policy with their current values: those that `tune` may change.
 
     >>> from quorate.methods import method
-    >>> policy_knobs(method("quorate", min_gain=0.02)), policy_knobs(method("until-settled"))
+    >>> policy_parameters(method("quorate", min_gain=0.02)), policy_parameters(method("until-settled"))
     ({'min_gain': 0.02}, {})
     """
     policy: Any = method.policy
@@ -31,46 +31,48 @@ def policy_knobs(method: Method) -> dict[str, Any]:
     return {each.name: getattr(policy, each.name) for each in fields(policy) if each.init}
 
 
-def checked_knobs(method: Method, knobs: Mapping[str, Any]) -> dict[str, Any]:
+def checked_parameters(method: Method, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The new values for an event, checked by the policy; an error if there are none."""
-    if not knobs:
-        has = ", ".join(policy_knobs(method)) or "none"
+    if not parameters:
+        has = ", ".join(policy_parameters(method)) or "none"
         rule = f"at least one parameter of the policy, which has: {has}"
-        raise broken("knobs", dict(knobs), rule, "pass one, e.g. tune(min_gain=0.01).")
-    taken = policy_knobs(tuned(method, knobs))
-    return {name: taken[name] for name in knobs}
+        raise invalid("parameters", dict(parameters), rule, "pass one, e.g. tune(min_gain=0.01).")
+    taken = policy_parameters(tuned(method, parameters))
+    return {name: taken[name] for name in parameters}
 
 
-def in_force(method: Method, knobs: Mapping[str, Any]) -> bool:
+def in_force(method: Method, parameters: Mapping[str, Any]) -> bool:
     """True if the method's policy already has these values."""
-    now = policy_knobs(method)
-    return all(now[name] == value for name, value in knobs.items())
+    now = policy_parameters(method)
+    return all(now[name] == value for name, value in parameters.items())
 
 
-def tuned(method: Method, knobs: Mapping[str, Any]) -> Method:
+def tuned(method: Method, parameters: Mapping[str, Any]) -> Method:
     """The method with other values for parameters of its policy; its name, beliefs and learner stay.
 
     >>> from quorate.methods import method
     >>> tuned(method("finexp", threshold=0.9), {"threshold": 0.95}).policy
     Threshold(threshold=0.95)
     """
-    known = policy_knobs(method)
-    for name, value in knobs.items():
+    known = policy_parameters(method)
+    for name, value in parameters.items():
         if name not in known:
             raise _untunable(method, name, value, known)
-    values = {name: _plain(name, value) for name, value in knobs.items()}
+    values = {name: _plain(name, value) for name, value in parameters.items()}
     policy: Any = method.policy
-    own = method.knobs.get("policy")
+    own = method.parameters.get("policy")
     described = {"policy": {**own, **values}} if isinstance(own, Mapping) else values
-    return replace(method, policy=replace(policy, **values), knobs=MappingProxyType({**method.knobs, **described}))
+    return replace(
+        method, policy=replace(policy, **values), parameters=MappingProxyType({**method.parameters, **described})
+    )
 
 
 def _untunable(method: Method, name: str, value: object, known: Mapping[str, object]) -> UnknownMethod:
     """The error for a parameter that cannot be tuned."""
-    why_not = "belongs to the learner or the belief" if name in method.knobs else f"is not one of {method.name!r}"
+    why_not = "belongs to the learner or the belief" if name in method.parameters else f"is not one of {method.name!r}"
     has = ", ".join(known) or "none"
     rule = f"a parameter of the policy ({has}), because only these can be tuned during a session; {name} {why_not}"
-    return broken(name, value, rule, "start a new session to change others.", error=UnknownMethod)
+    return invalid(name, value, rule, "start a new session to change others.", error=UnknownMethod)
 
 
 def _plain(name: str, value: object) -> object:
@@ -81,5 +83,5 @@ def _plain(name: str, value: object) -> object:
     except (TypeError, ValueError):
         same = False
     if not same:
-        raise broken(name, value, "a finite number or text that JSON can store", "pass a number.")
+        raise invalid(name, value, "a finite number or text that JSON can store", "pass a number.")
     return plain

@@ -18,7 +18,7 @@ from quorate.streams.control import MOST_STEP
 from quorate.streams.target_error import SURENESS, errors_at_most
 from quorate.tables.votes.names import meant
 from quorate.types import FloatArray
-from quorate.validate import broken, fraction
+from quorate.validate import fraction, invalid
 
 MOST_WEIGHT = math.log(1e4)
 PULL = 10.0  # classes with a target are rare, so the control must react to a few items
@@ -37,10 +37,10 @@ def class_numbers(targets: Mapping[str, float], classes: Sequence[str]) -> dict[
         if name not in classes:
             close = meant(name, list(classes))
             fix = f"did you mean {close!r}?" if close else "name a class of the data."
-            raise broken("class_targets", name, f"a class; the classes are {shown(list(classes))}", fix)
+            raise invalid("class_targets", name, f"a class; the classes are {shown(list(classes))}", fix)
         if not 0.0 < fraction(target, where="class_targets") < 1.0:
             fix = f"pass e.g. {name}=0.05: of the items that are {name}, 5 % may end with another answer."
-            raise broken("class_targets", {name: target}, "a share above 0 and below 1", fix)
+            raise invalid("class_targets", {name: target}, "a share above 0 and below 1", fix)
         found[list(classes).index(name)] = float(target)
     return found
 

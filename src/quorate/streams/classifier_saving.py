@@ -157,15 +157,17 @@ def classifier_report(
         for m, model in enumerate(models)
         for swap in swapped_columns(given.predictions[:, m], given.counts, classes, model=model)
     )
-    knob = next((name for name in KNOBS if name in method.knobs), None)
+    parameter = next((name for name in KNOBS if name in method.parameters), None)
     rows = _sample(len(given.items), len(classes))
     scored = is_scored[rows]
-    if knob is None or rule_of(method.policy) is None or scored.sum() < FEWEST_ITEMS:
+    if parameter is None or rule_of(method.policy) is None or scored.sum() < FEWEST_ITEMS:
         return ClassifierReport(tuple(models), method.name, int(scored.sum()), None, None, swaps)
     if compiled.will_be_compiled():  # interpreted, these runs would take many times as long as the one asked for
         return ClassifierReport(tuple(models), method.name, int(scored.sum()), None, None, swaps, too_soon=True)
     part = _rows_of(given, rows)
-    curves = [_curve(each, method, knob, truth[rows], error_costs, seed) for each in (part, _without_classifier(part))]
+    curves = [
+        _curve(each, method, parameter, truth[rows], error_costs, seed) for each in (part, _without_classifier(part))
+    ]
     weights = _draws(len(rows), scored, seed)
     most = float(curves[1][0].mean(axis=1).max())
     return ClassifierReport(
@@ -196,15 +198,15 @@ def _without_classifier(given: Stream) -> Stream:
 def _curve(
     part: Stream,
     method: Method,
-    knob: str,
+    parameter: str,
     truth: FloatArray,
     error_costs: FloatArray | None,
     seed: int,
 ) -> FloatArray:
     """(2, S, n) votes and errors of each item at every value of the parameter."""
     found = []
-    for value in KNOBS[knob]:
-        done = simulate_stream(part, tuned(method, {knob: value}), seed=seed, error_costs=error_costs)
+    for value in KNOBS[parameter]:
+        done = simulate_stream(part, tuned(method, {parameter: value}), seed=seed, error_costs=error_costs)
         costs = 1.0 - np.eye(truth.shape[1]) if error_costs is None else error_costs
         wrong = (truth * costs[:, done.predictions].T).sum(axis=1)
         unknown = truth.sum(axis=1) == 0

@@ -1,8 +1,8 @@
 """The protocol of controllers, and the budget controller: it sets the policy's parameter as items close. Pure: no I/O.
 
-`state.knobs` are the current parameters for the policy (`session.tune(**state.knobs)`); `state.closed(...)` returns the
-state after one more closed item. Called by `streams.replay`, by the service and by users who control a live session.
-The controller for a target error is in `streams.target_error`.
+`state.parameters` are the current parameters for the policy (`session.tune(**state.parameters)`); `state.closed(...)`
+returns the state after one more closed item. Called by `streams.replay`, by the service and by users who control a live
+session. The controller for a target error is in `streams.target_error`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, Protocol, Self, get_args
 
 from quorate.methods import Method
-from quorate.session.tuning import policy_knobs
-from quorate.validate import bounded, broken, fraction, whole
+from quorate.session.tuning import policy_parameters
+from quorate.validate import bounded, fraction, invalid, whole
 
 Rule = Literal["min_gain", "threshold"]
 Speed = Literal["normal", "slow"]
@@ -42,7 +42,7 @@ class Control(Protocol):
         ...
 
     @property
-    def knobs(self) -> dict[str, float]:
+    def parameters(self) -> dict[str, float]:
         """The policy's parameter now, by name."""
         ...
 
@@ -60,44 +60,44 @@ class Control(Protocol):
         ...
 
 
-def rule_knob(method: Method) -> Rule:
+def rule_parameter(method: Method) -> Rule:
     """The parameter of a method that a controller can change: "min_gain" or "threshold".
 
     >>> from quorate.methods import method
-    >>> rule_knob(method("quorate")), rule_knob(method("infexp"))
+    >>> rule_parameter(method("quorate")), rule_parameter(method("infexp"))
     ('min_gain', 'threshold')
     """
     for name in get_args(Rule):
-        if name in policy_knobs(method):
+        if name in policy_parameters(method):
             return name  # type: ignore[no-any-return]
     rule = "a method with a parameter that a controller can set: min_gain or threshold"
-    raise broken("method", method.name, rule, "pass e.g. `method='quorate'`.")
+    raise invalid("method", method.name, rule, "pass e.g. `method='quorate'`.")
 
 
 def check_rule(control: Control, method: Method) -> None:
     """Check that the controller changes a parameter of this method."""
-    parameter, (controlled, *_) = rule_knob(method), control.knobs
+    parameter, (controlled, *_) = rule_parameter(method), control.parameters
     if controlled != parameter:
         rule = f"a controller of `{parameter}`, the parameter of method {method.name!r}"
-        raise broken("control", controlled, rule, f"pass `rule={parameter!r}` to the controller.")
+        raise invalid("control", controlled, rule, f"pass `rule={parameter!r}` to the controller.")
 
 
-def at_deepest(rule: str, knob: float) -> bool:
+def at_deepest(rule: str, parameter: float) -> bool:
     """Whether a controller has moved this parameter to its limit towards more votes.
 
-    >>> at_deepest("min_gain", BudgetControl(2.0, start=0.0).knob), at_deepest("threshold", 1.0)
+    >>> at_deepest("min_gain", BudgetControl(2.0, start=0.0).parameter), at_deepest("threshold", 1.0)
     (True, True)
     """
-    return (knob if rule == "min_gain" else 1.0 - knob) <= math.exp(-DEEPEST) * (1 + 1e-9)
+    return (parameter if rule == "min_gain" else 1.0 - parameter) <= math.exp(-DEEPEST) * (1 + 1e-9)
 
 
-def at_shallowest(rule: str, knob: float) -> bool:
+def at_shallowest(rule: str, parameter: float) -> bool:
     """Whether a controller has moved this parameter to its limit towards no votes."""
-    return (knob if rule == "min_gain" else 1.0 - knob) >= math.exp(-SHALLOWEST) * (1 - 1e-9)
+    return (parameter if rule == "min_gain" else 1.0 - parameter) >= math.exp(-SHALLOWEST) * (1 - 1e-9)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Knob:
+class Parameter:
     """lambda and the policy's parameter: `min_gain` = lambda, or `threshold` = 1 - lambda."""
 
     rule: Rule = "min_gain"
@@ -110,14 +110,14 @@ class Knob:
     def _check(self, *above_zero: str) -> None:
         """Check the rule, and that these fields are above 0."""
         if self.rule not in get_args(Rule):
-            raise broken("rule", self.rule, "'min_gain' or 'threshold'", "pass the method's parameter.")
+            raise invalid("rule", self.rule, "'min_gain' or 'threshold'", "pass the method's parameter.")
         for name in above_zero:
             if bounded(getattr(self, name), where=name, least=0.0) == 0:
-                raise broken(name, 0, "a number above 0", "leave it out for the default.")
+                raise invalid(name, 0, "a number above 0", "leave it out for the default.")
 
 
 @dataclass(frozen=True, slots=True)
-class BudgetControl(Knob):
+class BudgetControl(Parameter):
     r"""Hold the votes per item at `budget` B by adjusting lambda (`min_gain`, or 1 - `threshold`).
 
     Votes per item are roughly proportional to d = -log lambda for every pool size, so log d is controlled. After item t
@@ -132,7 +132,7 @@ class BudgetControl(Knob):
     >>> control = BudgetControl(2.0, pool_size=6)
     >>> for votes in (6, 6, 0, 6, 6):
     ...     control = control.closed(num_votes=votes, confidence=1.0, settled=True)
-    >>> control.reached, control.ahead, control.knob > BudgetControl(2.0, pool_size=6).knob
+    >>> control.reached, control.ahead, control.parameter > BudgetControl(2.0, pool_size=6).parameter
     (4.8, 14.0, True)
     """
 
@@ -152,9 +152,9 @@ class BudgetControl(Knob):
             return
         self._check("rate", "pull")
         if bounded(self.budget, where="budget", least=0.0) == 0:
-            raise broken("budget", 0, "votes per item above 0", "to ask nobody use Session.predict.")
+            raise invalid("budget", 0, "votes per item above 0", "to ask nobody use Session.predict.")
         if self.speed not in get_args(Speed):
-            raise broken("speed", self.speed, "'normal' or 'slow'", "leave it out for 'normal'.")
+            raise invalid("speed", self.speed, "'normal' or 'slow'", "leave it out for 'normal'.")
         object.__setattr__(self, "log_depth", math.log(min(max(self._first(), SHALLOWEST), DEEPEST)))
 
     def _first(self) -> float:
@@ -182,13 +182,13 @@ class BudgetControl(Knob):
         return self.spent - self.budget * self.num_items
 
     @property
-    def knob(self) -> float:
+    def parameter(self) -> float:
         """The current value of the policy's parameter."""
-        return self.knobs[self.rule]
+        return self.parameters[self.rule]
 
     @property
-    def knobs(self) -> dict[str, float]:
-        """The parameter by name, for `session.tune(**control.knobs)`."""
+    def parameters(self) -> dict[str, float]:
+        """The parameter by name, for `session.tune(**control.parameters)`."""
         pull = self.pull * (SLOWER if self.speed == "slow" else 1.0)
         log_depth = min(max(self._log_depth() - self.ahead / (pull * self.budget), -DEEPEST), DEEPEST)
         return self._named(math.exp(log_depth))

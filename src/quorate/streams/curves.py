@@ -73,7 +73,7 @@ class Comparison:
     def default(self) -> Point | None:
         """quorate with default settings, if its default `min_gain` was among those swept."""
         runs = self.curve(OURS).runs
-        return next((point for point in runs if point.method.knobs["min_gain"] == DEFAULT_MIN_GAIN), None)
+        return next((point for point in runs if point.method.parameters["min_gain"] == DEFAULT_MIN_GAIN), None)
 
     def curve(self, name: str) -> Curve:
         """The curve of that method."""

@@ -16,7 +16,7 @@ from quorate.tables.readers.open_files import open_file
 from quorate.tables.readers.sources import Opened
 from quorate.tables.votes.names import meant, name_text
 from quorate.types import FloatArray, TableLike
-from quorate.validate import as_floats, broken
+from quorate.validate import as_floats, invalid
 
 FIX = "write a table with the truth in the first column and one further column for each answer."
 Cells = Iterable[tuple[str, str, object]]
@@ -38,7 +38,7 @@ def read_error_costs(source: ErrorCosts, classes: Sequence[str]) -> FloatArray:
         costs = as_floats(source, where="error_costs")
         if costs.shape != (len(names), len(names)):
             rule = f"shape ({len(names)}, {len(names)}), truth by answer, in the order of the classes {shown(names)}"
-            raise broken("error_costs", costs.shape, rule, "pass an array of this shape, or a table with names.")
+            raise invalid("error_costs", costs.shape, rule, "pass an array of this shape, or a table with names.")
     else:
         costs = 1.0 - np.eye(len(names))
         for truth, answer, cost in _cells(source):
@@ -52,7 +52,7 @@ def _cells(source: ErrorCosts) -> Cells:
         for truth, row in source.items():
             if not isinstance(row, Mapping):
                 fix = f"pass `error_costs={{{truth!r}: {{'answer': 5}}}}`."
-                raise broken("error_costs", {truth: row}, "a mapping of answers to costs for each truth", fix)
+                raise invalid("error_costs", {truth: row}, "a mapping of answers to costs for each truth", fix)
             yield from ((name_text(truth), name_text(answer), cost) for answer, cost in row.items())
         return
     with source_is("error_costs"):
@@ -62,18 +62,18 @@ def _cells(source: ErrorCosts) -> Cells:
 
 def _table_cells(opened: Opened) -> Cells:
     if len(opened.columns) < 2:
-        raise broken("error_costs", list(opened.columns), "the truth and one column per answer", FIX)
+        raise invalid("error_costs", list(opened.columns), "the truth and one column per answer", FIX)
     seen = set()
     for batch in opened.read(None):
         if batch.entries:
-            raise broken("error_costs", opened.name, "rows with as many cells as the header", FIX)
+            raise invalid("error_costs", opened.name, "rows with as many cells as the header", FIX)
         for row in batch.table.to_pylist():
             truth, *cells = (row[name] for name in opened.columns)
             name = _text(truth)
             if not name and not any(_text(cell) for cell in cells):
                 continue
             if name in seen:
-                raise broken("error_costs", name, "one row for each truth", "delete one of the two.")
+                raise invalid("error_costs", name, "one row for each truth", "delete one of the two.")
             seen.add(name)
             pairs = zip(opened.columns[1:], cells, strict=True)
             yield from ((name, answer.strip(), cell) for answer, cell in pairs if _text(cell))
@@ -89,7 +89,7 @@ def _place(name: str, names: list[str]) -> int:
     if name not in names:
         close = meant(name, names)
         fix = FIX if close is None else f"did you mean {close!r}?"
-        raise broken("error_costs", name, f"a class; the classes are {shown(names)}", fix)
+        raise invalid("error_costs", name, f"a class; the classes are {shown(names)}", fix)
     return names.index(name)
 
 
@@ -98,7 +98,7 @@ def _number(cost: object, truth: str, answer: str) -> float:
         return float(str(cost).strip())
     except ValueError:
         rule = f"a number, for answering {answer!r} where {truth!r} is true"
-        raise broken("error_costs", cost, rule, "correct the cell.") from None
+        raise invalid("error_costs", cost, rule, "correct the cell.") from None
 
 
 def _checked(costs: FloatArray, names: list[str]) -> FloatArray:
@@ -108,7 +108,7 @@ def _checked(costs: FloatArray, names: list[str]) -> FloatArray:
         truth, answer = np.argwhere(bad)[0] if bad.any() else [int(np.flatnonzero(right)[0])] * 2
         rule = "a finite cost of 0 or more" if bad.any() else "0, since a right answer costs nothing"
         where = f"for answering {names[answer]!r} where {names[truth]!r} is true"
-        raise broken("error_costs", float(costs[truth, answer]), f"{rule}, {where}", "correct the cell.")
+        raise invalid("error_costs", float(costs[truth, answer]), f"{rule}, {where}", "correct the cell.")
     if not costs.any():
-        raise broken("error_costs", costs.tolist(), "some cost above 0", "correct the table.")
+        raise invalid("error_costs", costs.tolist(), "some cost above 0", "correct the table.")
     return costs

@@ -16,7 +16,7 @@ from quorate.compiled import kernel
 from quorate.decision.belief import NO_LIMIT, RULE, belief_into, pick_label, stop_before_rule
 from quorate.streams.prepare import Stream
 from quorate.types import FloatArray, IntArray
-from quorate.validate import broken
+from quorate.validate import invalid
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +43,7 @@ class FixedPaths:
         ((array([0]), array([2]), array([0.6])), (array([1]), array([1]), array([0.9])))
         """
         if self.most < threshold < 1.0:
-            raise broken("threshold", threshold, f"at most {self.most}, or 1", "compute the paths for it.")
+            raise invalid("threshold", threshold, f"at most {self.most}, or 1", "compute the paths for it.")
         votes = np.arange(self.highest.shape[1])
         stops = (self.highest > threshold) | (votes == self.last[:, None])
         costs = stops.argmax(axis=1)

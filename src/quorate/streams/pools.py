@@ -17,7 +17,7 @@ from quorate.rng import stream
 from quorate.streams.prepare import Stream, assemble
 from quorate.tables import Joined
 from quorate.types import FloatArray, IntArray
-from quorate.validate import MOST_VOTES, broken, members
+from quorate.validate import MOST_VOTES, invalid, members
 
 Order = Literal["time", "given", "shuffled"]
 PartlyVoted = Literal["exclude", "own-pool", "worst-case"]
@@ -141,16 +141,16 @@ def _checked_size(pool_size: PoolSize) -> int | None:
     if pool_size is None or (isinstance(pool_size, str) and pool_size == "recorded"):
         return None
     if isinstance(pool_size, str):
-        raise broken("pool_size", pool_size, "a whole number, or 'recorded'", "pass `pool_size=6`, or leave it out.")
+        raise invalid("pool_size", pool_size, "a whole number, or 'recorded'", "pass `pool_size=6`, or leave it out.")
     return members(pool_size)
 
 
 def _one_of(value: str, allowed: tuple[str, ...], where: str) -> None:
     if where == "order" and value == "agreement":
         rule = f"one of {', '.join(allowed)}: the order in which votes are replayed"
-        raise broken(where, value, rule, "pass `method='quorate:order=agreement'` to ask first whoever agreed most.")
+        raise invalid(where, value, rule, "pass `method='quorate:order=agreement'` to ask first whoever agreed most.")
     if not isinstance(value, str) or value not in allowed:
-        raise broken(where, value, f"one of {', '.join(allowed)}", f"pass `{where}={allowed[0]!r}`.")
+        raise invalid(where, value, f"one of {', '.join(allowed)}", f"pass `{where}={allowed[0]!r}`.")
 
 
 def _asking_order(joined: Joined, seed: int | None) -> IntArray | slice:
@@ -166,7 +166,7 @@ def _table(joined: Joined, recorded: IntArray, values: NDArray[Number]) -> NDArr
     if most > MOST_VOTES or most * joined.num_items > MOST_CELLS:
         rule = f"at most {MOST_VOTES} votes per item and {MOST_CELLS} cells (items times the most votes) in one run"
         size = f"{joined.num_items} items with up to {most} votes"
-        raise broken("votes", size, rule, "split the items, or pass `pool_size`.")
+        raise invalid("votes", size, rule, "split the items, or pass `pool_size`.")
     place = np.arange(joined.num_votes) - joined.starts[joined.item]
     kept = place < most
     table = np.full((joined.num_items, most), -1, dtype=values.dtype)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from quorate.rng import stream, uniforms
 from quorate.types import FloatArray, IntArray, VoteDataset
-from quorate.validate import PREDICTION_FLOOR, as_floats, broken, members, probabilities, whole
+from quorate.validate import PREDICTION_FLOOR, as_floats, invalid, members, probabilities, whole
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,14 +116,14 @@ def recorded_stream(
     table, probs = np.asarray(votes), _as_given(predictions)
     fix = "pass one row per item in both."
     if table.ndim != 2 or table.dtype.kind not in "iu":
-        raise broken("votes", f"{table.dtype} {table.shape}", "class numbers (items, votes)", fix)
+        raise invalid("votes", f"{table.dtype} {table.shape}", "class numbers (items, votes)", fix)
     if probs.ndim not in (2, 3) or len(probs) != len(table):
-        raise broken("predictions", probs.shape, "an array (items, K) or (items, M, K)", fix)
+        raise invalid("predictions", probs.shape, "an array (items, K) or (items, M, K)", fix)
     num_classes = probs.shape[-1]
     recorded = (table >= 0).sum(axis=1)
     if table.max(initial=-1) >= num_classes or ((table >= 0) != (np.arange(table.shape[1]) < recorded[:, None])).any():
         rule = f"class numbers 0 .. {num_classes - 1}, and -1 after the last vote of an item"
-        raise broken("votes", table.tolist(), rule, "leave out missing votes.")
+        raise invalid("votes", table.tolist(), rule, "leave out missing votes.")
     sizes = np.array(np.broadcast_to(recorded if pool_sizes is None else np.asarray(pool_sizes), (len(table),)))
     for size in np.unique(sizes) if pool_sizes is not None else ():
         members(size, where="pool_sizes")
@@ -159,7 +159,7 @@ def _models(dataset: VoteDataset, model: int | str) -> list[int]:
     if isinstance(model, str):
         if model not in dataset.models:
             names = ", ".join(map(repr, dataset.models))
-            raise broken("model", model, "'all' or a classifier of the data set", f"choose one of {names}.")
+            raise invalid("model", model, "'all' or a classifier of the data set", f"choose one of {names}.")
         return [dataset.models.index(model)]
     return [whole(model, where="model", least=0, most=len(dataset.models) - 1)]
 
@@ -170,7 +170,7 @@ def _order(dataset: VoteDataset, seed: int, order: str) -> IntArray:
         return rows
     if order != "shuffled":
         rule = "'shuffled' (within each block, by seed) or 'given'"
-        raise broken("order", order, rule, "pass `order='given'` to keep the order of the data set.")
+        raise invalid("order", order, rule, "pass `order='given'` to keep the order of the data set.")
     keys = stream(seed, "item-order").random(dataset.num_items)
     return np.lexsort((keys, dataset.blocks))
 

@@ -18,7 +18,7 @@ from quorate.methods import REFIT_EVERY, WINDOW, Method, as_method
 from quorate.posterior.settled import plurality_shares
 from quorate.reasons import CERTAIN
 from quorate.rng import uniform
-from quorate.session.tuning import policy_knobs
+from quorate.session.tuning import policy_parameters
 from quorate.streams.class_targets import ClassTargetControl
 from quorate.streams.control import Control, check_rule
 from quorate.streams.prepare import Stream
@@ -26,7 +26,7 @@ from quorate.streams.runs import CompiledRun, StreamOptions
 from quorate.streams.session_run import SessionRun, start_run
 from quorate.streams.stream import complete_panel
 from quorate.types import FloatArray, IntArray, PriorParams
-from quorate.validate import broken, fraction, whole
+from quorate.validate import fraction, invalid, whole
 
 PROGRESS_EVERY = 200  # items
 
@@ -59,8 +59,8 @@ class ReplayResult:
 
     `stream` has each item's votes in asking order
     `labels` class numbers answered   `confidence`, `probs` (T, K), `reasons` of the answer
-    `num_votes` votes asked before it   `audit_votes` those that completed the panel afterwards   `knob` the parameter
-    of the policy in force, NaN for a policy without `min_gain` or `threshold`
+    `num_votes` votes asked before it   `audit_votes` those that completed the panel afterwards   `parameter` that of
+    the policy in force, NaN for a policy without `min_gain` or `threshold`
     `audit_rates` the probability of an audit, 0 where none was drawn   `is_audited` the items drawn
     `audited_error` error of the answer by the panel, ties shared; NaN where not audited or the record ends too early:
     the latter counts as an error to the controller   `truth` (T, K) what the panel says of settled and audited items,
@@ -80,7 +80,7 @@ class ReplayResult:
     paid: FloatArray
     is_score: NDArray[np.bool_]
     audit_votes: IntArray
-    knob: FloatArray
+    parameter: FloatArray
     audit_rates: FloatArray
     is_audited: NDArray[np.bool_]
     audited_error: FloatArray
@@ -147,12 +147,12 @@ def replay(
     names = tuple(map(str, range(num_items))) if ids is None else tuple(ids)
     if len(names) != num_items or len(set(names)) != num_items:
         value = f"{len(names)} names, {len(set(names))} of them different"
-        raise broken("ids", value, f"{num_items} different names, one per item", "name every item once.")
+        raise invalid("ids", value, f"{num_items} different names, one per item", "name every item once.")
     if control is not None:
         check_rule(control, chosen)
     if chosen.target == "truth" and (least_rate or control is not None or class_control is not None):
         rule = f"no budget, target or audits with {chosen.name!r}: they refer to the plurality, the method to the truth"
-        raise broken("method", chosen.name, rule, "leave them out, or pass `method='quorate'`.")
+        raise invalid("method", chosen.name, rule, "leave them out, or pass `method='quorate'`.")
     costs = error_costs if class_control is None else class_control.costs
     run = start_run(stream, chosen, options, seed=draw, error_costs=costs, keep_probs=True)
     loop = _Loop(run, names, draw, control, class_control, least_rate)
@@ -180,10 +180,10 @@ class _Loop:
         self.run, self.ids, self.seed = run, ids, seed
         self.control, self.class_control, self.audit_rate = control, class_control, audit_rate
         self.acts_between_items = control is not None or class_control is not None or audit_rate > 0
-        knobs = policy_knobs(run.method)
-        fixed = float(knobs.get("min_gain", knobs.get("threshold", np.nan)))
+        parameters = policy_parameters(run.method)
+        fixed = float(parameters.get("min_gain", parameters.get("threshold", np.nan)))
         count, num_classes = len(ids), run.stream.counts.shape[1]
-        self.knob, self.rates = np.full(count, fixed), np.zeros(count)
+        self.parameter, self.rates = np.full(count, fixed), np.zeros(count)
         self.audit_votes, self.is_audited = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=bool)
         self.audited_error, self.ahead = np.full(count, np.nan), np.full(count, np.nan)
         self.truth = np.full((count, num_classes), np.nan)
@@ -192,9 +192,9 @@ class _Loop:
     def advance(self, first: int, last: int) -> None:
         """Run items first .. last - 1: several only if nothing happens between them."""
         if self.control is not None:
-            knobs = self.control.knobs
-            self.run.tune(knobs)
-            (self.knob[first],) = knobs.values()
+            parameters = self.control.parameters
+            self.run.tune(parameters)
+            (self.parameter[first],) = parameters.values()
         if self.class_control is not None:
             self.run.use_error_costs(self.class_control.costs)
         self.run.advance(first, last)
@@ -269,7 +269,7 @@ class _Loop:
             paid=run.paid,
             is_score=run.is_score,
             audit_votes=self.audit_votes,
-            knob=self.knob,
+            parameter=self.parameter,
             audit_rates=self.rates,
             is_audited=self.is_audited,
             audited_error=self.audited_error,

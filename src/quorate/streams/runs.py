@@ -35,7 +35,7 @@ from quorate.streams.stream import (
     run_stream,
 )
 from quorate.types import FloatArray, IntArray, PriorParams
-from quorate.validate import broken, positive, vote_limits, whole
+from quorate.validate import invalid, positive, vote_limits, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class StreamRun:
         if costs is not None and stream.voters is not None:
             if stream.voters.max() >= len(costs):
                 rule = f"a cost for each of {int(stream.voters.max()) + 1} people"
-                raise broken("voter_costs", len(costs), rule, "pass one for each person.")
+                raise invalid("voter_costs", len(costs), rule, "pass one for each person.")
             self._prices = np.append(costs, 1.0)  # the last is for voter -1, who is unknown
         room = 0  # for the parameters of every fit
         if method.learner is not None:
@@ -233,9 +233,9 @@ class CompiledRun(StreamRun):
         window = self.state.window_predictions[:filled], self.state.window_votes[:filled]
         return self._answer_fit.params((int(counts[FITS]), int(counts[VOTES])), self.params, *window)
 
-    def tune(self, knobs: Mapping[str, Any]) -> None:
+    def tune(self, parameters: Mapping[str, Any]) -> None:
         """Change `min_gain` or `threshold`, the first parameter of a rule, for the next items."""
-        (self.state.rule[0],) = knobs.values()
+        (self.state.rule[0],) = parameters.values()
 
     def use_error_costs(self, costs: FloatArray) -> None:
         """Change the error costs for the next items; the run must have been started with costs."""

@@ -25,7 +25,7 @@ from quorate.session import Session
 from quorate.streams.prepare import Stream
 from quorate.streams.runs import CompiledRun, StreamOptions, StreamRun
 from quorate.types import Decision, FloatArray, IntArray
-from quorate.validate import broken
+from quorate.validate import invalid
 
 
 class SessionRun(StreamRun):
@@ -141,9 +141,9 @@ class SessionRun(StreamRun):
         self.asked[int(expert.name)] += 1
         return self.session.vote(str(t), label, voter=expert.name)
 
-    def tune(self, knobs: Mapping[str, Any]) -> None:
+    def tune(self, parameters: Mapping[str, Any]) -> None:
         """Change parameters of the policy for the next items."""
-        self.session.tune(**knobs)
+        self.session.tune(**parameters)
 
     def use_error_costs(self, costs: FloatArray) -> None:
         """Change the error costs for the next items: this changes the answers, not what a user's own policy asks."""
@@ -163,7 +163,7 @@ def _experts(stream: Stream, method: Method, costs: tuple[float, ...] | None) ->
     if voters is None or missing:
         rule = f"the voter of every vote, which method {method.name!r} needs"
         fix = "name the column of the voters with `worker`, or use a method for anonymous votes, such as 'quorate'."
-        raise broken("votes", f"{missing} votes without a voter", rule, fix)
+        raise invalid("votes", f"{missing} votes without a voter", rule, fix)
     return [Expert(str(e), cost=1.0 if costs is None else costs[e]) for e in range(int(voters.max()) + 1)]
 
 

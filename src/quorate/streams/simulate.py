@@ -19,7 +19,7 @@ from quorate.streams.prepare import Stream, prepare
 from quorate.streams.runs import StreamOptions
 from quorate.streams.session_run import start_run
 from quorate.types import FloatArray, IntArray, PriorParams, VoteDataset
-from quorate.validate import broken, whole
+from quorate.validate import invalid, whole
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,7 +106,7 @@ def simulate(
     """
     options = StreamOptions(window, refit_every, min_votes, max_votes, query_free_after, voter_costs)
     if not isinstance(model, (str, int, np.integer)):
-        raise broken("model", model, "a classifier's number or name, or 'all'", "pass e.g. `model=0`.")
+        raise invalid("model", model, "a classifier's number or name, or 'all'", "pass e.g. `model=0`.")
     seed = whole(seed, where="seed", least=0)
     stream = prepare(dataset, pool_size, model, seed, order)
     return simulate_stream(stream, as_method(method), options, seed=seed, target=target)
@@ -161,7 +161,7 @@ def expected_errors(stream: Stream, labels: IntArray, target: Target = "pluralit
 def _true_classes(stream: Stream, method: Method) -> IntArray:
     if stream.truth is None or not (stream.truth >= 0).any():
         rule = f"true classes of some items, because {method.name!r} estimates the truth"
-        raise broken("truth", None, rule, "pass them, or use a method for the plurality, such as 'quorate'.")
+        raise invalid("truth", None, rule, "pass them, or use a method for the plurality, such as 'quorate'.")
     return stream.truth
 
 
@@ -194,7 +194,7 @@ def run_by_agreement(
     """
     if stream.voters is None:
         rule = "a stream with the voter of each vote"
-        raise broken("stream", None, rule, "build it from a data set with `voters`.")
+        raise invalid("stream", None, rule, "build it from a data set with `voters`.")
     ordered = replace(stream, votes=stream.votes.copy(), voters=stream.voters.copy())
     assert ordered.voters is not None
     num_items, num_people = len(stream.items), int(stream.voters.max(initial=-1)) + 1

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from quorate.catalogue import knob_text
+from quorate.catalogue import parameter_text
 from quorate.methods import DEFAULT_MIN_GAIN, METHODS, Method, Target, method
 from quorate.streams import simulate
 from quorate.types import FloatArray, VoteDataset
@@ -66,9 +66,9 @@ class Point:
         return float(self.errors.mean())
 
     @property
-    def knob(self) -> str:
+    def parameter(self) -> str:
         """The parameter as text."""
-        return knob_text(self.method.knobs)
+        return parameter_text(self.method.parameters)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,9 +100,9 @@ class CurveReading:
         return float(self.errors.mean())
 
     @property
-    def knob(self) -> str:
+    def parameter(self) -> str:
         """The parameter: between two values of a continuous one, both values of a whole-numbered one."""
-        return knob_text(between(self.low.method.knobs, self.high.method.knobs, self.weight))
+        return parameter_text(between(self.low.method.parameters, self.high.method.parameters, self.weight))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,15 +157,15 @@ def _between(low: Any, high: Any, weight: float) -> Any:  # noqa: ANN401
     return (1 - weight) * low + weight * high if isinstance(low, float) else f"{low}-{high}"
 
 
-def knob_grid(name: str, *, pool_size: int, num_classes: int, quick: bool = False) -> tuple[dict[str, Any], ...]:
+def parameter_grid(name: str, *, pool_size: int, num_classes: int, quick: bool = False) -> tuple[dict[str, Any], ...]:
     """Parameter values of a method that cover its whole range of cost; every second one if `quick`.
 
-    >>> knob_grid("quorum", pool_size=3, num_classes=2)
+    >>> parameter_grid("quorum", pool_size=3, num_classes=2)
     ({'votes': 0}, {'votes': 1}, {'votes': 2}, {'votes': 3})
     """
     if name == "unanimous-then-cap":
         return tuple({"first": first, "cap": cap} for cap in range(pool_size + 1) for first in range(cap + 1))
-    key, values = _knob_values(name, pool_size, num_classes)
+    key, values = _parameter_values(name, pool_size, num_classes)
     if key is None:
         return ({},)
     chosen = list(values)
@@ -174,7 +174,7 @@ def knob_grid(name: str, *, pool_size: int, num_classes: int, quick: bool = Fals
     return tuple({key: value} for value in chosen)
 
 
-def _knob_values(name: str, pool_size: int, num_classes: int) -> tuple[str | None, Sequence[float]]:
+def _parameter_values(name: str, pool_size: int, num_classes: int) -> tuple[str | None, Sequence[float]]:
     if name == "quorate":
         return "min_gain", MIN_GAINS
     if name == "beta":
@@ -187,7 +187,7 @@ def _knob_values(name: str, pool_size: int, num_classes: int) -> tuple[str | Non
         return "scale", SCALES
     if name == "quorum":
         return "votes", range(pool_size + 1)
-    if name in METHODS and "threshold" in method(name).knobs:
+    if name in METHODS and "threshold" in method(name).parameters:
         return "threshold", THRESHOLDS
     return None, ()
 
@@ -198,8 +198,8 @@ def grid_methods(
     """Each named method at every value of its grid."""
     return tuple(
         tuple(
-            method(name, **knobs)
-            for knobs in knob_grid(name, pool_size=pool_size, num_classes=num_classes, quick=quick)
+            method(name, **parameters)
+            for parameters in parameter_grid(name, pool_size=pool_size, num_classes=num_classes, quick=quick)
         )
         for name in names
     )
@@ -266,15 +266,15 @@ def _refined(coarse: Curve, replicates: Sequence[Replicate], budgets: Sequence[f
 def _mixed(reading: CurveReading) -> Method | None:
     """The method at a value between the two of the reading; None for whole-numbered parameters."""
     low, high = reading.low.method, reading.high.method
-    differing = [key for key, value in low.knobs.items() if value != high.knobs[key]]
-    if len(differing) != 1 or not isinstance(low.knobs[differing[0]], float):
+    differing = [key for key, value in low.parameters.items() if value != high.parameters[key]]
+    if len(differing) != 1 or not isinstance(low.parameters[differing[0]], float):
         return None
     key = differing[0]
-    first, second = low.knobs[key], high.knobs[key]
+    first, second = low.parameters[key], high.parameters[key]
     share = min(max(reading.weight, 0.1), 0.9)
     if min(first, second) > 0 and max(first, second) > 2 * min(first, second):
-        return method(low.name, **{**low.knobs, key: first ** (1 - share) * second**share})
-    return method(low.name, **{**low.knobs, key: (1 - share) * first + share * second})
+        return method(low.name, **{**low.parameters, key: first ** (1 - share) * second**share})
+    return method(low.name, **{**low.parameters, key: (1 - share) * first + share * second})
 
 
 def _in_threads(work: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[Any]:

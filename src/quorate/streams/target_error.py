@@ -10,15 +10,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from quorate.numerics import normal_quantile
-from quorate.streams.control import DEEPEST, MOST_STEP, SHALLOWEST, Knob
-from quorate.validate import bounded, broken, fraction, whole
+from quorate.streams.control import DEEPEST, MOST_STEP, SHALLOWEST, Parameter
+from quorate.validate import bounded, fraction, invalid, whole
 
 SURENESS = 0.9
 AUDIT_RATE, FOCUS = 0.05, 1.0  # defaults; measured in docs/control.md
 
 
 @dataclass(frozen=True, slots=True)
-class TargetErrorControl(Knob):
+class TargetErrorControl(Parameter):
     r"""Hold the share of wrong answers among closed items at `target` e*, as estimated by random audits.
 
     u = 1 - confidence is the error the belief expects; audits estimate a correction factor:
@@ -38,7 +38,7 @@ class TargetErrorControl(Knob):
     >>> control = TargetErrorControl(0.02, audit_rate=0.1, focus=0.0)
     >>> sure = control.closed(num_votes=3, confidence=1.0, settled=True)
     >>> wrong = control.closed(num_votes=3, confidence=0.9, settled=False, audited_error=1.0)
-    >>> sure.knob > control.knob > wrong.knob, round(wrong.factor, 2)
+    >>> sure.parameter > control.parameter > wrong.parameter, round(wrong.factor, 2)
     (True, 1.82)
     """
 
@@ -69,7 +69,7 @@ class TargetErrorControl(Knob):
         self._check("rate", "pull", "weight")
         for name in ("target", "audit_rate"):
             if fraction(getattr(self, name), where=name) == 0:
-                raise broken(name, 0, "a number above 0 and at most 1", "raise it.")
+                raise invalid(name, 0, "a number above 0 and at most 1", "raise it.")
         bounded(self.focus, where="focus", least=0.0)
         first = max(self._first(), math.exp(-DEEPEST))  # a tiny target divided by the pool size can be 0
         object.__setattr__(self, "depth", min(max(-math.log(first), SHALLOWEST), DEEPEST))
@@ -143,13 +143,13 @@ class TargetErrorControl(Knob):
         return self.settled_errors > self.target * self.num_items
 
     @property
-    def knob(self) -> float:
+    def parameter(self) -> float:
         """The current value of the policy's parameter."""
-        return self.knobs[self.rule]
+        return self.parameters[self.rule]
 
     @property
-    def knobs(self) -> dict[str, float]:
-        """The parameter by name, for `session.tune(**control.knobs)`."""
+    def parameters(self) -> dict[str, float]:
+        """The parameter by name, for `session.tune(**control.parameters)`."""
         return self._named(self._depth() + self.ahead / (self.pull * self.target))
 
     def _depth(self) -> float:

@@ -41,7 +41,7 @@ from quorate.tables.votes.codes import by_first, hits
 from quorate.tables.votes.names import class_texts
 from quorate.tables.votes.read import Votes, label_entries
 from quorate.types import FloatArray, IntArray, VoteDataset, frozen_array
-from quorate.validate import MOST_VOTES, broken
+from quorate.validate import MOST_VOTES, invalid
 
 MOST_CELLS = 2_000_000_000  # of the padded table of votes, two bytes each
 
@@ -94,7 +94,7 @@ class Joined:
     def to_dataset(self, *, pool: Literal["own"] = "own") -> VoteDataset:
         """A `VoteDataset` whose pools are the items' own votes: (T, N) in recorded order, -1 after the last."""
         if pool != "own":
-            raise broken("pool", pool, "'own': each item's pool is everyone who voted on it", "leave it out.")
+            raise invalid("pool", pool, "'own': each item's pool is everyone who voted on it", "leave it out.")
         lengths = np.diff(self.starts)
         longest = int(lengths.max())
         if longest > MOST_VOTES or longest * self.num_items > MOST_CELLS:
@@ -102,7 +102,7 @@ class Joined:
                 f"at most {MOST_VOTES} votes per item and {MOST_CELLS} cells in all; there are {self.num_items} items "
                 f"with up to {longest} votes"
             )
-            raise broken("votes", self.name, rule, "split the items.")
+            raise invalid("votes", self.name, rule, "split the items.")
         votes = np.full((self.num_items, longest), -1, dtype=np.int16)
         place = self.item, np.arange(self.num_votes) - self.starts[self.item]
         votes[place] = self.label
@@ -167,7 +167,7 @@ def join(
     (('b', 'a'), ('cat', 'dog'), array([0.2, 0.8]))
     """
     if items not in ("votes", "votes-and-predictions"):
-        raise broken("items", items, "'votes' or 'votes-and-predictions'", "pass one of them.")
+        raise invalid("items", items, "'votes' or 'votes-and-predictions'", "pass one of them.")
     given = votes.given if classes is None else class_texts(classes)
     if predictions is not None and given is None:
         predictions = without_other_columns(predictions, votes.labels)
@@ -239,13 +239,13 @@ def _relabelled(votes: Votes, known: tuple[str, ...], given: tuple[str, ...] | N
 def _final_classes(votes: Votes, known: tuple[str, ...], given: tuple[str, ...] | None) -> tuple[str, ...]:
     if votes.num_votes == 0:
         tally = "; ".join(votes.report.lines()[-5:])
-        raise broken("votes", votes.raw.source, f"votes to join; none is left ({tally})", "correct it, or `classes`.")
+        raise invalid("votes", votes.raw.source, f"votes to join; none is left ({tally})", "correct it, or `classes`.")
     final = given if given is not None else tuple(dict.fromkeys([*known, *votes.classes]))
     if len(final) < 2:
-        raise broken("classes", list(final), "at least 2 classes", "name them all: `classes=[...]`.")
+        raise invalid("classes", list(final), "at least 2 classes", "name them all: `classes=[...]`.")
     if len(final) > MOST_CLASSES:
         rule = f"at most {MOST_CLASSES} classes; there are {len(final)}, such as {final[-1]!r}"
-        raise broken("votes", votes.raw.source, rule, "if the label column is free text, name another: `label=...`.")
+        raise invalid("votes", votes.raw.source, rule, "if the label column is free text, name another: `label=...`.")
     return final
 
 
@@ -267,7 +267,7 @@ def _recorded(votes: Votes, sources: Sequence[Aligned], *, keep_all: bool) -> tu
     kept = _Recorded(at[is_kept[raw.task.codes[at]]], tasks[usable])
     if not len(kept.at):
         rule = f"a usable prediction for some item of {raw.source}"
-        raise broken("items", "votes-and-predictions", rule, "check the ids, or pass `items='votes'`.")
+        raise invalid("items", "votes-and-predictions", rule, "check the ids, or pass `items='votes'`.")
     out = votes.counts_vote & ~is_kept[raw.task.codes]
     return kept, hits("left-out", raw.source, raw.rows, out, raw.task, worker=raw.worker, value=raw.label)
 
@@ -303,7 +303,7 @@ def _unmatched(votes: Votes, source: Aligned, names: pa.Array, present: np.ndarr
     if not present.any():
         voted, predicted = (list(each.slice(0, 3).to_pylist()) for each in (names, source.table.ids))
         rule = f"the ids of {votes.raw.source}, such as {voted}; it has other ids, such as {predicted}"
-        raise broken("predictions", source.table.source, rule, "name the id columns: `task=...`, `id_column=...`.")
+        raise invalid("predictions", source.table.source, rule, "name the id columns: `task=...`, `id_column=...`.")
     absent = names.filter(pa.array(~present))
     return fired_whole("no-prediction", source.table.source, absent, of="items")
 

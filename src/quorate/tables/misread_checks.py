@@ -21,7 +21,7 @@ from quorate.tables.votes.formats import GUESSED_COUNTS
 from quorate.tables.votes.layouts import PASSED_OVER
 from quorate.tables.votes.names import IF_CORRECT, means_no_answer, meant
 from quorate.tables.votes.read import Votes
-from quorate.validate import broken
+from quorate.validate import invalid
 
 FEWEST = 10  # with fewer rows or items a share is not reliable
 FEWEST_LABELS = 20  # with this many votes, labels that are nearly all different are not classes
@@ -73,7 +73,7 @@ def refuse_misread_pools(votes: Votes, item: np.ndarray, label: np.ndarray, num_
     num_votes, top = counts.sum(axis=1), counts.max(axis=1)
     if len(counts) >= FEWEST and num_votes.max() == 1:
         rule = f"several votes on some items; each of the {len(counts)} items has one vote"
-        raise broken("votes", source, rule, f"if another column holds the items, name it: `task=...`; {IF_CORRECT}")
+        raise invalid("votes", source, rule, f"if another column holds the items, name it: `task=...`; {IF_CORRECT}")
     several = num_votes >= 2
     _refuse_answer_key(votes, int(several.sum()), int((several & (top == num_votes)).sum()))
     tied = several & ((counts == top[:, None]).sum(axis=1) > 1)
@@ -87,7 +87,7 @@ def refuse_misread_pools(votes: Votes, item: np.ndarray, label: np.ndarray, num_
             f"votes that agree more often; {int(tied.sum())} of {int(several.sum())} items with two or more votes end "
             "in a tie, which happens when other columns are read as annotators"
         )
-        raise broken("votes", source, rule, f"{fix}; {IF_CORRECT}")
+        raise invalid("votes", source, rule, f"{fix}; {IF_CORRECT}")
 
 
 def _refuse_answer_key(votes: Votes, several: int, unanimous: int) -> None:
@@ -99,7 +99,7 @@ def _refuse_answer_key(votes: Votes, several: int, unanimous: int) -> None:
             f"like labels (read as: {how})"
         )
         fix = "if the column read holds the true answers, name the column of the votes: `label=...`"
-        raise broken("votes", votes.raw.source, rule, f"{fix}; {IF_CORRECT}")
+        raise invalid("votes", votes.raw.source, rule, f"{fix}; {IF_CORRECT}")
 
 
 def refuse_misread_predictions(votes: Votes, source: Aligned, num_items: int, num_usable: int) -> None:
@@ -109,7 +109,7 @@ def refuse_misread_predictions(votes: Votes, source: Aligned, num_items: int, nu
     if again >= FEWEST and again > len(table.rows):
         rule = f"one row per item, not {again + len(table.rows)} rows for {len(table.rows)} items"
         fix = f"are `votes` and `predictions` swapped? Otherwise, {IF_CORRECT}"
-        raise broken("predictions", table.source, rule, fix)
+        raise invalid("predictions", table.source, rule, fix)
     refuse_unusable(source)
     if num_items >= FEWEST and num_usable < LEAST_PREDICTED * num_items:
         rule = (
@@ -117,7 +117,7 @@ def refuse_misread_predictions(votes: Votes, source: Aligned, num_items: int, nu
             f"{num_usable} of {num_items} have one"
         )
         fix = "check that both tables use the same ids (`task=...`, `id_column=...`), or leave the predictions out"
-        raise broken("predictions", table.source, rule, f"{fix}; {IF_CORRECT}")
+        raise invalid("predictions", table.source, rule, f"{fix}; {IF_CORRECT}")
 
 
 def refuse_unnamed_rows(votes: Votes, table: CheckedPredictions) -> None:
@@ -132,7 +132,7 @@ def refuse_unnamed_rows(votes: Votes, table: CheckedPredictions) -> None:
         f"{votes.raw.source} has {len(items)} items, such as {items.slice(0, 3).to_pylist()}"
     )
     fix = "name the items of the rows, in order: `ids=...`; or save ids in the .npz, or use a table with an id column."
-    raise broken("predictions", table.source, rule, fix)
+    raise invalid("predictions", table.source, rule, fix)
 
 
 def refuse_other_classes(votes: Votes, table: CheckedPredictions, classes: tuple[str, ...], *, given: bool) -> None:
@@ -144,7 +144,7 @@ def refuse_other_classes(votes: Votes, table: CheckedPredictions, classes: tuple
         f"classes named like the labels of {votes.raw.source}, {_few(votes.classes)}; its own are {_few(table.classes)}"
     )
     fix = "rename the columns of a table, or name those of an array in order: `classes=['cat', 'dog', ...]`."
-    raise broken("predictions", table.source, rule, fix)
+    raise invalid("predictions", table.source, rule, fix)
 
 
 def _few(names: Sequence[str]) -> str:
@@ -164,7 +164,7 @@ def _refuse_misspelt_classes(votes: Votes) -> None:
                 f"{unknown[close]} votes are for {close!r}"
             )
             corrected = [close if each == name else each for each in votes.given]
-            raise broken("classes", name, rule, f"did you mean {close!r}? Pass `classes={corrected}`, or {IF_CORRECT}")
+            raise invalid("classes", name, rule, f"did you mean {close!r}? Pass `classes={corrected}`, or {IF_CORRECT}")
 
 
 def _refuse_mostly_set_aside(votes: Votes, but: Sequence[str]) -> None:
@@ -183,7 +183,7 @@ def _refuse_mostly_set_aside(votes: Votes, but: Sequence[str]) -> None:
         f"most rows to count, but {total} are set aside and {votes.num_votes} votes are left ({told}{such}; read as: "
         f"{_how(votes)})"
     )
-    raise broken("votes", votes.raw.source, rule, f"{_FIXES.get(worst, _OTHER_FIX)}; {IF_CORRECT}")
+    raise invalid("votes", votes.raw.source, rule, f"{_FIXES.get(worst, _OTHER_FIX)}; {IF_CORRECT}")
 
 
 def _refuse_free_text(votes: Votes) -> None:
@@ -193,7 +193,7 @@ def _refuse_free_text(votes: Votes) -> None:
             f"a few classes; the {votes.num_votes} votes have {len(labels)} different labels, such as "
             f"{shown(list(labels[:3]))} (read as: {_how(votes)})"
         )
-        raise broken("votes", votes.raw.source, rule, f"{_OTHER_FIX}; {IF_CORRECT}")
+        raise invalid("votes", votes.raw.source, rule, f"{_OTHER_FIX}; {IF_CORRECT}")
 
 
 def _refuse_abstentions(votes: Votes, predicted: Sequence[str]) -> None:
@@ -205,7 +205,7 @@ def _refuse_abstentions(votes: Votes, predicted: Sequence[str]) -> None:
         every = list(dict.fromkeys([*predicted, *votes.labels]))
         rule = f"labels that classifiers predict; {shown(named)} are not among them and often mean no answer"
         fix = f"if they are abstentions, pass `abstain_labels={named}`; if they are classes, pass `classes={every}`"
-        raise broken("votes", votes.raw.source, rule, f"{fix}; {IF_CORRECT}")
+        raise invalid("votes", votes.raw.source, rule, f"{fix}; {IF_CORRECT}")
 
 
 def _refuse_unread_times(votes: Votes) -> None:
@@ -219,7 +219,7 @@ def _refuse_unread_times(votes: Votes) -> None:
             f"alike); {int(lost.sum())} of {len(lost)} cannot be read{such}"
         )
         fix = "convert them, or use the order of the rows: `order='given'`"
-        raise broken("votes", votes.raw.source, rule, f"{fix}; {IF_CORRECT}")
+        raise invalid("votes", votes.raw.source, rule, f"{fix}; {IF_CORRECT}")
 
 
 def _values(entries: Sequence[Fired], rule: str) -> Counter[str]:

@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from typing import Any, Literal, TypedDict, TypeVar, get_args
 
 from quorate.tables.votes.names import class_texts
-from quorate.validate import broken
+from quorate.validate import invalid
 
 Format = Literal["auto", "long", "wide", "counts", "cells", "label-studio"]
 Items = Literal["votes", "votes-and-predictions"]
@@ -206,7 +206,7 @@ def check_names(given: Mapping[str, object], known: Collection[str]) -> None:
             bare = name.removesuffix("_column")
             near = [bare] if bare in known else get_close_matches(name, known, n=1)
             fix = f"pass `{near[0]}` instead." if near else "leave it out."
-            raise broken(name, value, f"one of {', '.join(map(repr, known))}", fix)
+            raise invalid(name, value, f"one of {', '.join(map(repr, known))}", fix)
 
 
 def _names(keywords: object) -> Collection[str]:

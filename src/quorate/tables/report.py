@@ -15,7 +15,7 @@ from typing import Any
 from quorate.errors import shown
 from quorate.tables.readers import TEXT, arrow_csv, pa, pq
 from quorate.tables.rules import MOST_SAMPLES, RULES, Fired
-from quorate.validate import broken
+from quorate.validate import invalid
 
 KIND_OF_FILE = re.compile(r"^(\S+ text, columns separated by|sheet )")
 USUAL_KIND = "utf-8 text, columns separated by commas"
@@ -159,7 +159,7 @@ class Report:
     def count(self, rule: str) -> int:
         """How often a rule fired; 0 if it did not."""
         if rule not in RULES:
-            raise broken("rule", rule, f"one of {list(RULES)}", "name one of them.")
+            raise invalid("rule", rule, f"one of {list(RULES)}", "name one of them.")
         return sum(entry.count for entry in self.entries if entry.rule == rule)
 
     def write_rejects(self, path: str | Path) -> int:
@@ -216,7 +216,7 @@ def refuse_dirt(entries: Sequence[Fired], hint: str = "") -> None:
     fix = f"{own_fix}Correct the source, or read it without `strict`.{hint and f' {hint}'}"
     met = f"{RULES[first.rule].met}{f' ({cells})' if cells else ''}"
     rule = f"no irregularity, because of `strict`; found: {met}, and {more} more (in all: {by_rule})"
-    raise broken("source", first.source, rule, fix, place=place)
+    raise invalid("source", first.source, rule, fix, place=place)
 
 
 def _tally(entries: Sequence[Fired]) -> dict[str, int]:
@@ -264,7 +264,7 @@ def write_rejects(entries: Iterable[Fired], path: str | Path) -> int:
     file = Path(path)
     kind = file.suffix.lower()
     if kind not in (".csv", ".tsv", ".parquet"):
-        raise broken("path", str(path), "a name that ends in .csv, .tsv or .parquet", "rename the file.")
+        raise invalid("path", str(path), "a name that ends in .csv, .tsv or .parquet", "rename the file.")
     written = 0
     with _writer(file, kind) as out:
         for table in reject_tables(entries):
@@ -305,4 +305,4 @@ def _writer(file: Path, kind: str) -> pq.ParquetWriter | arrow_csv.CSVWriter:
         return arrow_csv.CSVWriter(str(file), SCHEMA, write_options=options)
     except OSError as cause:
         rule = f"a file that can be written ({cause})"
-        raise broken("path", str(file), rule, "name a file in a folder that exists.") from cause
+        raise invalid("path", str(file), rule, "name a file in a folder that exists.") from cause

@@ -16,7 +16,7 @@ from quorate.tables.readers.sources import Opened
 from quorate.tables.votes.names import find_column, name_text
 from quorate.tables.votes.read import read_votes
 from quorate.types import IntArray, TableLike
-from quorate.validate import broken
+from quorate.validate import invalid
 
 Costs = TableLike | Mapping[str, float]
 
@@ -29,7 +29,7 @@ def read_truth(truth: TableLike, joined: Joined) -> IntArray:
         if gold.num_votes < gold.raw.num_rows:
             rule = f"one class of the votes per item: {', '.join(joined.classes[:12])}"
             value = f"{gold.raw.num_rows - gold.num_votes} rows with another label or without one"
-            raise broken("truth", value, rule, "spell the classes as in `votes`, and leave out the other rows.")
+            raise invalid("truth", value, rule, "spell the classes as in `votes`, and leave out the other rows.")
     position = {name: number for number, name in enumerate(joined.items)}
     number = {name: k for k, name in enumerate(joined.classes)}
     known = np.full(joined.num_items, -1)
@@ -38,11 +38,11 @@ def read_truth(truth: TableLike, joined: Joined) -> IntArray:
     for item, label in zip(items, labels, strict=True):
         place = position.get(item, -1)
         if place >= 0 and known[place] not in (-1, number[label]):
-            raise broken("truth", f"item {item!r}", "one true class per item; it has two", "keep one row per item.")
+            raise invalid("truth", f"item {item!r}", "one true class per item; it has two", "keep one row per item.")
         if place >= 0:
             known[place] = number[label]
     if not (known >= 0).any():
-        raise broken("truth", str(truth), "true classes of items in `votes`; none of its items is", "check its ids.")
+        raise invalid("truth", str(truth), "true classes of items in `votes`; none of its items is", "check its ids.")
     return known
 
 
@@ -58,11 +58,11 @@ def read_costs(costs: Costs, people: Sequence[str]) -> tuple[float, ...]:
     known = set(people)
     for who, cost in costs.items() if isinstance(costs, Mapping) else _cost_rows(costs):
         if named.setdefault(name_text(who), cost) != cost:
-            raise broken("costs", who, "one cost per person; this one has two", "keep one row.")
+            raise invalid("costs", who, "one cost per person; this one has two", "keep one row.")
     unknown = [who for who in named if who not in known]
     if unknown or not named:
         rule = f"costs of people who voted, such as {list(people)[:3]}"
-        raise broken("costs", unknown[:3], rule, "spell the people as in `votes`, and leave out the others.")
+        raise invalid("costs", unknown[:3], rule, "spell the people as in `votes`, and leave out the others.")
     return tuple(_cost(who, named[who]) if who in named else 1.0 for who in people)
 
 
@@ -72,7 +72,7 @@ def _cost_rows(source: TableLike) -> list[tuple[object, object]]:
         who, cost = find_column("worker", opened.columns), find_column("cost", opened.columns)
         if who is None or cost is None:
             rule = "a column of people, such as `worker`, and a column `cost`"
-            raise broken("costs", list(opened.columns), rule, "rename the columns.")
+            raise invalid("costs", list(opened.columns), rule, "rename the columns.")
         rows: list[tuple[object, object]] = []
         for batch in opened.read([who, cost]):
             rows += zip(batch.table.column(who).to_pylist(), batch.table.column(cost).to_pylist(), strict=True)
@@ -85,7 +85,7 @@ def _cost(who: str, value: object) -> float:
     except ValueError:
         number = 0.0
     if not 0 < number < float("inf"):
-        raise broken("costs", value, f"a number above 0, the cost of a vote of {who!r}", "correct it.")
+        raise invalid("costs", value, f"a number above 0, the cost of a vote of {who!r}", "correct it.")
     return number
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from quorate.errors import ClusterError, MissingExtra
-from quorate.validate import broken
+from quorate.validate import invalid
 
 ANSWER_WITHIN = 10.0  # seconds for a scheduler to answer, and for its first worker to appear
 
@@ -49,7 +49,7 @@ def num_workers(address: str) -> int:
     found = re.fullmatch(r"local:(\d{1,3})", address)
     if found is None or int(found[1]) < 1:
         rule = "tcp://HOST:PORT of a Dask scheduler, or local:N to start N workers here"
-        raise broken("cluster", address, rule, "pass e.g. `cluster='local:2'`.")
+        raise invalid("cluster", address, rule, "pass e.g. `cluster='local:2'`.")
     return int(found[1])
 
 
@@ -82,7 +82,7 @@ def _scheduler(address: str, answer_within: float) -> Iterator[Any]:
     except (OSError, ValueError, TypeError) as cause:
         port = address.rsplit(":", 1)[1]
         start = f"start one with 'dask scheduler --port {port}', and workers with 'dask worker {address} --nthreads 1'."
-        raise broken("cluster", address, "the address of a Dask scheduler", start, error=ClusterError) from cause
+        raise invalid("cluster", address, "the address of a Dask scheduler", start, error=ClusterError) from cause
     try:
         yield client
     finally:
@@ -124,15 +124,15 @@ def _check_workers(client: Any, address: str, kind: Kind, answer_within: float) 
         client.wait_for_workers(1, timeout=answer_within)
     except TimeoutError as cause:
         fix = f"start some with 'dask worker {address} --nthreads 1'."
-        raise broken("cluster", address, "a scheduler with workers", fix, error=ClusterError) from cause
+        raise invalid("cluster", address, "a scheduler with workers", fix, error=ClusterError) from cause
     ours = kind()
     for worker, theirs in client.run(kind, on_error="return").items():
         if isinstance(theirs, Exception):
             rule, fix = f"workers that can run quorate, not {theirs!r}", "install the same version there."
-            raise broken("cluster", worker, rule, fix, error=ClusterError)
+            raise invalid("cluster", worker, rule, fix, error=ClusterError)
         for part, value in ours.items():
             if theirs.get(part) != value:
                 what = "quorate's sources" if part == "code" else part
                 rule = f"workers with the same code as here: {what} {theirs.get(part)} there, {value} here"
                 fix = "install the same versions there, and restart it."
-                raise broken("cluster", worker, rule, fix, error=ClusterError)
+                raise invalid("cluster", worker, rule, fix, error=ClusterError)

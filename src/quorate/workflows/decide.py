@@ -10,7 +10,7 @@ from typing import cast
 
 import numpy as np
 
-from quorate.catalogue import knob_text
+from quorate.catalogue import parameter_text
 from quorate.methods import Method
 from quorate.reasons import CERTAIN, SENTENCES
 from quorate.rng import stream
@@ -19,7 +19,7 @@ from quorate.session.decide import draw_quota
 from quorate.session.inputs import parse_prediction
 from quorate.session.items import lone_item
 from quorate.types import Decision, IntArray, PredictionValue, Reason
-from quorate.validate import broken, class_names, counts, members, whole
+from quorate.validate import class_names, counts, invalid, members, whole
 
 DETAILS: dict[Reason, str] = {  # in brackets after the reason's sentence
     "ask": "{who}; {left} of the pool have not voted",
@@ -63,9 +63,9 @@ def _counts(votes: Sequence[float] | None, classes: Sequence[str], pool_size: in
     tally = counts(votes)
     if tally.shape != (len(classes),):
         rule = f"{len(classes)} counts, one per class of `classes`"
-        raise broken("votes", list(votes), rule, "write 0 for a class without votes.")
+        raise invalid("votes", list(votes), rule, "write 0 for a class without votes.")
     if tally.sum() > pool_size:
-        raise broken("votes", list(votes), f"at most {pool_size} votes, the pool", "raise `pool_size`.")
+        raise invalid("votes", list(votes), f"at most {pool_size} votes, the pool", "raise `pool_size`.")
     return tally
 
 
@@ -75,8 +75,8 @@ def explain(decision: Decision, method: Method, *, pool_size: int, seed: int = 0
     if method.predicting.posterior == "vote_share" and decision.reason not in CERTAIN:
         share = f"with {100 * decision.confidence:.0f} % of the votes"
         sure = f"{share} (this method has no probability)" if decision.num_votes else "as the classifier predicts"
-    knobs = knob_text(method.knobs)
-    who = f"{method.name}: {knobs}" if knobs else method.name
+    parameters = parameter_text(method.parameters)
+    who = f"{method.name}: {parameters}" if parameters else method.name
     detail = DETAILS.get(decision.reason, "{who}").format(who=who, left=pool_size - decision.num_votes, seed=seed)
     because = f"{SENTENCES[decision.reason]} ({detail})"
     if decision.ask:

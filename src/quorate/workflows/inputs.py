@@ -16,7 +16,7 @@ from quorate.tables.options import TableOptions
 from quorate.tables.readers import TEXT, pa
 from quorate.tables.readers.sources import Progress
 from quorate.types import IntArray, PredictionLike, TableLike, VoteDataset
-from quorate.validate import broken
+from quorate.validate import invalid
 
 VoteSource = TableLike | np.ndarray | VoteDataset
 PredictionSources = PredictionLike | Sequence[PredictionLike] | Mapping[str, PredictionLike] | None
@@ -77,7 +77,7 @@ def _long_table(votes: np.ndarray, columns: TableOptions, voters: IntArray | Non
     """
     if votes.ndim != 2 or votes.dtype.kind not in "iu":
         rule = "whole numbers (items, votes per item), -1 for none"
-        raise broken("votes", f"{votes.dtype} {votes.shape}", rule, "pass such an array, or a table.")
+        raise invalid("votes", f"{votes.dtype} {votes.shape}", rule, "pass such an array, or a table.")
     rows, places = np.nonzero(votes >= 0)
     numbers = votes[rows, places]
     most = int(numbers.max(initial=0))
@@ -85,7 +85,7 @@ def _long_table(votes: np.ndarray, columns: TableOptions, voters: IntArray | Non
     ids = [str(number) for number in range(len(votes))] if columns.ids is None else [str(each) for each in columns.ids]
     for what, found, needed in (("classes", names, most + 1), ("ids", ids, len(votes))):
         if len(found) < needed:
-            raise broken(what, len(found), f"{needed} names for these `votes`", "name them all.")
+            raise invalid(what, len(found), f"{needed} names for these `votes`", "name them all.")
     table = {
         "task": pa.array(ids, type=TEXT).take(pa.array(rows)),
         "label": pa.array(names, type=TEXT).take(pa.array(numbers)),

@@ -18,7 +18,7 @@ from quorate.files import write_atomic
 from quorate.methods import ANONYMOUS, METHODS, Method, stored_method
 from quorate.tables.options import HARD_LABEL_ACCURACY
 from quorate.types import FloatArray, PriorParams, frozen_array
-from quorate.validate import bounded, broken, class_names, fraction, members, vote_limits, whole
+from quorate.validate import bounded, class_names, fraction, invalid, members, vote_limits, whole
 from quorate.version import __version__
 
 FORMAT = "quorate-params"
@@ -39,7 +39,7 @@ class ParamsFile:
     """The content of a params.json.
 
     `params` theta, phi, tau (K,) or (M, K), bias   `classes` K names, in the order of tau   `models` M names
-    `posterior` "finite", "infinite" or "vote_share": the belief that predicts   `name`, `knobs` of the method
+    `posterior` "finite", "infinite" or "vote_share": the belief that predicts   `name`, `parameters` of the method
     `pool_size` N   `fitted_after` how many items had been seen   `quorate` the version that wrote it
     `pool_rule` "given", or "largest-recorded": the pools of the run were the recorded votes, and N is the largest pool
     `min_votes`, `max_votes` of an item   `error_costs` (K, K) by truth and answer, or None
@@ -53,7 +53,7 @@ class ParamsFile:
     name: str
     pool_size: int
     fitted_after: int
-    knobs: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
     quorate: str = __version__
     pool_rule: str = "given"
     min_votes: int = 0
@@ -67,8 +67,8 @@ class ParamsFile:
         if self.name not in ANONYMOUS:
             rule = f"one of {', '.join(ANONYMOUS)}: others cannot be built from a file"
             fix = "score with another method, or decide through quorate.Session."
-            raise broken("method", self.name, rule, fix, error=UnknownMethod)
-        return stored_method(self.name, self.knobs)
+            raise invalid("method", self.name, rule, fix, error=UnknownMethod)
+        return stored_method(self.name, self.parameters)
 
 
 def write_params(
@@ -127,11 +127,11 @@ def read_params(path: str | Path) -> ParamsFile:
     """A params.json, every field checked; an unknown version is refused."""
     file = Path(path)
     if not file.is_file():
-        raise broken("params", str(path), "a file", f"{WRITE_IT} and name its params.json.")
+        raise invalid("params", str(path), "a file", f"{WRITE_IT} and name its params.json.")
     try:
         content = json.loads(file.read_text(encoding="utf-8-sig"), object_pairs_hook=_once, parse_constant=_refuse)
     except (ValueError, RecursionError) as cause:
-        raise broken("params", str(path), f"JSON in UTF-8 ({cause})", f"{WRITE_IT}.") from cause
+        raise invalid("params", str(path), f"JSON in UTF-8 ({cause})", f"{WRITE_IT}.") from cause
     return parsed(content, where=str(path))
 
 
@@ -146,19 +146,19 @@ def parsed(content: object, *, where: str) -> ParamsFile:
 
 def _parsed(content: Mapping[str, Any]) -> ParamsFile:
     if not isinstance(content["classes"], list):
-        raise broken("classes", content["classes"], "a list of names", f"{WRITE_IT}.")
+        raise invalid("classes", content["classes"], "a list of names", f"{WRITE_IT}.")
     classes, models = class_names(content["classes"]), _names(content["models"], "models")
     posterior = content["posterior"]
     if posterior not in POSTERIORS:
-        raise broken("posterior", posterior, f"one of {', '.join(POSTERIORS)}", f"{WRITE_IT}.")
-    name, knobs = _method(content["method"])
+        raise invalid("posterior", posterior, f"one of {', '.join(POSTERIORS)}", f"{WRITE_IT}.")
+    name, parameters = _method(content["method"])
     found = ParamsFile(
         params=_prior(content, len(models), len(classes)),
         classes=classes,
         models=models,
         posterior=posterior,
         name=name,
-        knobs=knobs,
+        parameters=parameters,
         pool_size=members(content["pool_size"]),
         fitted_after=whole(content["fitted_after"], where="fitted_after", least=0),
         quorate=_text(content["quorate"], "quorate"),
@@ -166,7 +166,7 @@ def _parsed(content: Mapping[str, Any]) -> ParamsFile:
     )
     if name in METHODS and found.method().predicting.posterior != posterior:
         says = found.method().predicting.posterior
-        raise broken("posterior", posterior, f"{says!r}, which method {name!r} predicts with", f"{WRITE_IT}.")
+        raise invalid("posterior", posterior, f"{says!r}, which method {name!r} predicts with", f"{WRITE_IT}.")
     return found
 
 
@@ -174,15 +174,15 @@ def _checked_kind(content: object) -> Mapping[str, Any]:
     """The content, if it has our format, a known version and exactly its fields."""
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         field, value = ("format", content.get("format")) if isinstance(content, dict) else ("params", content)
-        raise broken(field, value, f'an object with "format": "{FORMAT}"', f"{WRITE_IT}.")
+        raise invalid(field, value, f'an object with "format": "{FORMAT}"', f"{WRITE_IT}.")
     version = content.get("version")
     if not isinstance(version, int) or isinstance(version, bool) or version not in READABLE:
         rule = f"version {' or '.join(map(str, READABLE))}, which this quorate ({__version__}) reads"
-        raise broken("version", version, rule, f"install the quorate that wrote it, or {WRITE_IT}.")
+        raise invalid("version", version, rule, f"install the quorate that wrote it, or {WRITE_IT}.")
     fields = FIELDS if version > 1 else tuple(name for name in FIELDS if name not in SINCE_2)
     odd = [name for name in fields if name not in content] + [name for name in content if name not in fields]
     if odd:
-        raise broken(odd[0], content.get(odd[0]), f"exactly the fields {', '.join(fields)}", f"{WRITE_IT}.")
+        raise invalid(odd[0], content.get(odd[0]), f"exactly the fields {', '.join(fields)}", f"{WRITE_IT}.")
     return content
 
 
@@ -190,7 +190,7 @@ def _since_2(content: Mapping[str, Any], classes: tuple[str, ...]) -> dict[str, 
     """The fields that version 1 did not have."""
     rule, least, most, labels = (content[name] for name in ("pool_rule", "min_votes", "max_votes", "abstain_labels"))
     if rule not in POOL_RULES:
-        raise broken("pool_rule", rule, f"one of {', '.join(POOL_RULES)}", f"{WRITE_IT}.")
+        raise invalid("pool_rule", rule, f"one of {', '.join(POOL_RULES)}", f"{WRITE_IT}.")
     least = whole(least, where="min_votes", least=0)
     most = None if most is None else whole(most, where="max_votes", least=0)
     vote_limits(least, most)
@@ -222,37 +222,41 @@ def _prior(content: Mapping[str, Any], num_models: int, num_classes: int) -> Pri
 def _table(rows: object, num_rows: int, num_classes: int, field: str) -> list[list[float]]:
     """Rows of numbers, none below 0."""
     if not isinstance(rows, list) or len(rows) != num_rows:
-        raise broken(field, rows, f"{num_rows} lists of {num_classes} numbers", f"{WRITE_IT}.")
+        raise invalid(field, rows, f"{num_rows} lists of {num_classes} numbers", f"{WRITE_IT}.")
     return [_numbers(row, num_classes, f"{field}[{number}]", least=0.0) for number, row in enumerate(rows)]
 
 
 def _numbers(values: object, count: int, field: str, *, least: float) -> list[float]:
     if not isinstance(values, list) or len(values) != count:
-        raise broken(field, values, f"a list of {count} numbers, as many as classes", f"{WRITE_IT}.")
+        raise invalid(field, values, f"a list of {count} numbers, as many as classes", f"{WRITE_IT}.")
     return [bounded(value, where=f"{field}[{number}]", least=least) for number, value in enumerate(values)]
 
 
 def _method(content: object) -> tuple[str, dict[str, Any]]:
-    if not isinstance(content, dict) or set(content) != {"name", "knobs"} or not isinstance(content["knobs"], dict):
-        raise broken("method", content, '{"name": ..., "knobs": {...}}', f"{WRITE_IT}.")
+    if (
+        not isinstance(content, dict)
+        or set(content) != {"name", "parameters"}
+        or not isinstance(content["parameters"], dict)
+    ):
+        raise invalid("method", content, '{"name": ..., "parameters": {...}}', f"{WRITE_IT}.")
     name = _text(content["name"], "method")
     if name not in METHODS and not name.startswith("own:"):
-        raise broken("method", name, "a method", f"choose one of: {', '.join(METHODS)}.", error=UnknownMethod)
-    return name, dict(content["knobs"])
+        raise invalid("method", name, "a method", f"choose one of: {', '.join(METHODS)}.", error=UnknownMethod)
+    return name, dict(content["parameters"])
 
 
 def _names(values: object, field: str) -> tuple[str, ...]:
     if not isinstance(values, list) or not values:
-        raise broken(field, values, "a list of at least one name", f"{WRITE_IT}.")
+        raise invalid(field, values, "a list of at least one name", f"{WRITE_IT}.")
     names = tuple(_text(value, field) for value in values)
     if len(set(names)) != len(names):
-        raise broken(field, values, "each name once", "rename one.")
+        raise invalid(field, values, "each name once", "rename one.")
     return names
 
 
 def _text(value: object, field: str) -> str:
     if not isinstance(value, str) or not value:
-        raise broken(field, value, "a text that is not empty", f"{WRITE_IT}.")
+        raise invalid(field, value, "a text that is not empty", f"{WRITE_IT}.")
     return value
 
 

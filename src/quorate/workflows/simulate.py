@@ -17,7 +17,7 @@ from quorate.reports.figures import MISSING, can_plot, write_curves
 from quorate.streams.curves import REFERENCES
 from quorate.streams.sweep import Point, Progress, Replicate, grid_methods, sweep
 from quorate.tables.truth_and_costs import Costs, read_costs
-from quorate.validate import broken, whole
+from quorate.validate import invalid, whole
 from quorate.version import __version__
 from quorate.workflows.demo.records import point_record, write_csv, write_json
 
@@ -54,12 +54,12 @@ class StreamSource:
             for name, value in {"target": self.target, "costs": self.costs}.items():
                 if value not in (None, "plurality"):
                     fix = "name an .npz with `data`."
-                    raise broken(name, value, "`data` too: voters of synthetic streams have no names", fix)
+                    raise invalid(name, value, "`data` too: voters of synthetic streams have no names", fix)
             sized = {} if self.pool_size is None else {"pool_size": self.pool_size}
             return tuple(Replicate(synthetic(seed=seed, **sized, **turned), seed) for seed in self.seeds)
         if turned:
             name, value = next(iter(turned.items()))
-            raise broken(name, value, "no `data` with it: it describes synthetic streams", "drop it, or drop `data`.")
+            raise invalid(name, value, "no `data` with it: it describes synthetic streams", "drop it, or drop `data`.")
         dataset = load_npz(self.data)
         costs = None if self.costs is None else read_costs(self.costs, dataset.people)
         return tuple(Replicate(dataset, seed, self.pool_size, self.model, self.target, costs) for seed in self.seeds)
@@ -77,7 +77,7 @@ class MethodRow:
         """The row as a table shows it."""
         saved = (self.saved_against_ask_all, self.saved_against_until_settled)
         numbers = (f"{self.point.cost_per_item:.2f}", f"{100 * self.point.error_rate:.2f}")
-        return (self.point.method.name, self.point.knob, *numbers, *(f"{100 * share:.0f} %" for share in saved))
+        return (self.point.method.name, self.point.parameter, *numbers, *(f"{100 * share:.0f} %" for share in saved))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

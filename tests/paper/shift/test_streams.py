@@ -17,9 +17,9 @@ from quorate.paper.shift.streams import (
     Course,
     band,
     courses,
-    knob_at,
     moving_average,
     orderings,
+    parameter_at,
     streams,
 )
 from quorate.paper.sweep import run_job
@@ -73,11 +73,11 @@ def test_a_method_is_read_on_one_classifier_the_fused_one_on_any():
 BASELINES = ("random", "entropy", "mp", "mp-released")
 
 
-def swept(knob, values, costs):
+def swept(parameter, values, costs):
     none = np.zeros((len(costs), 0))
     both = np.repeat(np.asarray(costs, float)[:, None], 2, axis=1)
-    return JobOutcome(Job("d", 6, "m", 3, "x", settings(knob, values)), np.array([5, 5]), both, both, both, both, none,
-                   none, none)  # fmt: skip
+    return JobOutcome(Job("d", 6, "m", 3, "x", settings(parameter, values)), np.array([5, 5]), both, both, both, both,
+                   none, none, none)  # fmt: skip
 
 
 @given(st.lists(st.floats(0.0, 100.0), min_size=1, max_size=40), st.integers(1, 50))
@@ -92,26 +92,26 @@ def test_runs_are_averaged_each_for_itself():
 
 
 def test_a_rate_is_read_in_a_straight_line():
-    assert knob_at([swept("query_rate", (0.0, 0.5, 1.0), (0.0, 2.0, 4.0))], 3.0) == ("query_rate", 0.75)
+    assert parameter_at([swept("query_rate", (0.0, 0.5, 1.0), (0.0, 2.0, 4.0))], 3.0) == ("query_rate", 0.75)
 
 
 def test_a_scale_is_read_in_the_log_and_a_threshold_in_the_log_of_its_doubt():
-    assert knob_at([swept("scale", (0.0, 1.0, 100.0), (0.0, 1.0, 3.0))], 2.0) == ("scale", 10.0)
-    assert knob_at([swept("threshold", (0.0, 0.9, 0.999), (0.0, 1.0, 3.0))], 2.0) == ("threshold", 0.99)
+    assert parameter_at([swept("scale", (0.0, 1.0, 100.0), (0.0, 1.0, 3.0))], 2.0) == ("scale", 10.0)
+    assert parameter_at([swept("threshold", (0.0, 0.9, 0.999), (0.0, 1.0, 3.0))], 2.0) == ("threshold", 0.99)
 
 
 def test_the_mean_cost_over_streams_decides():
     several = [swept("query_rate", (0.0, 1.0), (0.0, end)) for end in (2.0, 4.0)]
-    assert knob_at(several, 1.5) == ("query_rate", 0.5)
+    assert parameter_at(several, 1.5) == ("query_rate", 0.5)
 
 
 @pytest.mark.parametrize(("budget", "value"), [(-1.0, 0.2), (9.0, 0.8)])
 def test_beyond_the_grid_the_nearest_value_is_taken(budget, value):
-    assert knob_at([swept("query_rate", (0.2, 0.8), (1.0, 2.0))], budget) == ("query_rate", value)
+    assert parameter_at([swept("query_rate", (0.2, 0.8), (1.0, 2.0))], budget) == ("query_rate", value)
 
 
 def test_a_step_in_cost_takes_a_value_at_the_step():
-    found = knob_at([swept("threshold", (0.5, 0.6, 0.7), (1.0, 1.0, 1.0))], 1.0)[1]
+    found = parameter_at([swept("threshold", (0.5, 0.6, 0.7), (1.0, 1.0, 1.0))], 1.0)[1]
     assert 0.5 <= found <= 0.7
 
 
@@ -135,7 +135,7 @@ def test_courses_cover_all_budgets_on_one_classifier_and_one_on_the_others(conte
     assert done["random", first, 2.0].cost == pytest.approx(2.0, abs=0.25)
 
 
-def test_orderings_are_many_streams_at_one_knob(context, found):
+def test_orderings_are_many_streams_at_one_parameter(context, found):
     done = orderings(context, found)
     assert set(done) == set(LABELS)
     assert all(len(course.costs) == QUICK_ORDERINGS for course in done.values())

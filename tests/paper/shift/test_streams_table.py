@@ -15,9 +15,11 @@ def cell(table, method, budget, phase):
 
 
 def test_the_grouping_says_which_cost_the_budget_means():
-    dear_later = straight("finexp", "m", 3, costs=(0.4, 1.0))  # costs 0.4 x before the shift: whole = 0.7 x END x knob
-    pre = errors_at([dear_later], 1.0, "pre-shift cost", "post")  # knob 0.5
-    whole = errors_at([dear_later], 1.75, "whole-stream cost", "post")  # knob 0.5
+    dear_later = straight(
+        "finexp", "m", 3, costs=(0.4, 1.0)
+    )  # costs 0.4 x before the shift: whole = 0.7 x END x parameter
+    pre = errors_at([dear_later], 1.0, "pre-shift cost", "post")  # parameter 0.5
+    whole = errors_at([dear_later], 1.75, "whole-stream cost", "post")  # parameter 0.5
     assert pre == pytest.approx([34.0])
     assert whole == pytest.approx([34.0])
 

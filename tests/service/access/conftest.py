@@ -175,7 +175,7 @@ def tiny_app(store, config=None, clock=None):
         return Response(headers={"Cache-Control": "private, max-age=60", "Content-Security-Policy": "sandbox"})
 
     @app.get("/broken")
-    def broken():
+    def invalid():
         raise RuntimeError("the secret reason")
 
     @app.get("/static/style.css")

@@ -67,10 +67,10 @@ NUMERIC += ["method:min_gain", "method:threshold", "finexp:threshold"]
 @settings(max_examples=150, deadline=None)
 def test_every_number_of_every_setting_works_or_is_refused_by_name(name, value, goal):
     """Accepted settings do what a project does with them: start, decide, control. A refusal says what to change."""
-    setting, _, knob = name.partition(":")
-    if knob:
+    setting, _, parameter = name.partition(":")
+    if parameter:
         base = {"method": "quorate", "finexp": "finexp"}[setting]
-        chosen = {"method": f"{base}:{knob}={value!r}"}
+        chosen = {"method": f"{base}:{parameter}={value!r}"}
     else:
         chosen = goal | {setting: value}
     try:
@@ -85,7 +85,7 @@ def test_every_number_of_every_setting_works_or_is_refused_by_name(name, value, 
     control = goal_control(made)
     for _ in range(3 if control is not None else 0):
         control = control.closed(num_votes=3, confidence=0.9, settled=False, audited_error=1.0)
-        assert all(math.isfinite(each) for each in control.knobs.values())
+        assert all(math.isfinite(each) for each in control.parameters.values())
 
 
 def test_a_class_has_another_name_on_pages_and_the_same_one_in_the_session():

@@ -210,7 +210,7 @@ def complete_panels(desk, project, items):
 
 def test_a_project_starts_as_a_run_would_and_keeps_its_audit_rate(desk):
     settings = ProjectSettings(classes=CLASSES, pool_size=50, target_error=0.001, audit_rate=0.1)
-    assert goal_control(settings).knobs["min_gain"] == pytest.approx(0.001 / 50)
+    assert goal_control(settings).parameters["min_gain"] == pytest.approx(0.001 / 50)
     project = desk.project(target_error=0.05, audit_rate=0.1)
     steer(desk.projects, project.id, now=1001.0)
     desk.projects.change(project.id, audit_rate=0.3, now=1002.0)

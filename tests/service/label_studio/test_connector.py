@@ -11,7 +11,7 @@ from quorate.service.label_studio.connections import connection_of, list_connect
 from quorate.service.label_studio.connector import LONGEST_PAUSE, TASK, Connector, undo
 from quorate.service.steward import Steward
 from quorate.service.store.schema import connections
-from quorate.validate import broken
+from quorate.validate import invalid
 from tests.service.label_studio.test_reconcile import Double, connected, held
 
 
@@ -54,7 +54,7 @@ def test_a_project_that_cannot_be_opened_is_tried_after_growing_pauses(store, cl
 
     def client_of(_link):
         tried.append(clock.now)
-        raise broken("token", None, "a token", "set one.")
+        raise invalid("token", None, "a token", "set one.")
 
     connector = working(store, client_of)
     while clock.now < 1400.0:
@@ -74,7 +74,7 @@ def test_a_pause_ends_with_success_and_the_next_failure_pauses_briefly(store, cl
     def client_of(_link):
         answers.append(clock.now)
         if not does_work[0]:
-            raise broken("token", None, "a token", "set one.")
+            raise invalid("token", None, "a token", "set one.")
         return double
 
     connector = working(store, client_of)
@@ -146,7 +146,7 @@ def test_a_project_that_never_opened_is_free_once_it_is_disconnected(store, cloc
     project_id = connected(store, double)
 
     def client_of(_link):
-        raise broken("token", None, "a token", "set one.")
+        raise invalid("token", None, "a token", "set one.")
 
     connector = working(store, client_of)
     connector.round()

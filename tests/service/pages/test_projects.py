@@ -42,7 +42,7 @@ def test_an_error_that_costs_a_hundred_votes_makes_a_vote_worth_one_point():
     assert settings.chosen_method().policy.min_gain == pytest.approx(0.01)
 
 
-def test_a_form_keeps_the_knobs_it_does_not_show():
+def test_a_form_keeps_the_parameters_it_does_not_show():
     before = ProjectSettings(**BASE, method="quorate:hyperprior=paper,min_gain=0.01")
     after = before.changed(**changes_of(as_form(before) | {"price": "0.5"}, before=before))
     assert (after.chosen_method(), after.price) == (before.chosen_method(), 0.5)
@@ -111,6 +111,6 @@ def test_missing_goals_are_explained(given, offered, said):
 
 def test_the_method_is_shown_without_the_forms_parameters():
     told = method_told(ProjectSettings(**BASE, method="quorate:min_gain=0.01,bias=false"))
-    assert (told["name"], told["knobs"]) == ("quorate", "bias=false")
+    assert (told["name"], told["parameters"]) == ("quorate", "bias=false")
     assert "asks while a vote is worth it" in told["sentence"]
-    assert method_told(ProjectSettings(**BASE, method="quorum:votes=4"))["knobs"] == "votes=4"
+    assert method_told(ProjectSettings(**BASE, method="quorum:votes=4"))["parameters"] == "votes=4"

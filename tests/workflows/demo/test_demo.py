@@ -33,7 +33,7 @@ def test_budgets_are_a_quarter_half_and_seven_tenths_of_until_settled(comparison
     assert comparison.tie_floor == pytest.approx(settled.error_rate)
 
 
-def test_quorate_as_it_comes_is_reported_from_its_default_knob(comparison):
+def test_quorate_as_it_comes_is_reported_from_its_default_parameter(comparison):
     data = SETTINGS[0].dataset(SEEDS[0], num_items=QUICK_ITEMS)
     direct = simulate(data, method("quorate"), seed=SEEDS[0])
     assert comparison.default.votes_per_item == pytest.approx(direct.mean_cost)

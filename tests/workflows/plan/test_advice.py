@@ -75,7 +75,7 @@ def test_a_longer_next_batch_has_a_narrower_interval():
 def test_the_cheapest_setting_that_surely_meets_the_target_is_chosen():
     curve = made_up(np.random.default_rng(2), 4000, [0.5, 0.2, 0.05, 0.01, 0.0])
     advice = advised(curve, Goal("target-error", 0.08), batch_size=4000)
-    assert (advice.status, advice.setting.method.knobs["votes"]) == ("sure", 2)
+    assert (advice.status, advice.setting.method.parameters["votes"]) == ("sure", 2)
     assert advice.chance > 0.9
 
 
@@ -126,14 +126,14 @@ def test_a_setting_that_is_less_sure_than_asked_once_its_choice_is_allowed_for_c
 def test_a_target_below_all_settings_is_called_unreachable_and_the_best_is_named():
     curve = made_up(np.random.default_rng(4), 500, [0.5, 0.3, 0.2])
     advice = advised(curve, Goal("target-error", 0.01), batch_size=500)
-    assert (advice.status, advice.setting.method.knobs["votes"]) == ("unreachable", 2)
+    assert (advice.status, advice.setting.method.parameters["votes"]) == ("unreachable", 2)
     assert needed_pilot(advice.errors, advice.goal) is None
 
 
 def test_a_budget_takes_the_most_votes_that_surely_fit():
     curve = made_up(np.random.default_rng(5), 2000, [0.5, 0.2, 0.1, 0.05])
     advice = advised(curve, Goal("budget", 2.7), batch_size=2000)
-    assert advice.setting.method.knobs["votes"] == 2
+    assert advice.setting.method.parameters["votes"] == 2
     assert advice.chance > 0.99
 
 

@@ -22,7 +22,7 @@ def curves_of(*families, batch_size=200, orderings=3):
 def test_a_curve_holds_the_means_of_its_runs():
     (curve,) = curves_of(COUNTS)
     runs = [simulate(PILOT, COUNTS[2], seed=seed, model="all") for seed in (5, 6, 7)]
-    setting = next(s for s in curve.settings if s.method.knobs["votes"] == 2)
+    setting = next(s for s in curve.settings if s.method.parameters["votes"] == 2)
     assert setting.votes.mean == pytest.approx(np.mean([run.mean_cost for run in runs]))
     assert setting.errors.items.mean() == pytest.approx(np.mean([run.error_rate for run in runs]))
     assert (np.diff(curve.votes) > 0).all()
@@ -70,14 +70,14 @@ def test_grids_stay_small_for_large_pools_and_reach_both_ends(name):
     grid = plan_grid(name, pool_size=100, num_classes=3)
     assert 10 <= len(grid) <= 40
     (curve,) = measure(
-        WHOLE, [[method(name, **knobs) for knobs in plan_grid(name, pool_size=5, num_classes=10)]],
+        WHOLE, [[method(name, **parameters) for parameters in plan_grid(name, pool_size=5, num_classes=10)]],
         orderings=2, batch_size=200, seed=1,
     )  # fmt: skip
     assert curve.votes[0] == 0
     assert curve.errors[-1] == pytest.approx(simulate(PILOT, "until-settled", seed=1).error_rate, abs=0.02)
 
 
-@pytest.mark.parametrize("name", [name for name in ANONYMOUS if "threshold" in method(name).knobs])
+@pytest.mark.parametrize("name", [name for name in ANONYMOUS if "threshold" in method(name).parameters])
 def test_a_threshold_of_one_asks_until_settled(name):
     """Which is why a plan runs the cheaper method in its place."""
     sure = simulate(PILOT, method(name, threshold=1.0), seed=5, model="all")
@@ -90,7 +90,7 @@ def test_a_setting_that_asks_all_that_matters_has_no_path_of_learning():
     every = [method("quorate", min_gain=gain) for gain in (0.05, 0.0)]
     (curve,) = curves_of(every)
     (found,) = inflations(WHOLE, [curve], seed=5)
-    last = [s.method.knobs["min_gain"] for s in curve.settings].index(0.0)
+    last = [s.method.parameters["min_gain"] for s in curve.settings].index(0.0)
     assert found.votes[last, 0] == found.errors[last, 0] == 1.0
     assert not found.paths[:, [last, last + len(curve.settings)]].any()
     assert found.paths.any()

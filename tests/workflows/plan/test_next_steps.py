@@ -42,7 +42,7 @@ def test_the_line_of_python_for_a_panel_names_its_members(costs):
     members = names["session"].settings["people"]["experts"]
     assert {each["name"]: each["cost"] for each in members} == {f"p{n}": 1.0 for n in range(5)} | (costs or {})
     assert names["session"].settings["pool_size"] == 5
-    assert names["session"].settings["method"]["knobs"]["min_gain"] == 0.01
+    assert names["session"].settings["method"]["parameters"]["min_gain"] == 0.01
 
 
 @pytest.mark.parametrize("name", ["quorate", "finexp", "quorum"])
@@ -91,6 +91,6 @@ def test_the_command_takes_one_file_per_source_and_none_twice(tmp_path):
 
 def test_the_parameter_is_told_as_what_an_error_costs_in_votes_and_money():
     made = plan(PILOT, methods=["quorate"], price=0.5, **FEW)
-    gain = made.advice.setting.method.knobs["min_gain"]
+    gain = made.advice.setting.method.parameters["min_gain"]
     assert any(f"{1 / gain:,.0f} votes" in note and f"{0.5 / gain:,.2f}" in note for note in made.notes())
     assert not any("error costs" in note for note in plan(PILOT, methods=["quorum"], price=0.5, **FEW).notes())

@@ -233,7 +233,7 @@ def test_where_names_save_votes_the_plan_says_so_in_money_and_what_to_type(quick
     names = {"quorate": quorate}
     exec(line, names)
     settings = names["session"].settings
-    assert settings["method"]["knobs"]["min_gain"] == 0.02 and len(settings["people"]["experts"]) == 5
+    assert settings["method"]["parameters"]["min_gain"] == 0.02 and len(settings["people"]["experts"]) == 5
 
 
 @pytest.mark.parametrize("setting", ["panel:min_gain=0.02", "quorate:min_gain=0.02,order=agreement", "crowd:doubt=0.1"])
@@ -252,7 +252,7 @@ def test_what_an_error_costs_in_money_allows_for_what_people_cost(quick):
     votes, _ = tables((0.9, 0.9, 0.9, 0.9))
     planned = {"methods": ["quorate"], "budget": 3.0, "orderings": 2, "draws": 100, "price": 0.5}
     made = plan(votes, costs={"p0": 5.0}, **planned)
-    gain = made.advice.setting.method.knobs["min_gain"]
+    gain = made.advice.setting.method.parameters["min_gain"]
     assert f"{0.5 * 2.0 / gain:,.2f}" in " ".join(made.notes()), "four votes cost 5 + 1 + 1 + 1"
 
 
@@ -268,7 +268,7 @@ def test_the_setting_with_names_is_one_that_was_tried_with_no_more_errors(quick,
             continue
         chosen = method(one.setting)
         assert chosen.needs_people and one.setting.startswith(one.method.split(":")[0])
-        assert chosen.knobs["min_gain"] in [pytest.approx(0.01 * scale) for scale in people.SCALES]
+        assert chosen.parameters["min_gain"] in [pytest.approx(0.01 * scale) for scale in people.SCALES]
         again = simulate_stream(met, chosen, seed=1)
         assert found.error + 1e-9 >= one.setting_error == pytest.approx(again.expected_errors.mean())
         assert one.with_names - 1e-9 <= one.setting_cost == pytest.approx(again.paid.mean())

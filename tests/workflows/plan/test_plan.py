@@ -194,7 +194,7 @@ def test_a_notebook_shows_the_advice(made):
 
 
 def test_the_command_runs_the_setting_advised():
-    """Every word of it: the knob to the last digit, the pool, the columns, the costs."""
+    """Every word of it: the parameter to the last digit, the pool, the columns, the costs."""
     costs = {"class-0": {"class-1": 5.0}}
     chosen = {"pool_size": 5, "error_costs": costs, "price": 0.5, "task": "task", "classes": list(PILOT.classes)}
     made = plan(PILOT, budget=2.0, **FEW | chosen)
@@ -252,7 +252,7 @@ def test_costly_errors_are_asked_about_more():
     table = 1.0 - np.eye(PILOT.num_classes)
     table[0, 1:] = 20.0
     curves = [plan(PILOT, budget=2.0, error_costs=costs, **FEW).curves[0] for costs in (None, table)]
-    at = [next(s.votes.mean for s in c.settings if s.method.knobs["min_gain"] == 0.063) for c in curves]
+    at = [next(s.votes.mean for s in c.settings if s.method.parameters["min_gain"] == 0.063) for c in curves]
     assert at[1] > at[0]
 
 
@@ -302,7 +302,7 @@ def test_all_stands_for_every_method_and_the_references_stand_beside():
 @pytest.mark.parametrize("goal", [{"budget": 2.0}, {"target_error": 0.1}], ids=["budget", "target-error"])
 @pytest.mark.parametrize("name", ANONYMOUS)
 def test_every_method_can_be_the_one_advised(name, goal):
-    """Also those that learn nothing, ask everybody or have no knob: settings are added between the settings of each."""
+    """Also those that learn nothing, ask everybody or have no parameter."""
     other = "entropy" if name != "entropy" else "mp"
     made = plan(SMALL, methods=[name, other], orderings=2, draws=100, **goal)
     assert made.advice.setting.method.name == name

@@ -26,8 +26,8 @@ def test_a_budget_is_met_and_the_control_says_how_closely(long_stream, tmp_path)
     assert control["overshoot"] >= 0
     assert "2.50 votes per item" in control["sentence"]
     assert control["sentence"] in repr(result)
-    knobs = json.loads((tmp_path / "out" / "params.json").read_text())["method"]["knobs"]
-    assert knobs["min_gain"] == control["last_knob"] != quorate.method("quorate").knobs["min_gain"]
+    parameters = json.loads((tmp_path / "out" / "params.json").read_text())["method"]["parameters"]
+    assert parameters["min_gain"] == control["last_parameter"] != quorate.method("quorate").parameters["min_gain"]
     assert "How close the control came" in (tmp_path / "out" / "report.html").read_text()
 
 

@@ -251,10 +251,10 @@ def test_a_policy_of_ones_own_runs_vote_by_vote(files):
     assert result.params.theta != 1
 
 
-@pytest.mark.parametrize("knob", [{"min_gain": 0.05}, {"threshold": 0.7}])
-def test_asking_by_costs_is_the_same_compiled_and_vote_by_vote(files, knob):
+@pytest.mark.parametrize("parameter", [{"min_gain": 0.05}, {"threshold": 0.7}])
+def test_asking_by_costs_is_the_same_compiled_and_vote_by_vote(files, parameter):
     costs = np.array([[0, 1, 1], [8, 0, 2], [1, 1, 0.0]])
-    chosen = quorate.method("quorate", **knob)
+    chosen = quorate.method("quorate", **parameter)
     compiled = run(*files, method=chosen, error_costs=costs, order="given")
     slow = run(*files, method=with_costs(chosen, costs), error_costs=costs, order="given")
     without = run(*files, method=chosen, order="given")

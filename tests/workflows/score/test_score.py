@@ -27,7 +27,9 @@ def params(*, method="quorate", models=("net",), pool_size=POOL):
     chosen = quorate.method(method)
     tau = np.linspace(0.5, 1.5, 3 * len(models)).reshape(len(models), 3)
     prior = PriorParams(4.0, 0.3, tau[0] if len(models) == 1 else tau, [0.1, 0.0, -0.2])
-    return ParamsFile(prior, CLASSES, models, chosen.predicting.posterior, method, pool_size, 10, dict(chosen.knobs))
+    return ParamsFile(
+        prior, CLASSES, models, chosen.predicting.posterior, method, pool_size, 10, dict(chosen.parameters)
+    )
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ import httpx
 
 from quorate.connect.label_studio.tasks import RemoteProject, as_project, unexpected
 from quorate.errors import QuorateError
-from quorate.validate import broken
+from quorate.validate import invalid
 from quorate.version import __version__
 
 log = logging.getLogger("quorate.connect.label_studio")
@@ -52,7 +52,7 @@ def checked_address(url: str) -> str:
     """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:
-        raise broken("url", url, "the address of Label Studio", "pass e.g. `url=http://127.0.0.1:8080`.")
+        raise invalid("url", url, "the address of Label Studio", "pass e.g. `url=http://127.0.0.1:8080`.")
     return url.rstrip("/")
 
 
@@ -154,7 +154,7 @@ class LabelStudio:
             problem = f"it responds with status {answer.status_code}"
             wait = _retry_after(answer, wait)
         fix = "check that it is running; quorate continues automatically when it responds."
-        raise broken("url", self.url, f"a Label Studio server that can be reached; {problem}", fix, error=Unreachable)
+        raise invalid("url", self.url, f"a Label Studio server that can be reached; {problem}", fix, error=Unreachable)
 
     def _send(self, method: str, path: str, **given: Any) -> httpx.Response:  # noqa: ANN401
         """One attempt; a personal access token is exchanged again if the short-lived one has expired."""
@@ -179,11 +179,11 @@ class LabelStudio:
         status = answer.status_code
         if status in (401, 403):
             fix = "copy one from Account & Settings in Label Studio, of a user who may change the project."
-            raise broken("token", None, f"one that Label Studio accepts; it responds with status {status}", fix,
+            raise invalid("token", None, f"one that Label Studio accepts; it responds with status {status}", fix,
                          error=Refused)  # fmt: skip
         if status == 404:
             fix = "check the number in the project's address."
-            raise broken("project", path, f"a project or task that exists on {self.url}", fix, error=Gone)
+            raise invalid("project", path, f"a project or task that exists on {self.url}", fix, error=Gone)
         if status == 204:
             return None
         if not 200 <= status < 300:
@@ -203,7 +203,7 @@ def _checked_token(token: str) -> str:
     """The token, if it can be sent in a header; errors never show it."""
     stripped = token.strip()
     if not stripped or not stripped.isascii() or not stripped.isprintable() or " " in stripped:
-        raise broken("token", None, "a token of Label Studio: letters and digits, no spaces",
+        raise invalid("token", None, "a token of Label Studio: letters and digits, no spaces",
                      "copy it from Account & Settings in Label Studio.")  # fmt: skip
     return stripped
 

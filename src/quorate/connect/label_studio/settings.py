@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from quorate.errors import InvalidInput
-from quorate.validate import bounded, broken
+from quorate.validate import bounded, invalid
 
 VARIABLE = "LABEL_STUDIO_API_KEY"  # as Label Studio's own SDK calls it
 POLL_SECONDS = 20.0
@@ -45,7 +45,7 @@ class ConnectSettings:
         for each in fields(self):
             value = getattr(self, each.name)
             if each.name != "poll_seconds" and not (value is None or (isinstance(value, str) and value)):
-                raise broken(each.name, value, "text", "put it into quotes, or leave it out.")
+                raise invalid(each.name, value, "text", "put it into quotes, or leave it out.")
 
     def dumps(self) -> str:
         """Every setting, by name, as JSON."""
@@ -57,7 +57,7 @@ class ConnectSettings:
         known = [each.name for each in fields(cls)]
         for name, value in content.items():
             if name not in known:
-                raise broken(name, value, f"one of the options: {', '.join(known)}", "correct the name.")
+                raise invalid(name, value, f"one of the options: {', '.join(known)}", "correct the name.")
         return cls(**content)
 
 
@@ -75,13 +75,13 @@ def read_config(path: str | Path) -> ConnectFile:
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as cause:
-        raise broken("config", str(path), f"a file that can be read ({cause.strerror})", "check its name.") from cause
+        raise invalid("config", str(path), f"a file that can be read ({cause.strerror})", "check its name.") from cause
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as cause:
-        raise broken("config", str(path), f"TOML ({cause})", "correct it.") from cause
+        raise invalid("config", str(path), f"TOML ({cause})", "correct it.") from cause
     for name, value in content.items():
         if name not in SECTIONS or not isinstance(value, dict):
             rule = f"the sections {' and '.join(f'[{each}]' for each in SECTIONS)}"
-            raise broken(name, value, rule, "move it into one of them.", place=str(path))
+            raise invalid(name, value, rule, "move it into one of them.", place=str(path))
     how = dict(content.get("label-studio", {}))
     for name in ("predictions", "token_file"):
         if isinstance(how.get(name), str):
@@ -96,7 +96,7 @@ def token_of(how: ConnectSettings, environment: Mapping[str, str] | None = None)
     token = (os.environ if environment is None else environment).get(VARIABLE, "")
     if not token:
         rule = f"a token of Label Studio in the variable {VARIABLE} or in a file"
-        raise broken("token", None, rule, f"export {VARIABLE}=..., or pass `token_file`.")
+        raise invalid("token", None, rule, f"export {VARIABLE}=..., or pass `token_file`.")
     return token
 
 
@@ -107,12 +107,12 @@ def read_token(path: str | Path) -> str:
         mode = stat.S_IMODE(file.stat().st_mode)
         if os.name == "posix" and mode & 0o077:
             fix = f"chmod 600 {file}."
-            raise broken("token_file", str(file), f"a file that only you can read; its mode is {mode:o}", fix)
+            raise invalid("token_file", str(file), f"a file that only you can read; its mode is {mode:o}", fix)
         return file.read_text(encoding="ascii").strip()
     except OSError as cause:
-        raise broken("token_file", str(file), f"a file that can be read ({cause.strerror})", "check it.") from cause
+        raise invalid("token_file", str(file), f"a file that can be read ({cause.strerror})", "check it.") from cause
     except UnicodeDecodeError as cause:
-        raise broken("token_file", str(file), "a file that contains only the token", "correct it.") from cause
+        raise invalid("token_file", str(file), "a file that contains only the token", "correct it.") from cause
 
 
 def keep_token(path: str | Path, token: str) -> None:

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 from quorate.errors import InvalidInput, QuorateError
 from quorate.tables.options import HARD_LABEL_ACCURACY
 from quorate.types import PredictionValue
-from quorate.validate import broken, class_names
+from quorate.validate import class_names, invalid
 
 Kind = TypeVar("Kind")
 
@@ -181,7 +181,7 @@ def _text(told: Mapping[str, Any], name: str) -> str:
 def unexpected(name: str, value: object, rule: str) -> UnexpectedAnswer:
     """The error for an unexpected response of Label Studio."""
     fix = "check the address; tested with Label Studio 1.23."
-    return broken(name, value, f"{rule} in the response of Label Studio", fix, error=UnexpectedAnswer)
+    return invalid(name, value, f"{rule} in the response of Label Studio", fix, error=UnexpectedAnswer)
 
 
 FIELD = "label_config"
@@ -223,11 +223,11 @@ def single_choice(config: str, *, choices: str | None = None) -> SingleChoice:
 
 def _parsed(config: str) -> ElementTree.Element:
     if len(config) > MOST_LETTERS or DECLARED.search(config):
-        raise broken(FIELD, config[:60], "a labelling configuration without declarations", "simplify it.")
+        raise invalid(FIELD, config[:60], "a labelling configuration without declarations", "simplify it.")
     try:
         return ElementTree.fromstring(config)
     except ElementTree.ParseError as cause:
-        raise broken(FIELD, config[:60], f"XML that can be read ({cause})", "correct it in Label Studio.") from cause
+        raise invalid(FIELD, config[:60], f"XML that can be read ({cause})", "correct it in Label Studio.") from cause
 
 
 def _chosen(controls: list[ElementTree.Element], choices: str | None) -> ElementTree.Element:
@@ -237,10 +237,10 @@ def _chosen(controls: list[ElementTree.Element], choices: str | None) -> Element
             if tag.get("name") == choices:
                 return tag
         names = ", ".join(tag.get("name", "") for tag in controls) or "none"
-        raise broken("choices", choices, f"the name of a control tag of the project: {names}", "correct it.")
+        raise invalid("choices", choices, f"the name of a control tag of the project: {names}", "correct it.")
     if len(controls) != 1:
         told = ", ".join(f"{tag.tag} {tag.get('name', '')}" for tag in controls) or "no question"
-        raise broken(FIELD, told, "one question, a single choice", CHOOSE)
+        raise invalid(FIELD, told, "one question, a single choice", CHOOSE)
     return controls[0]
 
 
@@ -261,7 +261,7 @@ def _check_plain(tag: ElementTree.Element, parents: Mapping[ElementTree.Element,
 
 
 def _refused(value: str, rule: str) -> InvalidInput:
-    return broken(FIELD, value, rule, CHOOSE)
+    return invalid(FIELD, value, rule, CHOOSE)
 
 
 def _classes(tag: ElementTree.Element) -> tuple[str, ...]:

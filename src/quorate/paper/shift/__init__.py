@@ -162,8 +162,8 @@ def _time_rows(time: dict[str, Course], found: Streams) -> list[dict[str, Any]]:
         (pre, pre_se), (post, post_se) = course.phase_errors(0, shift), course.phase_errors(shift, None)
         cost, cost_se = mean_se(course.costs.mean(axis=1))
         rows.append(
-            {"method": name, "model": course.model, "orderings": len(course.costs), "knob": course.knob, "cost": cost,
-             "cost_se": cost_se, "pre": pre, "pre_se": pre_se, "post": post, "post_se": post_se}
+            {"method": name, "model": course.model, "orderings": len(course.costs), "parameter": course.parameter,
+             "cost": cost, "cost_se": cost_se, "pre": pre, "pre_se": pre_se, "post": post, "post_se": post_se}
         )  # fmt: skip
     return rows
 

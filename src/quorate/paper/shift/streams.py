@@ -19,7 +19,7 @@ from quorate.paper.jobs import (
     METHOD_LABELS,
     Job,
     JobOutcome,
-    Knobs,
+    Parameters,
     at_cost,
     grid,
     mean_se,
@@ -105,7 +105,7 @@ def method_of(name: str) -> str:
     return "quorate" if name == FUSED else name
 
 
-def _knobs(method: str, *, num_classes: int, quick: bool) -> tuple[Knobs, ...]:
+def _parameters(method: str, *, num_classes: int, quick: bool) -> tuple[Parameters, ...]:
     if quick and method in ("finexp", "infexp"):
         return settings("threshold", tuple(1.0 - doubt for doubt in QUICK_DOUBTS))
     if quick and method == "quorate":
@@ -115,9 +115,9 @@ def _knobs(method: str, *, num_classes: int, quick: bool) -> tuple[Knobs, ...]:
 
 def _jobs(name: str, dataset: VoteDataset, context: Context) -> list[Job]:
     method = method_of(name)
-    knobs = _knobs(method, num_classes=dataset.num_classes, quick=context.quick)
+    parameters = _parameters(method, num_classes=dataset.num_classes, quick=context.quick)
     models = (ALL,) if name == FUSED else dataset.models
-    return [Job(DATA, POOL_SIZE, model, seed, method, knobs) for model in models for seed in context.seeds]
+    return [Job(DATA, POOL_SIZE, model, seed, method, parameters) for model in models for seed in context.seeds]
 
 
 WINDOW = 200  # items of the moving average; the paper does not state its own
@@ -138,7 +138,7 @@ class Course:
     budget: float
     errors: FloatArray
     costs: FloatArray
-    knob: float
+    parameter: float
 
     @property
     def cost(self) -> float:
@@ -161,15 +161,15 @@ def moving_average(values: FloatArray, window: int = WINDOW) -> FloatArray:
     return np.asarray(total / np.minimum(np.arange(1, values.shape[-1] + 1), window))
 
 
-def knob_at(outcomes: Iterable[JobOutcome], budget: float) -> tuple[str, float]:
+def parameter_at(outcomes: Iterable[JobOutcome], budget: float) -> tuple[str, float]:
     """Name and value of the parameter that spends `budget` votes per item, read off the mean cost of these outcomes.
 
     Between two grid values it is interpolated in the log of 1 - threshold, `scale` or `min_gain`; linearly for
     `query_rate` and next to 0. Outside the grid the nearest value is used.
     """
     outcomes = list(outcomes)
-    name = outcomes[0].job.knobs[0][0][0]
-    values = np.array([float(setting[0][1]) for setting in outcomes[0].job.knobs])
+    name = outcomes[0].job.parameters[0][0][0]
+    values = np.array([float(setting[0][1]) for setting in outcomes[0].job.parameters])
     values = 1.0 - values if name == "threshold" else values
     costs = np.maximum.accumulate(np.mean([outcome.mean_costs for outcome in outcomes], axis=0))
     right = int(np.clip(np.searchsorted(costs, budget), 1, len(costs) - 1))
@@ -191,9 +191,9 @@ def courses(context: Context, streams: Streams) -> dict[tuple[str, str, float], 
     jobs: dict[tuple[str, str, int], Job] = {}
     for model, budgets in sorted(wanted):
         for name in LABELS:
-            knobs = tuple((knob_at(streams.of(name, model), budget),) for budget in budgets)
+            parameters = tuple((parameter_at(streams.of(name, model), budget),) for budget in budgets)
             for seed in streams.seeds:
-                jobs[name, model, seed] = _job(name, model, seed, knobs)
+                jobs[name, model, seed] = _job(name, model, seed, parameters)
     found = context.run(list(jobs.values()))
     return {
         (name, model, budget): _course(name, model, budget, index, [found[jobs[name, model, s]] for s in streams.seeds])
@@ -206,8 +206,8 @@ def courses(context: Context, streams: Streams) -> dict[tuple[str, str, float], 
 def orderings(context: Context, streams: Streams) -> dict[str, Course]:
     """method -> its course over many orderings of one classifier's stream, at about 2 votes per item over the whole."""
     first, many = first_model(streams), QUICK_ORDERINGS if context.quick else ORDERINGS
-    knobs = {name: (knob_at(streams.of(name, first), ARCHITECTURE_BUDGET),) for name in LABELS}
-    jobs = {(name, seed): _job(name, first, seed, (knobs[name],)) for seed in range(many) for name in LABELS}
+    parameters = {name: (parameter_at(streams.of(name, first), ARCHITECTURE_BUDGET),) for name in LABELS}
+    jobs = {(name, seed): _job(name, first, seed, (parameters[name],)) for seed in range(many) for name in LABELS}
     found = context.run(list(jobs.values()))
     return {
         name: _course(name, first, ARCHITECTURE_BUDGET, 0, [found[jobs[name, seed]] for seed in range(many)])
@@ -227,20 +227,20 @@ def band(course: Course) -> tuple[FloatArray, FloatArray]:
     return smooth.mean(axis=0), 1.96 * spread
 
 
-def _job(name: str, model: str, seed: int, knobs: tuple[Knobs, ...]) -> Job:
+def _job(name: str, model: str, seed: int, parameters: tuple[Parameters, ...]) -> Job:
     fused = ALL if name == FUSED else model
-    return Job(DATA, POOL_SIZE, fused, seed, method_of(name), knobs, keep_items=True)
+    return Job(DATA, POOL_SIZE, fused, seed, method_of(name), parameters, keep_items=True)
 
 
 def _course(name: str, model: str, budget: float, index: int, outcomes: list[JobOutcome]) -> Course:
-    setting: Mapping[str, float | int | str] = dict(outcomes[0].job.knobs[index])
+    setting: Mapping[str, float | int | str] = dict(outcomes[0].job.parameters[index])
     return Course(
         method=name,
         model=model,
         budget=budget,
         errors=np.array([100.0 * outcome.item_errors[index] for outcome in outcomes], dtype=np.float64),
         costs=np.array([outcome.item_costs[index] for outcome in outcomes], dtype=np.float64),
-        knob=float(next(iter(setting.values()))),
+        parameter=float(next(iter(setting.values()))),
     )
 
 

@@ -15,7 +15,7 @@ from quorate.service.problems import NotAllowed, NotFound
 from quorate.service.store import Store
 from quorate.service.store.bulk import upsert
 from quorate.service.store.schema import accounts, memberships, projects
-from quorate.validate import broken
+from quorate.validate import invalid
 
 LONGEST = 80
 BIDI = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # would change how the text around a name is shown
@@ -28,16 +28,16 @@ def checked_name(name: str, *, where: str = "name") -> str:
     'Robin Reader'
     """
     if not isinstance(name, str):
-        raise broken(where, name, "text", "pass a name.")
+        raise invalid(where, name, "text", "pass a name.")
     trimmed = unicodedata.normalize("NFC", " ".join(name.split()))
     if not 1 <= len(trimmed) <= LONGEST:
         fix = f"choose another: this one has {len(trimmed)}." if trimmed else "write one."
-        raise broken(where, trimmed, f"1 to {LONGEST} characters", fix)
+        raise invalid(where, trimmed, f"1 to {LONGEST} characters", fix)
     odd = next((char for char in trimmed if unicodedata.category(char) in ("Cc", "Cs") or char in BIDI), None)
     if odd is not None:
-        raise broken(where, trimmed, f"visible characters only, not {odd!a}", "leave it out.")
+        raise invalid(where, trimmed, f"visible characters only, not {odd!a}", "leave it out.")
     if all(unicodedata.category(char) in ("Cf", "Mn", "Zs") for char in trimmed):
-        raise broken(where, trimmed, "at least one visible character", "write a name.")
+        raise invalid(where, trimmed, "at least one visible character", "write a name.")
     return trimmed
 
 
@@ -76,7 +76,7 @@ def checked_role(role: str) -> Role:
     'voter'
     """
     if role not in ROLES:
-        raise broken("role", str(role)[:40], f"one of {', '.join(ROLES)}", "choose one.")
+        raise invalid("role", str(role)[:40], f"one of {', '.join(ROLES)}", "choose one.")
     return role
 
 
@@ -231,12 +231,12 @@ def _memberships(
 def _account(connection: Connection, account_id: str) -> Account:
     row = connection.execute(select(accounts).where(accounts.c.id == account_id)).one_or_none()
     if row is None:
-        raise broken("account", account_id[:40], "the id of an account", "list them to see it.", error=NotFound)
+        raise invalid("account", account_id[:40], "the id of an account", "list them to see it.", error=NotFound)
     return Account(*row)
 
 
 def _no_member(account_id: str) -> NotFound:
-    return broken("account", account_id[:40], "a member of this project", "list its members.", error=NotFound)
+    return invalid("account", account_id[:40], "a member of this project", "list its members.", error=NotFound)
 
 
 def _set_disabled(connection: Connection, account_id: str, when: float | None) -> Account:
@@ -248,7 +248,7 @@ def _lock(connection: Connection, project_id: str) -> None:
     """Serialise changes to a project's members; votes, which refer to the project's row, do not wait for it."""
     query = select(projects.c.id).where(projects.c.id == project_id).with_for_update(key_share=True)
     if connection.scalar(query) is None:
-        raise broken("project_id", project_id[:40], "the id of a project", "list them to see it.", error=NotFound)
+        raise invalid("project_id", project_id[:40], "the id of a project", "list them to see it.", error=NotFound)
 
 
 def _keep_an_owner(connection: Connection, project_id: str, account_id: str) -> None:

@@ -33,7 +33,7 @@ from quorate.service.problems import NotOurPage
 from quorate.service.store import Store
 from quorate.service.store.bulk import upsert
 from quorate.service.store.schema import accounts, browsers, links, memberships, secrets, sign_ins
-from quorate.validate import broken
+from quorate.validate import invalid
 
 ENVIRONMENT = "QUORATE_SECRET"
 SHORTEST_KEY = 32
@@ -47,7 +47,7 @@ def signing_key(store: Store, *, now: float, environment: Mapping[str, str] = os
     if len(given) < SHORTEST_KEY:
         rule = f"at least {SHORTEST_KEY} characters"
         fix = 'Make one: python -c "import secrets; print(secrets.token_urlsafe(32))"; or unset it.'
-        raise broken(ENVIRONMENT, f"{len(given)} characters", rule, fix)
+        raise invalid(ENVIRONMENT, f"{len(given)} characters", rule, fix)
     return given.encode("utf-8", "surrogateescape")
 
 

@@ -22,7 +22,7 @@ from quorate.service.problems import LinkOver, NotAllowed, NotFound, UnknownLink
 from quorate.service.store import Store
 from quorate.service.store.bulk import upsert
 from quorate.service.store.schema import accounts, api_keys, links, memberships
-from quorate.validate import broken
+from quorate.validate import invalid
 
 PATH = "/link/"
 FIRST_OWNER = "first"  # the id of the first owner's account; being fixed, it cannot be created twice concurrently
@@ -118,7 +118,7 @@ def use_link(store: Store, token: str, *, name: str | None = None, now: float) -
 
 def _refuse_disabled(account: Account) -> None:
     if account.disabled is not None:
-        raise broken("account", account.id, "one that is not disabled", "enable it first.", error=NotFound)
+        raise invalid("account", account.id, "one that is not disabled", "enable it first.", error=NotFound)
 
 
 def _first_owner(connection: Connection, name: str, *, now: float) -> str:
@@ -184,10 +184,10 @@ def _only_owner(store: Store) -> str:
             "open the link that `quorate serve` prints first, or, without a browser, send a name to it: "
             "curl --data 'name=Ada' LINK. `quorate service owner-link` prints a new one."
         )
-        raise broken("account", None, "the id of an account that may create projects; there is none yet", fix)
+        raise invalid("account", None, "the id of an account that may create projects; there is none yet", fix)
     names = ", ".join(f"{each.id} ({each.name})" for each in owners[:20])
     rule, fix = f"one of the {len(owners)} accounts that may create projects: {names}", "say which with `account`."
-    raise broken("account", None, rule, fix)
+    raise invalid("account", None, rule, fix)
 
 
 PREFIX = "qk_"
@@ -229,7 +229,7 @@ def create_key(
         if connection.scalar(may) is None:
             rule = "a project that the account is a member of"
             where = f"account {account_id}"
-            raise broken("project_id", project_id, rule, "check both ids.", place=where, error=NotFound)
+            raise invalid("project_id", project_id, rule, "check both ids.", place=where, error=NotFound)
         connection.execute(insert(api_keys).values(asdict(key) | {"digest": digest(secret)}))
         # a key for all projects is in the log of each; its name is private
         details = {"key": key.id} | ({"name": key.name} if project_id is not None else {})
@@ -250,7 +250,7 @@ def revoke_key(store: Store, key_id: str, *, account_id: str, now: float) -> Non
     with store.write() as connection:
         row = connection.execute(select(api_keys.c.project_id).where(mine)).one_or_none()
         if row is None:
-            raise broken("key", key_id, "the id of one of your own keys", "list them to see it.", error=NotFound)
+            raise invalid("key", key_id, "the id of one of your own keys", "list them to see it.", error=NotFound)
         ended = update(api_keys).where(mine, api_keys.c.revoked.is_(None)).values(revoked=now)
         if connection.execute(ended).rowcount:
             where = row.project_id

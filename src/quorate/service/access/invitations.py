@@ -20,7 +20,7 @@ from quorate.service.access.log import note
 from quorate.service.problems import LinkOver, NotAllowed, NotFound, UnknownLink
 from quorate.service.store import Store
 from quorate.service.store.schema import accounts, invitations, memberships, projects
-from quorate.validate import bounded, broken, whole
+from quorate.validate import bounded, invalid, whole
 
 PATH = "/join/"
 DAY = 86400.0
@@ -67,7 +67,7 @@ def create_invitation(
 ) -> tuple[Invitation, str]:
     """Create an invitation to a project; returns its record and the link, shown only once."""
     if role not in INVITED:
-        raise broken("role", str(role)[:40], f"one of {', '.join(INVITED)}", "choose one.")
+        raise invalid("role", str(role)[:40], f"one of {', '.join(INVITED)}", "choose one.")
     most = None if most_uses is None else whole(most_uses, where="most_uses", most=100_000)
     expires = now + bounded(lasts, where="lasts", least=1.0, most=LONGEST)
     made = Invitation(new_id(), project_id, role, checked_name(name), most, 0, now, expires, None)
@@ -94,7 +94,7 @@ def revoke_invitation(store: Store, project_id: str, invitation_id: str, *, by: 
     with store.write() as connection:
         if connection.scalar(select(invitations.c.id).where(which)) is None:
             fix = "list them to see it."
-            raise broken("invitation", invitation_id[:40], "one of this project's", fix, error=NotFound)
+            raise invalid("invitation", invitation_id[:40], "one of this project's", fix, error=NotFound)
         ended = update(invitations).where(which, invitations.c.revoked.is_(None)).values(revoked=now)
         if connection.execute(ended).rowcount:
             note(connection, "invitation revoked", project_id=project_id, by=by, now=now, invitation=invitation_id)

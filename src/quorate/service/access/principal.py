@@ -22,7 +22,7 @@ from quorate.service.problems import NotAllowed, NotFound, NotSignedIn
 from quorate.service.store import Store, StoreUnavailable
 from quorate.service.store.bulk import among
 from quorate.service.store.schema import accounts, api_keys, memberships, sign_ins
-from quorate.validate import broken
+from quorate.validate import invalid
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ async def as_member(request: Request, project_id: str, *roles: Role, token: str 
     principal, role = await _identify(request, project_id if is_id else "", token)
     if role is None:
         rule = "the id of a project you are a member of"
-        raise broken("project_id", project_id[:40], rule, "List your projects to see it.", error=NotFound)
+        raise invalid("project_id", project_id[:40], rule, "List your projects to see it.", error=NotFound)
     if role == "owner" and principal.via == "cookie" and principal.only_project is not None:
         wrong = "you are an owner of this project now, and signed in by a link that was made for a voter or reader"
         fix = "ask the operator of the service for a link of your own: quorate service owner-link --account <id>."

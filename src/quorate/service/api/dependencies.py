@@ -28,7 +28,7 @@ from quorate.service.domain.votes import reused
 from quorate.service.store import Store
 from quorate.service.store.bulk import upsert
 from quorate.service.store.schema import requests
-from quorate.validate import broken
+from quorate.validate import invalid
 
 Found = TypeVar("Found")
 HOST = re.compile(r"[A-Za-z0-9.\-_\[\]:]{1,255}")
@@ -47,7 +47,7 @@ def base_url_of(request: Request) -> str:
     host = request.headers.get("host", "")
     if not HOST.fullmatch(host):
         rule = "a host name, with a port if needed"
-        raise broken("Host", host[:80], rule, "set the service's base URL.")
+        raise invalid("Host", host[:80], rule, "set the service's base URL.")
     return f"{'https' if is_secure(request.scope) else 'http'}://{host}"
 
 

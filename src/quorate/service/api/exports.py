@@ -39,7 +39,7 @@ from quorate.service.store.schema import ballots, counted, is_gold, items, not_w
 from quorate.service.store.schema import events as acts
 from quorate.session.journal import FIRST_SEQ
 from quorate.session.lines import encode_line, header_line
-from quorate.validate import broken
+from quorate.validate import invalid
 
 Kind = Literal["text", "float", "int", "bool"]
 KINDS: dict[str, Kind] = {"confidence": "float", "num_votes": "int", "agreement": "float", "cost": "float"}
@@ -329,7 +329,7 @@ def export(
     a retracted vote; `late`: cast when the item was closed; `price` is shown to owners only. Gold: answers to gold
     items; apart from the events, no other table contains them."""
     if what == "journal" and format_ not in (None, "jsonl"):
-        raise broken("format", format_, "'jsonl' for a journal", "leave it out.")
+        raise invalid("format", format_, "'jsonl' for a journal", "leave it out.")
     chosen: Format = format_ or ("jsonl" if what == "journal" else "json")
     return _sent(request, projects_, project_id, caller, what, chosen)
 

@@ -13,7 +13,7 @@ from fastapi import Depends, Header, Query, Response
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from quorate.errors import InvalidInput
-from quorate.validate import broken
+from quorate.validate import invalid
 
 
 class Complaint(BaseModel):
@@ -204,4 +204,4 @@ def _position(cursor: str) -> object:
 def bad_cursor(cursor: str | None) -> InvalidInput:
     """The error for a cursor that does not belong to this list."""
     rule = "the value of `next` in a page of this list"
-    return broken("cursor", (cursor or "")[:80], rule, "send `next` unchanged, or leave cursor out.")
+    return invalid("cursor", (cursor or "")[:80], rule, "send `next` unchanged, or leave cursor out.")

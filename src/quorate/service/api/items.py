@@ -38,7 +38,7 @@ from quorate.service.store import Store
 from quorate.service.store.bulk import among
 from quorate.service.store.schema import uploads
 from quorate.session.inputs import class_number
-from quorate.validate import broken
+from quorate.validate import invalid
 
 Share = Annotated[float, Field(ge=0, le=1)]
 ClassName = Annotated[Text, Field(max_length=100)]
@@ -371,7 +371,7 @@ def _prediction(project: Project, item: ItemIn, index: int) -> object:
     if isinstance(given, dict):
         for name in given:
             if name not in models:
-                raise broken(f"items[{index}].predictions", name, f"names of {', '.join(models)}", "correct it.")
+                raise invalid(f"items[{index}].predictions", name, f"names of {', '.join(models)}", "correct it.")
         given = [given.get(name) for name in models]
     return given[0] if len(models) == 1 and len(given) == 1 else given
 
@@ -386,4 +386,4 @@ def _check_uploads(store: Store, project_id: str, batch: list[NewItem]) -> None:
         existing = set(connection.execute(query, {"ids": list(used_by)}).scalars())
     for missing in set(used_by) - existing:
         rule = f"an upload of this project (item {shown(used_by[missing])})"
-        raise broken("image", f"upload:{missing}", rule, "upload the image first.")
+        raise invalid("image", f"upload:{missing}", rule, "upload the image first.")

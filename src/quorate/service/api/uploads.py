@@ -25,7 +25,7 @@ from quorate.service.problems import NotFound, TooLarge
 from quorate.service.store import Store
 from quorate.service.store.bulk import upsert
 from quorate.service.store.schema import uploads
-from quorate.validate import broken
+from quorate.validate import invalid
 
 LARGEST_FILE = 5_000_000
 LONGEST_SIDE = 20_000
@@ -57,19 +57,19 @@ def checked(content: bytes) -> Image:
     """
     if len(content) > LARGEST_FILE:
         size, rule = f"{len(content):,} bytes", f"at most {LARGEST_FILE:,} bytes"
-        raise broken("file", size, rule, "make it smaller.", error=NotAnImage)
+        raise invalid("file", size, rule, "make it smaller.", error=NotAnImage)
     try:
         image = _image(content)
     except (struct.error, IndexError):
         image = None
     if image is None:
         rule = "a complete PNG, JPEG, GIF or WebP image"
-        raise broken("file", None, rule, "convert it to one of these.", error=NotAnImage)
+        raise invalid("file", None, rule, "convert it to one of these.", error=NotAnImage)
     sides = (image.width, image.height)
     if not all(0 < side <= LONGEST_SIDE for side in sides) or image.width * image.height > MOST_PIXELS:
         size = f"{image.width} x {image.height} pixels"
         rule = f"1 to {LONGEST_SIDE} pixels a side and at most {MOST_PIXELS:,} in all"
-        raise broken("file", size, rule, "resize it.", error=NotAnImage)
+        raise invalid("file", size, rule, "resize it.", error=NotAnImage)
     return image
 
 
@@ -187,7 +187,7 @@ async def sent_file(request: Request) -> bytes:
     async with request.form() as form:
         field = form.get("file")
         if not isinstance(field, UploadFile):
-            raise broken("file", None, "a file in the form's `file`", "send a file as `file`.")
+            raise invalid("file", None, "a file in the form's `file`", "send a file as `file`.")
         content = await field.read(LARGEST_FILE + 1)
     request.state.content = sha256(content).hexdigest()
     return content
@@ -247,7 +247,7 @@ def show_upload(project_id: ProjectId, upload_id: Id, _caller: Anyone, store: Th
         here = query.where(uploads.c.project_id == project_id, uploads.c.id == upload_id)
         row = connection.execute(here).one_or_none()
     if row is None:
-        raise broken("upload", upload_id, "one of this project's", "upload the image again.", error=NotFound)
+        raise invalid("upload", upload_id, "one of this project's", "upload the image again.", error=NotFound)
     headers = {
         "Content-Security-Policy": INERT,
         "X-Content-Type-Options": "nosniff",

@@ -43,7 +43,7 @@ from quorate.session import Session
 from quorate.session.journal import Event
 from quorate.session.single import is_decided
 from quorate.types import Decision
-from quorate.validate import broken
+from quorate.validate import invalid
 
 REQUESTS = "request"  # part of the name of the constraint that two concurrent acts with one key violate
 
@@ -113,14 +113,14 @@ def _check(context: VoteContext, request: Request, now: float) -> None:
     """Raise unless this voter may do this now."""
     if request.kind == "close":
         if context.row.withdrawn is not None:
-            raise broken("item", request.item, "an item that is not withdrawn", "restore it first.")
+            raise invalid("item", request.item, "an item that is not withdrawn", "restore it first.")
         return
     if request.kind == "retract":
         _check_undo(context, request, now)
         return
     if context.acted is not None:
         rule = f"one act of each voter on an item; this one has acted already ({context.acted})"
-        raise broken("item", request.item, rule, "undo that first.", error=DuplicateVote)
+        raise invalid("item", request.item, rule, "undo that first.", error=DuplicateVote)
     if request.served and context.holds is None:
         raise not_met(request.item, request.kind)
 
@@ -132,7 +132,7 @@ def _check_undo(context: VoteContext, request: Request, now: float) -> None:
     if request.served and not -CLOCK_SLACK <= ago <= most:
         when = f"{ago:.0f} seconds ago" if ago > 0 else "before the clock was set back"
         rule = f"an item on which this voter acted in the last {most:g} seconds; that was {when}"
-        raise broken("item", request.item, rule, "ask the owner of the project.", error=TooLate)
+        raise invalid("item", request.item, rule, "ask the owner of the project.", error=TooLate)
 
 
 def _skip(context: VoteContext, request: Request, now: float, **details: bool) -> VoteWrite:
@@ -158,7 +158,7 @@ def _decide(
     if decision is None:
         return _skip(context, request, now, undone=True)
     if not outbox.written:
-        raise broken("item", row.name, "an open item", "there is nothing to do: it is closed already.")
+        raise invalid("item", row.name, "an open item", "there is nothing to do: it is closed already.")
     event, before, out = outbox.written[0], dict(row._mapping), _out_after(context, request)
     decided = is_decided(event)
     values = after_event(project, session, row.name, decision, leases_out=out, row=before, decided=decided)

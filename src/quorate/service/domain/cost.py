@@ -10,7 +10,7 @@ from quorate.decision.blended import BlendedValue
 from quorate.decision.look_ahead import look_ahead_size, num_states
 from quorate.methods import Method
 from quorate.posterior.finite import SMALL_POOL
-from quorate.validate import MOST_VOTES, broken
+from quorate.validate import MOST_VOTES, invalid
 
 DECISION_SECONDS = 0.05  # limit for one decision
 AHEAD_SECONDS = 0.05  # limit for all look-ahead decisions of one vote together
@@ -81,7 +81,7 @@ def check_batch(method: Method, num_classes: int, pool_sizes: Iterable[int], *, 
         spent += opening_seconds(method, num_classes, pool_size, ahead=ahead)
         if spent > BATCH_SECONDS:
             rule = f"a batch that can be decided within {BATCH_SECONDS:g} s, here {number} items"
-            raise broken("items", f"{len(sizes)} entries", rule, f"send at most {number} at once.")
+            raise invalid("items", f"{len(sizes)} entries", rule, f"send at most {number} at once.")
 
 
 def largest_pool(method: Method, num_classes: int) -> int:
@@ -111,4 +111,4 @@ def check_pool(method: Method, num_classes: int, pool_size: int, *, where: str =
         f"so that a decision takes at most {1000 * DECISION_SECONDS:g} ms"
     )
     fix = "lower it, merge classes, or use the method 'infexp', which takes any pool."
-    raise broken(where, pool_size, rule, fix)
+    raise invalid(where, pool_size, rule, fix)

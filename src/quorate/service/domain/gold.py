@@ -30,7 +30,7 @@ from quorate.session.inputs import class_number
 from quorate.session.journal import Event
 from quorate.session.session import Session
 from quorate.session.single import item_session
-from quorate.validate import broken
+from quorate.validate import invalid
 from quorate.workflows.calibrate.measure import wilson
 
 REASON = "gold"  # stop reason in a gold item's row: it is never decided
@@ -75,7 +75,7 @@ def answered(context: VoteContext, request: Request, now: float) -> VoteWrite:
     """What an act on a gold item writes: an event that the session never sees, and the number of ballots."""
     row, undone = context.row, request.kind == "retract"  # also of a skip
     if request.kind == "close":
-        raise broken("item", row.name, "an item that is to be decided, not a gold item", "there is nothing to close.")
+        raise invalid("item", row.name, "an item that is to be decided, not a gold item", "there is nothing to close.")
     what: Event = {"act": context.acted if undone else request.kind}
     if undone:
         what["undone"] = True
@@ -114,7 +114,7 @@ def _check_untouched(row: Row[Any]) -> None:
     if row.num_ballots or row.num_abstained or row.closed_event is not None:
         rule = "an open item, or a gold item, that nobody has acted on"
         fix = "add the same content again under another id, with its `gold` answer."
-        raise broken("id", row.name, rule, fix)
+        raise invalid("id", row.name, rule, fix)
 
 
 def _decided_again(projects_: Projects, connection: Connection, project: Project, row: Row[Any]) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def _decided_again(projects_: Projects, connection: Connection, project: Project
     values = after_event(project, session, row.name, decision, leases_out=0, row=before)
     if not decision.ask:
         rule = "an item that would be open: this one closes without a vote"
-        raise broken("id", row.name, rule, "withdraw it, and add its content again under another id.")
+        raise invalid("id", row.name, rule, "withdraw it, and add its content again under another id.")
     return values | {"gold": None}
 
 

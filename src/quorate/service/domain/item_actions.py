@@ -29,7 +29,7 @@ from quorate.service.store.schema import ballots, counted, image_reports, items,
 from quorate.session.inputs import class_number
 from quorate.session.journal import Event
 from quorate.session.single import is_decided
-from quorate.validate import broken, members
+from quorate.validate import invalid, members
 
 BATCH = 200  # items per transaction
 MOST_STEPS = 200  # experts that one change removes from an item's pool or adds to it: an event and a decision each
@@ -184,7 +184,7 @@ def _check_steps(projects_: Projects, size: int, which: Select[Any], given: Mapp
 def _too_far(row: Row[Any], size: int) -> InvalidInput:
     rule = f"a pool at most {MOST_STEPS} experts smaller or larger than the {row.pool_size} of item {row.name!r}"
     fix = "withdraw it and add it again, under another id, with the new pool."
-    return broken("pool_size", size, rule, fix)
+    return invalid("pool_size", size, rule, fix)
 
 
 def _check_there(projects_: Projects, project_id: str, names: Sequence[str]) -> None:
@@ -213,7 +213,7 @@ def report_image(projects_: Projects, project_id: str, name: str, voter: str, *,
         if not _holds(connection, row, voter):
             raise not_met(name, "skip")
         if "image" not in json.loads(row.show):
-            raise broken("item", name, "an item that shows an image", "vote on it, or skip it.")
+            raise invalid("item", name, "an item that shows an image", "vote on it, or skip it.")
         if row.set_aside is None and _open_reports(connection, project_id, voter) >= MOST_OF_ONE:
             return False
         given = {"project_id": project_id, "item_id": row.id, "voter": voter, "time": now}
@@ -295,8 +295,8 @@ def give_verdict(
 
 def _check_verdict(connection: Connection, project: Project, row: Row[Any], note: str) -> None:
     if len(note) > MOST_NOTE:
-        raise broken("note", note[:80], f"at most {MOST_NOTE} characters", "shorten it.")
+        raise invalid("note", note[:80], f"at most {MOST_NOTE} characters", "shorten it.")
     may = or_(waits(project), and_(items.c.verdict.is_not(None), counted))  # a verdict can be corrected
     if connection.execute(select(items.c.id).where(items.c.id == row.id, may)).one_or_none() is None:
         rule = "an item that waits for a verdict: closed, not in the audit, and in doubt (`adjudicate_below`)"
-        raise broken("item", row.name, rule, "see the list of those that wait.")
+        raise invalid("item", row.name, rule, "see the list of those that wait.")

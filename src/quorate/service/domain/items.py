@@ -26,7 +26,7 @@ from quorate.service.store.schema import events, items, projects
 from quorate.session.inputs import class_number
 from quorate.session.journal import Event
 from quorate.session.single import ParamsVersion, item_session
-from quorate.validate import broken, members, whole
+from quorate.validate import invalid, members, whole
 
 UPLOAD = re.compile(r"upload:([a-z0-9_]{1,40})")
 
@@ -51,7 +51,7 @@ def checked_address(address: str, *, where: str) -> str:
     """An address that a browser may open: https, or http on this machine or its network; never a script."""
     if not _may_be_opened(address):
         fix = "pass e.g. 'https://example.org/cat.png'."
-        raise broken(where, address[:80], "an https address (or upload:<id> for an image)", fix)
+        raise invalid(where, address[:80], "an https address (or upload:<id> for an image)", fix)
     return address
 
 
@@ -145,11 +145,11 @@ def add_items(projects_: Projects, project_id: str, batch: Sequence[NewItem], *,
 def decide_items(projects_: Projects, project_id: str, batch: Sequence[NewItem], *, now: float) -> DecidedBatch:
     """Check and decide a batch. This can take long and holds no lock; do not call it within a transaction."""
     if len(batch) > MOST_ITEMS:
-        raise broken("items", f"{len(batch)} entries", f"at most {MOST_ITEMS} in one batch", "send several.")
+        raise invalid("items", f"{len(batch)} entries", f"at most {MOST_ITEMS} in one batch", "send several.")
     names = [checked_name(item.name, where=f"items[{index}].id") for index, item in enumerate(batch)]
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise broken("items", twice, "a different id for every item; this one occurs twice", "remove one.")
+        raise invalid("items", twice, "a different id for every item; this one occurs twice", "remove one.")
     project, version, fresh, first = _begin(projects_, project_id, batch)
     return DecidedBatch(names, project, fresh, first, _opened_all(project, version, fresh, first, now))
 
@@ -269,5 +269,5 @@ def _take_numbers(connection: Connection, project_id: str, count: int) -> int:
 def checked_name(name: object, *, where: str) -> str:
     """An item's id: 1 to 200 printable characters, no space at either end."""
     if not isinstance(name, str) or not 0 < len(name) <= MOST_NAME or not name.isprintable() or name != name.strip():
-        raise broken(where, name, f"1 to {MOST_NAME} printable characters without surrounding spaces", "rename it.")
+        raise invalid(where, name, f"1 to {MOST_NAME} printable characters without surrounding spaces", "rename it.")
     return name

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, func, select, upd
 
 from quorate.learning.learner import Window, fit_is_due, refit
 from quorate.service.domain.projects import Project, Projects
-from quorate.service.domain.settings import goal_control, knobs_of
+from quorate.service.domain.settings import goal_control, parameters_of
 from quorate.service.domain.webhooks import announce
 from quorate.service.store.bulk import among
 from quorate.service.store.schema import counted, counts_in_audit, events, items, stewards
@@ -173,9 +173,9 @@ def _store_control(connection: Connection, project: Project, control: Goal) -> N
 
 
 def _tune(projects_: Projects, connection: Connection, project: Project, control: Goal, now: float) -> int | None:
-    wanted = knobs_of(project.settings) | control.knobs
-    in_force = projects_.knobs_in(connection, project.tune_event)
-    (name,) = control.knobs
+    wanted = parameters_of(project.settings) | control.parameters
+    in_force = projects_.parameters_in(connection, project.tune_event)
+    (name,) = control.parameters
     if abs(wanted[name] - in_force[name]) <= WORTH_A_TUNE * min(abs(wanted[name]), 1.0 - min(wanted[name], 0.999999)):
         return None
     return projects_.tune_in(connection, project.id, wanted, now=now)

@@ -19,7 +19,7 @@ from quorate.errors import InvalidInput, UnknownItem
 from quorate.service.access.log import note
 from quorate.service.domain.events import append_project_event, record
 from quorate.service.domain.routing import Routing
-from quorate.service.domain.settings import ProjectSettings, knobs_of
+from quorate.service.domain.settings import ProjectSettings, parameters_of
 from quorate.service.domain.webhooks import announce
 from quorate.service.store import Store
 from quorate.service.store.schema import events, projects
@@ -30,7 +30,7 @@ from quorate.session.single import Outbox, ParamsVersion, ParamsVersionOf, item_
 from quorate.session.state import Settings, initial
 from quorate.session.tuning import tuned
 from quorate.types import PriorParams
-from quorate.validate import broken
+from quorate.validate import invalid
 
 ProjectId = NewType("ProjectId", str)
 Key = TypeVar("Key")
@@ -72,7 +72,7 @@ class Projects:
         self._lock = threading.Lock()
         self._settings: dict[tuple[str, str], tuple[ProjectSettings, Settings]] = {}  # by their text, so never outdated
         self._versions: dict[tuple[str, int, int, int], ParamsVersion] = {}
-        self._knobs: dict[int, dict[str, Any]] = {}
+        self._parameters: dict[int, dict[str, Any]] = {}
         self.routing = Routing()
 
     def create(self, name: str, settings: ProjectSettings, *, by: str | None = None, now: float) -> Project:
@@ -89,7 +89,7 @@ class Projects:
         row = {"id": project_id, "name": checked_name(name), "settings": json.dumps(settings.as_json()), "created": now}
         connection.execute(insert(projects).values(row | {"coin_key": secrets.token_hex(16)}))
         note(connection, "project made", project_id=project_id, by=by, now=now)
-        self.tune_in(connection, project_id, knobs_of(settings), now=now)
+        self.tune_in(connection, project_id, parameters_of(settings), now=now)
         record(connection, project_id, "create", settings.as_json() | {"name": row["name"]}, by=by, now=now)
         return self.get_in(connection, project_id)
 
@@ -174,8 +174,8 @@ class Projects:
         """Store new settings and columns of a project that is locked."""
         changed_row = {"settings": json.dumps(settings.as_json()), "version": before.version + 1, **values}
         connection.execute(update(projects).where(projects.c.id == before.id).values(changed_row))
-        if knobs_of(settings) != knobs_of(before.settings):
-            self.tune_in(connection, before.id, knobs_of(settings), now=now)
+        if parameters_of(settings) != parameters_of(before.settings):
+            self.tune_in(connection, before.id, parameters_of(settings), now=now)
         after = self.get_in(connection, before.id)
         if changed := _changes(before, after):
             action = record(connection, before.id, "change", changed, by=by, now=now)
@@ -183,9 +183,9 @@ class Projects:
             note(connection, "settings", project_id=before.id, by=by, now=now, action=action)
         return after
 
-    def tune_in(self, connection: Connection, project_id: str, knobs: dict[str, Any], *, now: float) -> int:
+    def tune_in(self, connection: Connection, project_id: str, parameters: dict[str, Any], *, now: float) -> int:
         """Put these parameters of the policy (all of them) in force; returns the number of the event."""
-        number = append_project_event(connection, project_id, "tune", {"knobs": knobs}, now=now)
+        number = append_project_event(connection, project_id, "tune", {"parameters": parameters}, now=now)
         in_force = update(projects).where(projects.c.id == project_id).values(tune_event=number)
         connection.execute(in_force)
         return number
@@ -209,8 +209,8 @@ class Projects:
         version = self._versions.get(key)
         if version is None:
             params = self.params(connection, project, learn_event)
-            knobs = self.knobs_in(connection, tune_event)
-            method = tuned(project.session.method, knobs) if knobs else project.session.method
+            parameters = self.parameters_in(connection, tune_event)
+            method = tuned(project.session.method, parameters) if parameters else project.session.method
             version = ParamsVersion(prior_of(params, learn_event), method, tune_event, params)
             self._hold(self._versions, key, version)
         return version
@@ -230,13 +230,13 @@ class Projects:
         now, version_of = self.version_now(connection, project), self.versions(connection, project)
         return item_session(project.session, past, number=row.number, now=now, version_of=version_of, seq=seq)
 
-    def knobs_in(self, connection: Connection, tune_event: int) -> dict[str, Any]:
+    def parameters_in(self, connection: Connection, tune_event: int) -> dict[str, Any]:
         """The policy's parameters set by this event."""
-        knobs = self._knobs.get(tune_event)
-        if knobs is None:
-            knobs = _body(connection, tune_event)["knobs"]
-            self._hold(self._knobs, tune_event, knobs)
-        return dict(knobs)
+        parameters = self._parameters.get(tune_event)
+        if parameters is None:
+            parameters = _body(connection, tune_event)["parameters"]
+            self._hold(self._parameters, tune_event, parameters)
+        return dict(parameters)
 
     def params(self, connection: Connection, project: Project, learn_event: int) -> PriorParams:
         """The parameters learned with this event; 0: the initial ones."""
@@ -262,13 +262,13 @@ def _changes(before: Project, after: Project) -> dict[str, Any]:
 def unknown(project_id: str) -> UnknownProject:
     """The error for a project that does not exist or that the caller may not see."""
     fix = "see the list of projects."
-    return broken("project_id", project_id, "the id of a project of yours", fix, error=UnknownProject)
+    return invalid("project_id", project_id, "the id of a project of yours", fix, error=UnknownProject)
 
 
 def archived(project: Project) -> InvalidInput:
     """The error for a project that no longer accepts items and votes."""
     rule = f"a project that accepts items and votes; {project.name!r} does not"
-    return broken("state", project.state, rule, "an owner can set its state to active.")
+    return invalid("state", project.state, rule, "an owner can set its state to active.")
 
 
 def not_archived(project: Project) -> Project:
@@ -286,12 +286,12 @@ def _body(connection: Connection, number: int) -> dict[str, Any]:
 def checked_name(name: object) -> str:
     """A project's name: printable text on one line."""
     if not isinstance(name, str) or not name.strip() or len(name) > MOST_NAME or not name.isprintable():
-        raise broken("name", name, f"1 to {MOST_NAME} printable characters", "choose another.")
+        raise invalid("name", name, f"1 to {MOST_NAME} printable characters", "choose another.")
     return name.strip()
 
 
 def checked_state(state: object) -> State:
     """One of the states a project can be in."""
     if state not in get_args(State):
-        raise broken("state", state, f"one of {', '.join(get_args(State))}", "choose one.")
+        raise invalid("state", state, f"one of {', '.join(get_args(State))}", "choose one.")
     return cast(State, state)

@@ -14,10 +14,10 @@ from quorate.methods import method as build_method
 from quorate.service.domain.cost import check_pool
 from quorate.service.domain.routing import RULES, Rule
 from quorate.session.state import Settings
-from quorate.session.tuning import policy_knobs
-from quorate.streams.control import BudgetControl, rule_knob
+from quorate.session.tuning import policy_parameters
+from quorate.streams.control import BudgetControl, rule_parameter
 from quorate.streams.target_error import TargetErrorControl
-from quorate.validate import bounded, broken, class_names, fraction, members, vote_limits, whole
+from quorate.validate import bounded, class_names, fraction, invalid, members, vote_limits, whole
 
 LOWEST_RATE = "the bound on wrong answers relies on the lowest rate since the first draw"
 MOST_CLASSES = 200
@@ -93,9 +93,9 @@ class ProjectSettings:
         if self.adjudicate_below is not None:
             put(self, "adjudicate_below", fraction(self.adjudicate_below, where="adjudicate_below"))
         if self.routing not in RULES:
-            raise broken("routing", self.routing, f"one of {', '.join(RULES)}", "choose one.")
+            raise invalid("routing", self.routing, f"one of {', '.join(RULES)}", "choose one.")
         if not isinstance(self.show_own_gold, bool):
-            raise broken("show_own_gold", self.show_own_gold, "true or false", "pass one of them.")
+            raise invalid("show_own_gold", self.show_own_gold, "true or false", "pass one of them.")
         put(self, "person_prices", _person_prices(self.person_prices))
         put(self, "audit_rate", fraction(self.audit_rate, where="audit_rate"))
         put(self, "gold_share", bounded(self.gold_share, where="gold_share", least=0.0, most=MOST_GOLD))
@@ -108,21 +108,21 @@ class ProjectSettings:
         chosen = self.chosen_method()
         if not isinstance(chosen.policy, (Stateless, QuotaPolicy)):
             rule = "a method without a state of past items, which workers cannot share"
-            raise broken("method", chosen.name, rule, "choose another, e.g. 'quorate'.")
+            raise invalid("method", chosen.name, rule, "choose another, e.g. 'quorate'.")
 
     def _check_goal(self) -> None:
         given = [name for name in ("threshold", "budget", "target_error") if getattr(self, name) is not None]
         if len(given) > 1:
             rule = f"no other goal together with `{given[0]}`: each decides when to stop"
-            raise broken(given[1], getattr(self, given[1]), rule, "pass one of them.")
+            raise invalid(given[1], getattr(self, given[1]), rule, "pass one of them.")
         if self.budget is not None and bounded(self.budget, where="budget", least=0.0) == 0:
-            raise broken("budget", 0, "votes per item above 0", "raise it.")
+            raise invalid("budget", 0, "votes per item above 0", "raise it.")
         if self.target_error is not None:
             if fraction(self.target_error, where="target_error") == 0:
-                raise broken("target_error", 0, "a share above 0", "to be certain use method 'until-settled'.")
+                raise invalid("target_error", 0, "a share above 0", "to be certain use method 'until-settled'.")
             if self.audit_rate == 0:
                 rule = "a share above 0 with a `target_error`, which is controlled by audits"
-                raise broken("audit_rate", 0, rule, "pass e.g. `audit_rate=0.05`.")
+                raise invalid("audit_rate", 0, rule, "pass e.g. `audit_rate=0.05`.")
 
     def check_limits(self) -> None:
         """Raise unless vote limits and goal fit the pool and the classes, and a decision is fast enough.
@@ -131,25 +131,25 @@ class ProjectSettings:
         """
         check_pool(self.chosen_method(), len(self.classes), self.pool_size)
         self._check_ranges()
-        threshold, least = knobs_of(self).get("threshold"), 1 / len(self.classes)
+        threshold, least = parameters_of(self).get("threshold"), 1 / len(self.classes)
         if threshold is not None and self.target_error is None and threshold <= least:
             meant = f"did you mean {100 * threshold:g}? Raise" if threshold <= 0.01 else "raise"
             num = len(self.classes)
             rule = f"a share above {least:.3g} (1 / {num} classes), or every item would close without a vote"
-            raise broken("threshold", threshold, rule, f"{meant} it.")
+            raise invalid("threshold", threshold, rule, f"{meant} it.")
         if self.budget is not None and self.budget > self.pool_size:
             why = "an item cannot get more votes than the pool has experts"
             rule = f"at most `pool_size`, which is {self.pool_size}: {why}"
-            raise broken("budget", self.budget, rule, "lower it.")
+            raise invalid("budget", self.budget, rule, "lower it.")
         if self.budget is not None and self.budget < self.min_votes:
             rule = f"at least `min_votes`, which is {self.min_votes}: every item gets at least that many votes"
-            raise broken("budget", self.budget, rule, "raise it, or lower `min_votes`.")
+            raise invalid("budget", self.budget, rule, "raise it, or lower `min_votes`.")
         if self.max_votes is not None and self.max_votes < 1:
             fix = "raise it, or leave it out to ask up to the whole pool."
-            raise broken("max_votes", self.max_votes, "at least 1, or every item would close without a vote", fix)
+            raise invalid("max_votes", self.max_votes, "at least 1, or every item would close without a vote", fix)
         if self.min_votes > self.pool_size:
             rule = f"at most `pool_size`, which is {self.pool_size}"
-            raise broken("min_votes", self.min_votes, rule, "lower `min_votes` or raise `pool_size`.")
+            raise invalid("min_votes", self.min_votes, rule, "lower `min_votes` or raise `pool_size`.")
 
     def _check_ranges(self) -> None:
         """Refuse numbers that are meaninglessly small or large, or not exact in arithmetic."""
@@ -204,10 +204,10 @@ class ProjectSettings:
         for name in content:
             if name not in known:
                 rule = f"one of the settings: {', '.join(known)}"
-                raise broken(name, content[name], rule, "correct the name.")
+                raise invalid(name, content[name], rule, "correct the name.")
         for name in ("classes", "pool_size"):
             if name not in content:
-                raise broken(name, None, "a value: every project needs one", "pass one.")
+                raise invalid(name, None, "a value: every project needs one", "pass one.")
         return cls(**content)
 
     def changed(self, **changes: Any) -> Self:  # noqa: ANN401
@@ -215,25 +215,25 @@ class ProjectSettings:
         for name, value in changes.items():
             if name in FIXED and not self._same(name, value):
                 rule = f"{shown(getattr(self, name))}, which cannot change in a project"
-                raise broken(name, value, rule, "start a new project to change it.")
+                raise invalid(name, value, rule, "start a new project to change it.")
         after = replace(self, **changes)
         if any(getattr(after, name) != getattr(self, name) for name in LIMITED):  # unchanged old values stay allowed
             after.check_limits()
         if any(getattr(after, name) != getattr(self, name) for name in RANGED):
             after._check_ranges()
-        if knobs_of(after).keys() != knobs_of(self).keys():
-            rule = f"none: this project's rule has {', '.join(knobs_of(self))}, and past decisions rely on it"
+        if parameters_of(after).keys() != parameters_of(self).keys():
+            rule = f"none: this project's rule has {', '.join(parameters_of(self))}, and past decisions rely on it"
             fix = "change its value, or start a new project with another rule."
-            raise broken("threshold", after.threshold, rule, fix)
+            raise invalid("threshold", after.threshold, rule, fix)
         if _lasting(after) != _lasting(self):
             fixed = ", ".join(f"{name}={value}" for name, value in _lasting(self).items())
             rule = f"{fixed or 'a method without further parameters'}, on which past decisions rely"
-            may = ", ".join(knobs_of(self)) or "nothing"
+            may = ", ".join(parameters_of(self)) or "nothing"
             fix = f"leave the rest unchanged: only {may} can change in a project."
-            raise broken("method", after.method, rule, fix)
+            raise invalid("method", after.method, rule, fix)
         if after.audit_rate < self.audit_rate:
             rule = f"at least {self.audit_rate:g}: {LOWEST_RATE}"
-            raise broken("audit_rate", after.audit_rate, rule, "raise it, or start a new project.")
+            raise invalid("audit_rate", after.audit_rate, rule, "raise it, or start a new project.")
         return after
 
     def _same(self, name: str, value: object) -> bool:
@@ -253,7 +253,7 @@ def rule_for_people(num_people: int) -> str:
 def goal_control(settings: ProjectSettings) -> BudgetControl | TargetErrorControl | None:
     """A new controller of the project's budget or target error; None without such a goal."""
     if settings.budget is not None:
-        rule = rule_knob(settings.chosen_method())
+        rule = rule_parameter(settings.chosen_method())
         return BudgetControl(settings.budget, pool_size=settings.pool_size, rule=rule)
     if settings.target_error is not None:
         return target_control(settings, settings.target_error)
@@ -262,27 +262,27 @@ def goal_control(settings: ProjectSettings) -> BudgetControl | TargetErrorContro
 
 def target_control(settings: ProjectSettings, target: float) -> TargetErrorControl:
     """A new controller of a target error, as in `quorate run`."""
-    rule = rule_knob(settings.chosen_method())
+    rule = rule_parameter(settings.chosen_method())
     return TargetErrorControl(target, audit_rate=settings.audit_rate, pool_size=settings.pool_size, rule=rule)
 
 
-def knobs_of(settings: ProjectSettings) -> dict[str, Any]:
+def parameters_of(settings: ProjectSettings) -> dict[str, Any]:
     """The policy's initial parameters with these settings."""
     control = goal_control(settings)
-    return policy_knobs(settings.chosen_method()) | ({} if control is None else control.knobs)
+    return policy_parameters(settings.chosen_method()) | ({} if control is None else control.parameters)
 
 
 def _lasting(settings: ProjectSettings) -> dict[str, Any]:
     """The parameters of the method that no "tune" event changes: those of learning."""
     chosen = settings.chosen_method()
-    return {name: value for name, value in chosen.knobs.items() if name not in policy_knobs(chosen)}
+    return {name: value for name, value in chosen.parameters.items() if name not in policy_parameters(chosen)}
 
 
 def _names(classes: object) -> tuple[str, ...]:
     if isinstance(classes, str) or not isinstance(classes, (list, tuple)):
-        raise broken("classes", classes, "a list of names", "pass e.g. ['cat', 'dog'].")
+        raise invalid("classes", classes, "a list of names", "pass e.g. ['cat', 'dog'].")
     if len(classes) > MOST_CLASSES:
-        raise broken("classes", f"{len(classes)} names", f"at most {MOST_CLASSES}", "merge some.")
+        raise invalid("classes", f"{len(classes)} names", f"at most {MOST_CLASSES}", "merge some.")
     names = class_names(classes)
     for name in names:
         _text(name, where="classes", most=MOST_LETTERS)
@@ -292,27 +292,27 @@ def _names(classes: object) -> tuple[str, ...]:
 def _display_names(given: object, classes: tuple[str, ...]) -> dict[str, str]:
     """The names that differ from their class, in the order of the classes; all shown names must differ."""
     if not isinstance(given, Mapping):
-        raise broken("display_names", given, "a text for each class to rename", "pass e.g. {'cat': 'Cat'}.")
+        raise invalid("display_names", given, "a text for each class to rename", "pass e.g. {'cat': 'Cat'}.")
     for name, text in given.items():
         if name not in classes:
-            raise broken("display_names", name, f"one of the classes: {', '.join(classes)}", "correct the class.")
+            raise invalid("display_names", name, f"one of the classes: {', '.join(classes)}", "correct the class.")
         if not isinstance(text, str) or not text.strip() or len(text) > MOST_LETTERS or not text.isprintable():
             rule = f"1 to {MOST_LETTERS} printable characters, not only spaces"
-            raise broken("display_names", text, rule, "choose another, or leave it out to show the class.")
+            raise invalid("display_names", text, rule, "choose another, or leave it out to show the class.")
     shown = {name: given[name].strip() if name in given else name for name in classes}
     for name, text in shown.items():
         if list(shown.values()).count(text) > 1 and name in given:
-            raise broken("display_names", text, "a name that no other class has", "choose another.")
+            raise invalid("display_names", text, "a name that no other class has", "choose another.")
     return {name: text for name, text in shown.items() if text != name}
 
 
 def _person_prices(given: object) -> dict[str, float]:
     if not isinstance(given, Mapping) or len(given) > MOST_PEOPLE:
         rule = f"the price of a vote of at most {MOST_PEOPLE} people"
-        raise broken("person_prices", given, rule, "pass e.g. {'ext:ada': 0.5}.")
+        raise invalid("person_prices", given, rule, "pass e.g. {'ext:ada': 0.5}.")
     for person in given:
         if not isinstance(person, str) or not 0 < len(person) <= MOST_ID or not person.isprintable():
-            raise broken("person_prices", person, "the id of an account, or ext:<name>", "correct it.")
+            raise invalid("person_prices", person, "the id of an account, or ext:<name>", "correct it.")
     checked = {
         person: bounded(price, where=f"person_prices of {person!r}", least=0.0, most=MOST_PRICE)
         for person, price in given.items()
@@ -323,14 +323,14 @@ def _person_prices(given: object) -> dict[str, float]:
 def _models(models: object) -> tuple[str, ...]:
     if isinstance(models, str) or not isinstance(models, (list, tuple)) or not 1 <= len(models) <= MOST_MODELS:
         rule = f"a list of 1 to {MOST_MODELS} names, one per classifier"
-        raise broken("models", models, rule, "pass e.g. ['resnet'].")
+        raise invalid("models", models, rule, "pass e.g. ['resnet'].")
     names = tuple(_text(name, where="models", most=100) for name in models)
     if len(set(names)) != len(names) or "" in names:
-        raise broken("models", list(names), "different, non-empty names", "rename one.")
+        raise invalid("models", list(names), "different, non-empty names", "rename one.")
     return names
 
 
 def _text(value: object, *, where: str, most: int) -> str:
     if not isinstance(value, str) or len(value) > most or "\x00" in value:
-        raise broken(where, value, f"text of at most {most} characters", "shorten it.")
+        raise invalid(where, value, f"text of at most {most} characters", "shorten it.")
     return value

@@ -295,7 +295,7 @@ def _goal(connection: Connection, project: Project, audit: ProjectAudit) -> dict
         return None
     reached = None if math.isnan(control.reached) else control.reached
     kind = "budget" if project.settings.budget is not None else "target_error"
-    goal = {"kind": kind, "asked_for": control.asked_for, "reached": reached, "knobs": control.knobs}
+    goal = {"kind": kind, "asked_for": control.asked_for, "reached": reached, "parameters": control.parameters}
     if isinstance(control, TargetErrorControl):
         proved = audit.most_wrong if audit.is_informative and audit.is_enough else None
         goal |= {"sureness": control.sureness, **standing(control.asked_for, reached, proved)}

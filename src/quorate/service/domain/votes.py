@@ -23,7 +23,7 @@ from quorate.service.store.bulk import among, change_rows, delete_rows, each_of,
 from quorate.service.store.schema import ballots, events, items, leases
 from quorate.session.journal import Event
 from quorate.types import Decision
-from quorate.validate import broken
+from quorate.validate import invalid
 
 Kind = Literal["vote", "abstain", "skip", "retract", "close"]
 
@@ -39,20 +39,22 @@ class NotServed(UnknownItem):
 def reused(key: str | None) -> RequestReused:
     """The error for an idempotency key that was used before with another content."""
     rule = "a different key for every act; this one was used before for something else"
-    return broken("Idempotency-Key", key, rule, "use a new key for a new act.", error=RequestReused)
+    return invalid("Idempotency-Key", key, rule, "use a new key for a new act.", error=RequestReused)
 
 
 def not_here(item: str) -> InvalidInput:
     """The error for an item that is not in the project."""
-    return broken("item", item, "an item of this project", "check its spelling.", error=UnknownItem)
+    return invalid("item", item, "an item of this project", "check its spelling.", error=UnknownItem)
 
 
 def not_met(item: str, kind: Kind) -> InvalidInput:
     """The error for an act on an item that was never given to the voter; it does not reveal whether the item exists."""
     if kind == "retract":
         rule = "an item on which this voter has acted"
-        return broken("item", item, rule, "there is nothing to undo.", error=UnknownItem)
-    return broken("item", item, "an item that was given to this voter", "ask for the next item first.", error=NotServed)
+        return invalid("item", item, rule, "there is nothing to undo.", error=UnknownItem)
+    return invalid(
+        "item", item, "an item that was given to this voter", "ask for the next item first.", error=NotServed
+    )
 
 
 @dataclass(frozen=True, slots=True)

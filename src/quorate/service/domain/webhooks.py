@@ -22,7 +22,7 @@ from quorate.service.problems import NotFound
 from quorate.service.signature import new_secret
 from quorate.service.store import Store
 from quorate.service.store.schema import deliveries, pending, webhooks
-from quorate.validate import broken
+from quorate.validate import invalid
 
 HOLD = 120.0
 BATCH = 64
@@ -196,7 +196,7 @@ def create_webhook(
     """Create a webhook; returns it and its secret."""
     unknown = [kind for kind in kinds if kind not in KINDS]
     if unknown or not kinds:
-        raise broken("kinds", unknown or [], f"some of {', '.join(KINDS)}", "choose at least one.")
+        raise invalid("kinds", unknown or [], f"some of {', '.join(KINDS)}", "choose at least one.")
     chosen = tuple(dict.fromkeys(kinds))
     made = Webhook(f"w_{secrets.token_hex(8)}", project_id, checked_url(url, allow_private=allow_private), chosen, now)
     secret = new_secret()
@@ -204,7 +204,7 @@ def create_webhook(
     with store.write() as connection:
         here = (webhooks.c.project_id == project_id, webhooks.c.removed.is_(None))
         if connection.execute(select(func.count()).select_from(webhooks).where(*here)).scalar_one() >= MOST:
-            raise broken("webhooks", MOST, f"fewer than {MOST} of a project before another one", "remove one first.")
+            raise invalid("webhooks", MOST, f"fewer than {MOST} of a project before another one", "remove one first.")
         connection.execute(insert(webhooks).values(row | {"kinds": json.dumps(chosen)}))
         note(connection, "webhook made", project_id=project_id, by=by, now=now, webhook=made.id, url=url)
     return made, secret
@@ -254,4 +254,4 @@ def list_deliveries(
 def _check(connection: Connection, project_id: str, webhook_id: str) -> None:
     here = (webhooks.c.id == webhook_id, webhooks.c.project_id == project_id, webhooks.c.removed.is_(None))
     if connection.execute(select(webhooks.c.id).where(*here)).one_or_none() is None:
-        raise broken("webhook", webhook_id[:40], "one of this project's", "list them to see it.", error=NotFound)
+        raise invalid("webhook", webhook_id[:40], "one of this project's", "list them to see it.", error=NotFound)

@@ -22,7 +22,7 @@ from quorate.service.access import digest
 from quorate.service.store import Store
 from quorate.service.store.bulk import among, upsert
 from quorate.service.store.schema import ballots, connections, items, projects, remote_tasks
-from quorate.validate import broken
+from quorate.validate import invalid
 
 LABEL_STUDIO = "label-studio"
 LONGEST_NAME = 50
@@ -256,5 +256,5 @@ def chosen_connection(store: Store, project_id: str | None) -> ConnectedProject:
     running = [each for each in found if each.ended is None] or found
     if len(running) != 1:
         names = ", ".join(each.project_id for each in running) or "none"
-        raise broken("project", project_id, f"a connected project: {names}", "name one of them.")
+        raise invalid("project", project_id, f"a connected project: {names}", "name one of them.")
     return running[0]

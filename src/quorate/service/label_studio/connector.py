@@ -42,7 +42,7 @@ from quorate.service.store import Store, StoreUnavailable
 from quorate.service.store.schema import accounts
 from quorate.tables.predictions.align import aligned, refuse_unusable
 from quorate.tables.predictions.read import read_predictions
-from quorate.validate import broken
+from quorate.validate import invalid
 
 log = logging.getLogger("quorate.service.connector")
 
@@ -273,7 +273,7 @@ def _pool(remote: RemoteProject, settings: Mapping[str, Any]) -> int:
         return int(settings["pool_size"])
     if remote.maximum_annotations < 2:
         rule = "how many people could be asked about each task; the project's own setting is 1"
-        raise broken("pool_size", None, rule, "pass e.g. `pool_size=3`.")
+        raise invalid("pool_size", None, rule, "pass e.g. `pool_size=3`.")
     return remote.maximum_annotations
 
 
@@ -293,7 +293,7 @@ def undo(projects_: Projects, link: ConnectedProject, client: LabelStudio, *, no
     while not steward.hold(link.project_id, TASK):  # the holder stops at its next task, and its hold expires
         if time.monotonic() >= until:
             rule = "a project that no service is working on; a service still holds this one"
-            raise broken("project", link.project_id, rule, "try again in a moment, or stop the service.")
+            raise invalid("project", link.project_id, rule, "try again in a moment, or stop the service.")
         time.sleep(0.2)
     try:
         return Reconciler(projects_, link, client).undo()

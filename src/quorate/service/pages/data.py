@@ -19,7 +19,7 @@ from quorate.service.pages.formats import Fields, in_words_of_the_form
 from quorate.service.pages.item_files import ItemsFile, read_items
 from quorate.service.pages.rendering import OwnerVisit, ViewerVisit, Visit, status_of
 from quorate.service.problems import of_error
-from quorate.validate import broken
+from quorate.validate import invalid
 
 TABLE = ("csv", "json", "parquet")
 EXPORTS = {  # name on the page, contents, formats
@@ -122,7 +122,7 @@ def _images(text: str) -> dict[str, str]:
     except (json.JSONDecodeError, HTTPException):
         images = None
     if not isinstance(images, dict) or not all(isinstance(value, str) for value in images.values()):
-        raise broken("images", text[:80], "an object of upload ids by file name", "reload the page and try again.")
+        raise invalid("images", text[:80], "an object of upload ids by file name", "reload the page and try again.")
     return {name: str(value) for name, value in images.items()}
 
 

@@ -15,7 +15,7 @@ from fastapi import Depends, Request
 
 from quorate.errors import with_names
 from quorate.service.access.cookies import FIELD
-from quorate.validate import broken
+from quorate.validate import invalid
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 
@@ -189,14 +189,14 @@ def number(fields: Mapping[str, str], name: str, *, example: str = "3 or 2.5", t
         return None
     if thousands and THOUSANDS.fullmatch(written):
         plain, point = written.replace(",", ""), written.replace(",", ".")
-        raise broken(name, written, "an unambiguous number", f"write {plain}, or {point}.")
+        raise invalid(name, written, "an unambiguous number", f"write {plain}, or {point}.")
     text = written.replace(",", ".")
     try:
         value = float(text)
     except ValueError:
         value = math.nan
     if not math.isfinite(value):  # also "inf", "nan", and too large numbers such as 1e400
-        raise broken(name, written, "a number", f"write digits, e.g. {example}.")
+        raise invalid(name, written, "a number", f"write digits, e.g. {example}.")
     return value
 
 
@@ -215,7 +215,7 @@ def share(fields: Mapping[str, str], name: str, *, above: float = -1.0, why: str
         fix = "lower it." if percentage > 100 else "raise it."
         if 0 < percentage <= 1:
             fix = f"did you mean {100 * percentage:g}? Raise it."
-        raise broken(name, fields[name], rule, fix)
+        raise invalid(name, fields[name], rule, fix)
     return percentage / 100
 
 
@@ -227,7 +227,7 @@ def whole_number(fields: Mapping[str, str], name: str) -> int | None:
     """
     value = number(fields, name, example="3")
     if value is not None and value != int(value):
-        raise broken(name, fields[name], "a whole number", "drop the decimals.")
+        raise invalid(name, fields[name], "a whole number", "drop the decimals.")
     return None if value is None else int(value)
 
 

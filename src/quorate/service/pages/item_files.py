@@ -21,7 +21,7 @@ from quorate.service.domain.items import NewItem
 from quorate.service.domain.projects import Project
 from quorate.service.pydantic_errors import complaints
 from quorate.session.inputs import parse_prediction
-from quorate.validate import broken
+from quorate.validate import invalid
 
 SAVE_AS_CSV = "In a spreadsheet, save it as CSV UTF-8."
 WITH_TABLE = "Drop it without a table, or together with the one that names it."
@@ -124,7 +124,7 @@ def read_items(
     elif end in ("csv", "tsv", "txt", "tab"):
         rows, ignored = _table_rows(text, project)
     else:
-        raise broken("file", name, "a name ending in .csv, .tsv, .json or .jsonl", "save it as one.")
+        raise invalid("file", name, "a name ending in .csv, .tsv, .json or .jsonl", "save it as one.")
     items, problems = [], []
     seen: dict[str, int] = {}
     for number, row in enumerate(rows, start=1):
@@ -132,7 +132,7 @@ def read_items(
             item = _item(row, project, images, allow_private=allow_private)
             if item.name in seen:
                 rule = f"a different id for every item; row {seen[item.name]} has this one, too"
-                raise broken("id", item.name, rule, "rename one.")
+                raise invalid("id", item.name, rule, "rename one.")
             seen[item.name] = number
             items.append(item)
         except (QuorateError, ValidationError) as error:
@@ -145,9 +145,9 @@ def _item(row: _Row, project: Project, images: Mapping[str, str], *, allow_priva
     if row.problem is not None:
         raise row.problem
     if not isinstance(record, dict):
-        raise broken("row", record, "an object with an id, e.g. {'id': 'a'}", "correct it.")
+        raise invalid("row", record, "an object with an id, e.g. {'id': 'a'}", "correct it.")
     if record.get("id") in (None, ""):
-        raise broken("id", "", "a different id for every item", "write one, or drop the row.")
+        raise invalid("id", "", "a different id for every item", "write one, or drop the row.")
     show = record.get("show")
     given = {**{key: record[key] for key in record if key != "show"}, **show} if isinstance(show, dict) else record
     item = new_item(project, ItemIn.model_validate(_with_image(given, images)), 0, allow_private=allow_private)
@@ -162,7 +162,7 @@ def _with_image(given: Record, images: Mapping[str, str]) -> Record:
     if name in images:
         return {**given, "image": images[name]}
     if isinstance(image, str) and IMAGE_FILE.fullmatch(image) and not image.startswith("/"):
-        raise broken("image", name, "an image that was dropped with the table, or an address", "drop both together.")
+        raise invalid("image", name, "an image that was dropped with the table, or an address", "drop both together.")
     return given
 
 
@@ -193,9 +193,9 @@ def _json(text: str, where: str) -> JsonValue:
         return parsed(text.encode())
     except json.JSONDecodeError as error:
         rule = f"valid JSON ({error.msg} at character {error.pos + 1})"
-        raise broken(where, text[:LONGEST_NAME], rule, "write one object on each line.") from None
+        raise invalid(where, text[:LONGEST_NAME], rule, "write one object on each line.") from None
     except Unreadable as refusal:
-        raise broken(where, text[:LONGEST_NAME], refusal.rule, refusal.fix) from None
+        raise invalid(where, text[:LONGEST_NAME], refusal.rule, refusal.fix) from None
 
 
 def _table_rows(text: str, project: Project) -> tuple[list[_Row], list[str]]:
@@ -269,7 +269,7 @@ def _record(cells: Sequence[str], width: int, meanings: Mapping[int, tuple[str, 
     """One row in the API's form; empty cells are left out."""
     if len(cells) != width:
         rule = f"{width} cells, like the first line"
-        return _Row(problem=broken("row", f"{len(cells)} cells", rule, "quote text that contains commas."))
+        return _Row(problem=invalid("row", f"{len(cells)} cells", rule, "quote text that contains commas."))
     record: Record = {}
     probs: dict[str, dict[str, float]] = {}
     try:
@@ -292,7 +292,7 @@ def _cell(kind: str, cell: str) -> JsonValue:
     if kind in ("pool_size", "priority"):
         value = _number(cell, kind)
         if value != int(value):
-            raise broken(kind, cell, "a whole number", "drop the decimals.")
+            raise invalid(kind, cell, "a whole number", "drop the decimals.")
         return int(value)
     if kind != "prediction" or cell[:1] not in "[{":
         return cell
@@ -305,7 +305,7 @@ def _number(cell: str, where: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise broken(where, cell, "a number", "write e.g. 0.8.")
+        raise invalid(where, cell, "a number", "write e.g. 0.8.")
     return value
 
 

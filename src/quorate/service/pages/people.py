@@ -21,7 +21,7 @@ from quorate.service.pages.formats import Fields, in_words_of_the_form, number, 
 from quorate.service.pages.rendering import OwnerVisit, Visit, status_of
 from quorate.service.problems import of_error
 from quorate.service.store import schema
-from quorate.validate import broken
+from quorate.validate import invalid
 
 router = APIRouter(include_in_schema=False)
 INVITATION = {"name": "For whom", "role": "They join as", "days": "Valid, days", "most_uses": "Most people"}
@@ -54,7 +54,7 @@ def invite(on: OwnerVisit, fields: Fields) -> Response:
 def _days(fields: Mapping[str, str]) -> float:
     days = number(USUAL | dict(fields), "days", example="14")
     if days is None or not LEAST_DAYS <= days <= MOST_DAYS:
-        raise broken("days", fields.get("days", ""), f"{LEAST_DAYS} to {MOST_DAYS} days", "write e.g. 14.")
+        raise invalid("days", fields.get("days", ""), f"{LEAST_DAYS} to {MOST_DAYS} days", "write e.g. 14.")
     return days
 
 

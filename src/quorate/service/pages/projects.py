@@ -17,11 +17,11 @@ from quorate.service.access.accounts import enrol
 from quorate.service.access.principal import Principal
 from quorate.service.access.request_context import now_of, store_of
 from quorate.service.api.dependencies import Creator, projects_of
-from quorate.service.domain.settings import LOWEST_RATE, ProjectSettings, knobs_of, rule_for_people
+from quorate.service.domain.settings import LOWEST_RATE, ProjectSettings, parameters_of, rule_for_people
 from quorate.service.pages.formats import Fields, decimal, in_words_of_the_form, lines, number, share, whole_number
 from quorate.service.pages.rendering import OwnerVisit, Visit, go, render, status_of
 from quorate.service.problems import of_error
-from quorate.validate import broken
+from quorate.validate import invalid
 
 DEFAULT_METHOD = "quorate"
 Given = TypeVar("Given", int, float)
@@ -96,7 +96,7 @@ def changes_of(fields: Mapping[str, str], *, before: ProjectSettings | None = No
         found["display_names"] = _display_names(fields, before)
     if goal == "target_error" and found.get("audit_rate", 0.0 if before is None else before.audit_rate) == 0:
         typed = fields.get("audit_rate", "0")
-        raise broken("audit_rate", typed, "more than 0 %: the chosen goal needs audits", "write e.g. 5.")
+        raise invalid("audit_rate", typed, "more than 0 %: the chosen goal needs audits", "write e.g. 5.")
     return found
 
 
@@ -111,13 +111,13 @@ def _display_names(fields: Mapping[str, str], before: ProjectSettings) -> dict[s
 def _goal_settings(fields: Mapping[str, str], goal: str, before: ProjectSettings | None) -> dict[str, Any]:
     """The settings that decide when to stop: the chosen goal, None for the others, the method with its parameter."""
     if goal not in GOALS:
-        raise broken("goal", goal, f"one of {', '.join(GOALS)}", "choose one.")
+        raise invalid("goal", goal, f"one of {', '.join(GOALS)}", "choose one.")
     method = DEFAULT_METHOD if before is None else before.method
     found: dict[str, Any] = {"threshold": None, "budget": None, "target_error": None}
     if goal != "value":
         found[goal] = _goal(fields, goal, before)
     if method.partition(":")[0].strip() == DEFAULT_METHOD:
-        found["method"] = _with_knobs(_gain(fields) if goal == "value" else [], method)
+        found["method"] = _with_parameters(_gain(fields) if goal == "value" else [], method)
     return found
 
 
@@ -128,7 +128,7 @@ def _plain(text: str) -> str:
 
 def _given(value: Given | None, name: str) -> Given:
     if value is None:
-        raise broken(name, "", "a number", "write one.")
+        raise invalid(name, "", "a number", "write one.")
     return value
 
 
@@ -160,11 +160,13 @@ rely on that; start a new project to use another rule.'
     missing = [GOAL_WORDS[goal] for goal in GOALS if goal not in goals_of(settings)]
     if not missing:
         return None
-    knobs = knobs_of(settings)
+    parameters = parameters_of(settings)
     name = settings.chosen_method().name
-    rule = "the value of a vote" if "min_gain" in knobs else "the confidence" if "threshold" in knobs else None
+    rule = (
+        "the value of a vote" if "min_gain" in parameters else "the confidence" if "threshold" in parameters else None
+    )
     why = f"This project stops by {rule}" if rule else f"This project's method, {name}, has its own rule"
-    if rule and "threshold" in knobs and settings.threshold is None:
+    if rule and "threshold" in parameters and settings.threshold is None:
         why = f"This project's method sets its own threshold ({settings.method})"
     return (
         f"Not available here: {', '.join(missing)}. {why}, and past decisions rely on that; "
@@ -176,12 +178,12 @@ def method_told(settings: ProjectSettings) -> dict[str, str]:
     """The project's method for display: its name, what it does, and the parameters that the form has no field for.
 
     >>> told = method_told(ProjectSettings(classes=["cat", "dog"], pool_size=5, method="quorate:min_gain=0.01"))
-    >>> told["name"], told["knobs"]
+    >>> told["name"], told["parameters"]
     ('quorate', '')
     """
     chosen = settings.chosen_method()
     sentence = next((entry.sentence for entry in catalogue() if entry.name == chosen.name), "")
-    return {"name": chosen.name, "sentence": sentence, "knobs": ", ".join(_kept_knobs(settings.method))}
+    return {"name": chosen.name, "sentence": sentence, "parameters": ", ".join(_kept_parameters(settings.method))}
 
 
 def _can_change(settings: ProjectSettings, goal: str, value: float, audit_rate: float) -> bool:
@@ -189,7 +191,7 @@ def _can_change(settings: ProjectSettings, goal: str, value: float, audit_rate: 
     if goal != "value":
         changes[goal] = value
     if settings.method.partition(":")[0].strip() == DEFAULT_METHOD:
-        changes["method"] = _with_knobs([], settings.method)
+        changes["method"] = _with_parameters([], settings.method)
     try:
         settings.changed(**changes)
     except InvalidInput:
@@ -199,12 +201,12 @@ def _can_change(settings: ProjectSettings, goal: str, value: float, audit_rate: 
 
 def as_form(settings: ProjectSettings) -> dict[str, str]:
     """The settings as texts for the form."""
-    knobs = settings.chosen_method().knobs
+    parameters = settings.chosen_method().parameters
     is_default = settings.method.partition(":")[0].strip() == DEFAULT_METHOD
-    threshold = settings.threshold if settings.threshold is not None or not is_default else knobs.get("threshold")
+    threshold = settings.threshold if settings.threshold is not None or not is_default else parameters.get("threshold")
     goals = {"threshold": threshold, "budget": settings.budget, "target_error": settings.target_error}
     numbers = {name: value if name == "budget" else 100 * value for name, value in goals.items() if value is not None}
-    gain = knobs.get("min_gain")
+    gain = parameters.get("min_gain")
     shown = {
         "goal": next(iter(numbers), "value"),
         "audit_rate": decimal(100 * settings.audit_rate, 3),
@@ -227,13 +229,13 @@ def as_form(settings: ProjectSettings) -> dict[str, str]:
     return shown | ({} if settings.price else {"price": ""})
 
 
-def _with_knobs(shown: list[str], method: str) -> str:
+def _with_parameters(shown: list[str], method: str) -> str:
     """The default method with the form's parameters, and those of the project's `method` that the form lacks."""
-    knobs = [*shown, *_kept_knobs(method)]
-    return DEFAULT_METHOD + (f":{','.join(knobs)}" if knobs else "")
+    parameters = [*shown, *_kept_parameters(method)]
+    return DEFAULT_METHOD + (f":{','.join(parameters)}" if parameters else "")
 
 
-def _kept_knobs(method: str) -> list[str]:
+def _kept_parameters(method: str) -> list[str]:
     """The parameters in a method's text that the form has no field for."""
     name, _, written = method.partition(":")
     by_form = ("min_gain", "threshold") if name.strip() == DEFAULT_METHOD else ()
@@ -248,7 +250,7 @@ def _gain(fields: Mapping[str, str]) -> list[str]:
         return []
     if not (price > 0 and math.isfinite(1 / price)):
         fix = "raise it, or leave it empty for the default."
-        raise broken("error_price", fields["error_price"], "a number of votes above 0", fix)
+        raise invalid("error_price", fields["error_price"], "a number of votes above 0", fix)
     return [f"min_gain={1 / price:.12g}"]
 
 
@@ -263,7 +265,7 @@ def _goal(fields: Mapping[str, str], goal: str, before: ProjectSettings | None) 
     else:
         found = share(fields, goal, above=0.0)
     if found is None:
-        raise broken(goal, None, "a number for the chosen goal", "write one, or choose another goal.")
+        raise invalid(goal, None, "a number for the chosen goal", "write one, or choose another goal.")
     return found
 
 
@@ -271,7 +273,7 @@ def _audit_rate(fields: Mapping[str, str], name: str, before: ProjectSettings | 
     rate = float(_given(share(fields, name), name))
     if before is not None and rate < before.audit_rate:
         rule = f"at least {decimal(100 * before.audit_rate, 3)} %: {LOWEST_RATE}"
-        raise broken(name, fields[name], rule, "raise it, or start a new project.")
+        raise invalid(name, fields[name], rule, "raise it, or start a new project.")
     return rate
 
 
@@ -305,7 +307,7 @@ def _check_people(fields: dict[str, str], pool_size: int) -> None:
     """Refuse a pool larger than the number of people, as items may never close, unless the owner wants it."""
     people = whole_number(fields, "people")
     if people is not None and people < pool_size and "keep_pool" not in fields:
-        raise broken(
+        raise invalid(
             "pool_size",
             pool_size,
             rule_for_people(people),

@@ -22,7 +22,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, Operationa
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from quorate.errors import InvalidInput, MissingExtra, QuorateError
-from quorate.validate import broken
+from quorate.validate import invalid
 
 FULL = ("disk is full", "no space left", "could not extend file", "disk i/o error", "readonly database")
 BUSY = ("database is locked", "deadlock detected", "could not serialize", "canceling statement")
@@ -145,18 +145,18 @@ def as_url(url: str | URL) -> URL:
         parsed = parsed.set(drivername="postgresql+psycopg")
     if parsed.get_backend_name() not in ("sqlite", "postgresql"):
         rule = "SQLite (a file) or PostgreSQL (postgresql://user@host/name)"
-        raise broken("database", f"{parsed.get_backend_name()[:20]}://...", rule, "choose one.")
+        raise invalid("database", f"{parsed.get_backend_name()[:20]}://...", rule, "choose one.")
     return parsed
 
 
 def _sqlite(url: URL) -> Engine:
     if url.database in (None, "", ":memory:"):
         rule = "a file: a database in memory would lose every vote"
-        raise broken("database", url.database or "", rule, "pass e.g. `database=quorate.db`.")
+        raise invalid("database", url.database or "", rule, "pass e.g. `database=quorate.db`.")
     folder = Path(str(url.database)).absolute().parent
     if not folder.is_dir():
         rule = f"a file in a folder that exists; {str(folder)!r} does not"
-        raise broken("database", url.database, rule, "create the folder first.")
+        raise invalid("database", url.database, rule, "create the folder first.")
     engine = create_engine(url, pool_size=POOL, max_overflow=POOL, connect_args={"timeout": BUSY_SECONDS})
 
     @event.listens_for(engine, "do_connect")
@@ -267,7 +267,7 @@ def existing(database: str | URL) -> Iterator[Store]:
     store = Store(database)
     if store.is_sqlite and not Path(str(store.url.database)).exists():
         rule = "the database of a service; there is no such file"
-        raise broken("database", store.url.database, rule, "correct the name.")
+        raise invalid("database", store.url.database, rule, "correct the name.")
     try:
         yield store
     finally:

@@ -38,7 +38,7 @@ from sqlalchemy.engine import URL
 from quorate.files import atomic_file
 from quorate.service.store import Store, existing, snapshot
 from quorate.service.store.upgrade import VERSION_TABLE, bring_to, newest, revision_of, revisions
-from quorate.validate import broken
+from quorate.validate import invalid
 from quorate.version import __version__
 
 Row = tuple[Any, ...]
@@ -173,7 +173,7 @@ def backup(database: str | URL, path: str | os.PathLike[str], *, progress: Progr
         revision = revision_of(connection)
         if revision is None:
             name = connection.engine.url.render_as_string()
-            raise broken("database", name, "a database of quorate", "name another: there is nothing to back up.")
+            raise invalid("database", name, "a database of quorate", "name another: there is nothing to back up.")
         with atomic_file(target, private=True) as unfinished:
             with closing(sqlite3.connect(unfinished)) as file:
                 tables = _write(connection, file, progress)
@@ -220,14 +220,14 @@ def _describe(file: sqlite3.Connection, revision: str, tables: dict[str, TableDi
     file.commit()
     if file.execute("PRAGMA integrity_check").fetchone() != ("ok",):
         rule = "a folder on a working disk: the backup is damaged"
-        raise broken("file", None, rule, "try another folder; the file was deleted.")
+        raise invalid("file", None, rule, "try another folder; the file was deleted.")
 
 
 def _refuse_existing(target: Path) -> None:
     if target.exists():
-        raise broken("file", str(target), "a new file: a backup never replaces one", "choose another name.")
+        raise invalid("file", str(target), "a new file: a backup never replaces one", "choose another name.")
     if not target.parent.is_dir():
-        raise broken("file", str(target), "a file in a folder that exists", "create the folder first.")
+        raise invalid("file", str(target), "a file in a folder that exists", "create the folder first.")
 
 
 def restore(path: str | os.PathLike[str], database: str | URL, *, progress: Progress | None = None) -> Copied:
@@ -253,7 +253,7 @@ def restore(path: str | os.PathLike[str], database: str | URL, *, progress: Prog
 
 def _opened(path: Path) -> sqlite3.Connection:
     if not path.is_file():
-        raise broken("file", str(path), "a backup; there is no such file", "correct the name.")
+        raise invalid("file", str(path), "a backup; there is no such file", "correct the name.")
     return sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)
 
 
@@ -264,14 +264,14 @@ def _described(file: sqlite3.Connection, path: Path) -> Copied:
         is_sound = is_ours and file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         facts = json.loads(file.execute("SELECT facts FROM backup").fetchone()[0]) if is_sound else {}
     except sqlite3.DatabaseError as cause:
-        raise broken("file", str(path), f"a complete backup ({cause})", ANOTHER) from cause
+        raise invalid("file", str(path), f"a complete backup ({cause})", ANOTHER) from cause
     if not facts:
         rule = "an undamaged backup" if is_ours else "a file that `quorate service backup` wrote"
-        raise broken("file", str(path), rule, ANOTHER)
+        raise invalid("file", str(path), rule, ANOTHER)
     if facts["format"] != FORMAT or facts["revision"] not in revisions():
         newer = f"quorate {facts['quorate']} (revision {facts['revision']}) wrote it"
         rule = f"a backup of quorate {__version__} or older; {newer}"
-        raise broken("file", str(path), rule, "pip install --upgrade 'quorate[service]'.")
+        raise invalid("file", str(path), rule, "pip install --upgrade 'quorate[service]'.")
     return Copied(path, facts["revision"], {name: TableDigest(**each) for name, each in facts["tables"].items()})
 
 
@@ -280,14 +280,14 @@ def _refuse_full(connection: Connection) -> None:
     if tables:
         rule = f"a new, empty database; this one has {len(tables)} tables"
         fix = "name a file that does not exist, or create an empty database."
-        raise broken("database", connection.engine.url.render_as_string(), rule, fix)
+        raise invalid("database", connection.engine.url.render_as_string(), rule, fix)
 
 
 def _fill(connection: Connection, file: sqlite3.Connection, copied: Copied, progress: Progress | None) -> None:
     """Write every row, then read each back and compare digests."""
     tables = tables_of(connection)
     if {table.name for table in tables} != set(copied.tables):
-        raise broken("file", str(copied.path), "a backup with all tables of its revision", ANOTHER)
+        raise invalid("file", str(copied.path), "a backup with all tables of its revision", ANOTHER)
     report = _counting(progress, total=2 * max(copied.num_rows, 1))
     for table in tables:
         for rows in _backup_rows(file, table):
@@ -299,7 +299,7 @@ def _fill(connection: Connection, file: sqlite3.Connection, copied: Copied, prog
         if restored != expected:
             counts = f"{restored.num_rows} of {expected.num_rows} rows of {table.name} were restored"
             rule = f"a backup whose rows match their digest; {counts}, and the digest differs"
-            raise broken("file", str(copied.path), rule, f"nothing was changed; {ANOTHER}")
+            raise invalid("file", str(copied.path), rule, f"nothing was changed; {ANOTHER}")
 
 
 def _tally(connection: Connection, table: Table, report: Callable[[int, str], None]) -> TableDigest:

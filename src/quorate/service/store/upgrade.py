@@ -19,7 +19,7 @@ from sqlalchemy.exc import DatabaseError
 
 from quorate.service.store import Store, migrations, wait_as_long_as_it_takes
 from quorate.service.store.schema import metadata
-from quorate.validate import broken
+from quorate.validate import invalid
 from quorate.version import __version__
 
 FOLDER = str(Path(migrations.__file__).parent)
@@ -57,7 +57,7 @@ def prepare(store: Store) -> Upgrade:
     except DatabaseError as cause:
         if "not a database" not in str(cause.orig):
             raise
-        raise broken("database", store.url.render_as_string(), "a SQLite database", "name another file.") from cause
+        raise invalid("database", store.url.render_as_string(), "a SQLite database", "name another file.") from cause
 
 
 def newest() -> str:
@@ -105,7 +105,7 @@ def _refuse_what_is_not_ours(connection: Connection, before: str | None) -> None
             others = f"{', '.join(tables[:3])}, {len(tables)} in all"
             rule = f"an empty database; it has tables of another program ({others})"
             fix = "nothing was changed. Name a new file, or create an empty database for quorate."
-            raise broken("database", name, rule, fix)
+            raise invalid("database", name, rule, fix)
     elif before not in revisions():
         rule = (
             f"revision {newest()} or older; it is at {before}, written by a newer quorate than this one ({__version__})"
@@ -114,7 +114,7 @@ def _refuse_what_is_not_ours(connection: Connection, before: str | None) -> None
             "nothing was changed. Install the newer one: pip install --upgrade 'quorate[service]'; or restore a backup "
             "that was made before the upgrade."
         )
-        raise broken("database", name, rule, fix)
+        raise invalid("database", name, rule, fix)
 
 
 def _scripts() -> ScriptDirectory:

@@ -19,7 +19,7 @@ from quorate.tables.rules import MOST_SAMPLES, NEARLY_ALL, SUM_TOLERANCE, Fired,
 from quorate.tables.votes.codes import encode, hits
 from quorate.tables.votes.names import IF_CORRECT, match_labels, meant
 from quorate.types import FloatArray, IntArray
-from quorate.validate import PREDICTION_FLOOR, SUM_ROUNDING, broken, floored
+from quorate.validate import PREDICTION_FLOOR, SUM_ROUNDING, floored, invalid
 
 if TYPE_CHECKING:
     from quorate.tables.predictions.read import Predictions
@@ -137,7 +137,7 @@ def refuse_unusable(source: Aligned) -> None:
         return
     rule = f"probabilities that sum to 1 over the classes; {usable} of {count} rows are"
     fix = f"{_diagnosis(source)} {columns_read(table)} Otherwise, {IF_CORRECT}"
-    raise broken("predictions", table.source, rule, fix)
+    raise invalid("predictions", table.source, rule, fix)
 
 
 def columns_read(table: CheckedPredictions) -> str:

@@ -36,7 +36,7 @@ from quorate.tables.votes.names import (
     refuse_own_output,
     squeezed,
 )
-from quorate.validate import broken
+from quorate.validate import invalid
 
 NOT_A_PREDICTION = "no prediction"  # not a number, so the rule "bad-probability" applies
 PREFIXES = ("probability_", "proba_", "prob_", "score_", "pred_", "p_")
@@ -61,12 +61,12 @@ def from_table(
     item = find_column("item", opened.columns, named=id_column, argument="id_column", tried=task, **about)
     if item is None:
         rule = f"an id column; it has {list(opened.columns)[:30]}"
-        raise broken("source", opened.name, rule, f"name it: `id_column=...`{opened.advice}.")
+        raise invalid("source", opened.name, rule, f"name it: `id_column=...`{opened.advice}.")
     others = [name for name in opened.columns if name != item]
     first = head(opened)
     if first.num_rows == 0:
         rule = "predictions; no row follows the header"
-        raise broken("source", opened.name, rule, f"export it again{opened.advice}.")
+        raise invalid("source", opened.name, rule, f"export it again{opened.advice}.")
     looked_at = others if prediction_column is None else []
     if probs_column is not None:
         find_column("prediction", others, named=probs_column, argument="probs_column", **about)
@@ -74,7 +74,7 @@ def from_table(
     opened, nested = unnested(opened, first, looked_at, classes)
     if probs_column is not None and not nested:
         rule = "a list or a mapping of numbers in each cell"
-        raise broken("probs_column", probs_column, rule, "name the column that holds them.", place=opened.name)
+        raise invalid("probs_column", probs_column, rule, "name the column that holds them.", place=opened.name)
     if nested:
         first, others = head(opened), [name for name in opened.columns if name != item]
     columns = class_columns(first, nested or others, classes)
@@ -94,7 +94,7 @@ def from_table(
         return _scores(opened, model, item, score, classes)
     signs = _percent_signs(first, others)
     rule = f"a column per class, a label or a score beside {item!r}; it has {others[:30]}{signs}"
-    raise broken("source", opened.name, rule, f"name the classes: `classes=[...]`{opened.advice}.")
+    raise invalid("source", opened.name, rule, f"name the classes: `classes=[...]`{opened.advice}.")
 
 
 def _refuse_votes(opened: Opened, others: Sequence[str], columns: dict[str, str]) -> None:
@@ -102,7 +102,7 @@ def _refuse_votes(opened: Opened, others: Sequence[str], columns: dict[str, str]
     worker, label = find_column("worker", others), find_column("label", others)
     if worker is not None and label is not None and not [name for name in columns if name not in (worker, label)]:
         rule = f"a prediction per item, not a worker {worker!r} and a label {label!r} in each row, as votes have"
-        raise broken("source", opened.name, rule, f"are `votes` and `predictions` swapped? Otherwise, {IF_CORRECT}")
+        raise invalid("source", opened.name, rule, f"are `votes` and `predictions` swapped? Otherwise, {IF_CORRECT}")
 
 
 def _refuse_long(source: str, first: pa.Table, item: str, label: str, score: str) -> None:
@@ -121,7 +121,7 @@ def _refuse_long(source: str, first: pa.Table, item: str, label: str, score: str
             f"in pandas: frame.pivot(index={item!r}, columns={label!r}, values={score!r}).reset_index(); if each row "
             "is a prediction of its own, pass `as_read=True`."
         )
-        raise broken("source", source, rule, fix)
+        raise invalid("source", source, rule, fix)
 
 
 def _percent_signs(table: pa.Table, others: Sequence[str]) -> str:
@@ -277,7 +277,7 @@ def _scores(opened: Opened, model: str, item: str, score: str, classes: tuple[st
     if classes is None or len(classes) != 2:
         rule = f"a label column beside the score {score!r}, or a score column named after its class"
         fix = "rename the column, or name both classes, the scored one last: `classes=[...]`."
-        raise broken("source", opened.name, rule, fix)
+        raise invalid("source", opened.name, rule, fix)
     given = _vectors(opened, model, item, {score: classes[1]}, [score])
     decision = f"one score {score!r} per item: the probability of {classes[1]!r}, the rest for {classes[0]!r}"
     return replace(given, shares_rest=True, decisions=_decisions(opened, decision))
@@ -323,7 +323,7 @@ def _vector_classes(
     if classes is None or found is None or len(classes) != len(found):
         given = "" if classes is None else f"; {len(classes)} are given, {list(classes[:10])}"
         rule = f"the classes of {column!r}, which is a list of {len(found or ())}{given}"
-        raise broken("source", opened.name, rule, "name them in order: `classes=['a', 'b', ...]`.")
+        raise invalid("source", opened.name, rule, "name them in order: `classes=['a', 'b', ...]`.")
     return classes
 
 

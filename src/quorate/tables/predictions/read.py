@@ -28,7 +28,7 @@ from quorate.tables.report import Report, refuse_dirt
 from quorate.tables.votes.codes import encode
 from quorate.tables.votes.names import cell_text, class_texts, name_texts
 from quorate.types import FloatArray, PredictionLike
-from quorate.validate import as_floats, broken, class_names, fraction
+from quorate.validate import as_floats, class_names, fraction, invalid
 
 PredictionSources = PredictionLike | Sequence[PredictionLike] | Mapping[str, PredictionLike]
 
@@ -124,7 +124,7 @@ def named_sources(sources: PredictionSources) -> list[tuple[str | None, Predicti
     else:
         pairs = [(None, sources)]
     if not pairs:
-        raise broken("source", sources, "at least one source", "without a classifier, leave the predictions out.")
+        raise invalid("source", sources, "at least one source", "without a classifier, leave the predictions out.")
     return pairs
 
 
@@ -143,7 +143,7 @@ def _open(
         return from_array(source, name or "model-0", classes=classes, ids=ids)
     if not isinstance(source, (str, Path)):
         if isinstance(source, (int, float)) or source is None:
-            raise broken("source", source, "a path, a frame or an array (items, classes)", "pass one of these.")
+            raise invalid("source", source, "a path, a frame or an array (items, classes)", "pass one of these.")
         table = open_frame(source, name=name or "frame")
         return [from_table(table, name or "model-0", **how)]
     file = existing(source)
@@ -190,7 +190,7 @@ def from_array(
     stack = as_floats(array, where=where)
     if stack.ndim not in (2, 3) or stack.shape[-1] < 2:
         rule = f"an array (items, classes) or (models, items, classes), not of shape {stack.shape}"
-        raise broken("source", where, rule, "for one score or label per item use a table.")
+        raise invalid("source", where, rule, "for one score or label per item use a table.")
     stack = stack if stack.ndim == 3 else stack[None]
     num_models, num_items, num_classes = stack.shape
     names = tuple(classes) if classes is not None else tuple(str(number) for number in range(num_classes))
@@ -204,7 +204,7 @@ def from_array(
     ):
         if len(found) != expected:
             rule = f"{expected} names for {where}, which has shape {stack.shape}"
-            raise broken(what, list(found), rule, f"name all {expected}; there are {len(found)}.")
+            raise invalid(what, list(found), rule, f"name all {expected}; there are {len(found)}.")
     given = [_given(each, label, where, names, items) for each, label in zip(stack, labels, strict=True)]
     return [replace(each, is_unnamed=ids is None) for each in given]
 
@@ -214,7 +214,7 @@ def from_file(file: Path, model: str, *, classes: Sequence[str] | None, ids: Seq
     arrays = _load(file)
     key = next((name for name in _PROBS if name in arrays), None)
     if key is None:
-        raise broken("source", str(file), f"an array called probs, not {sorted(arrays)}", "save it under that name.")
+        raise invalid("source", str(file), f"an array called probs, not {sorted(arrays)}", "save it under that name.")
     own_ids = next((arrays[name] for name in _IDS if name in arrays), None)
     own_classes = class_names([str(name) for name in arrays["classes"]]) if "classes" in arrays else None
     models = [str(name) for name in arrays["models"]] if "models" in arrays else None

@@ -20,7 +20,7 @@ from quorate.tables.readers import INSTALL, TEXT, pa, pc
 from quorate.tables.readers.sources import Opened, TableBatch, unique_columns
 from quorate.tables.rules import fired
 from quorate.tables.votes.names import SYNONYMS, cell_text, find_column, name_text, squeezed
-from quorate.validate import broken
+from quorate.validate import invalid
 
 BLOCK_ROWS = 1 << 17
 
@@ -46,7 +46,7 @@ def open_frame(frame: object, *, name: str = "frame") -> Opened:
         known = nw.from_native(frame)
     except TypeError as cause:
         rule = f"a path, or a pandas, polars or PyArrow table, not {type(frame).__name__}"
-        raise broken("source", frame, rule, "pass one of these.") from cause
+        raise invalid("source", frame, rule, "pass one of these.") from cause
     if isinstance(known, nw.LazyFrame):
         known = known.collect()
     columns = [str(column) for column in known.columns]
@@ -115,7 +115,7 @@ def _from_dataset(dataset: Any) -> pa.Table:  # noqa: ANN401 - of an optional li
     """A Hugging Face dataset as an Arrow table; class numbers are replaced by class names."""
     if not hasattr(dataset, "features") or not hasattr(dataset, "with_format"):
         rule = f"one split of a dataset, not {type(dataset).__name__}"
-        raise broken("source", dataset, rule, 'pass one of them, e.g. dataset["train"].')
+        raise invalid("source", dataset, rule, 'pass one of them, e.g. dataset["train"].')
     table = dataset.with_format("arrow")[:]
     for place, name in enumerate(table.column_names):
         names = getattr(dataset.features[name], "names", None)
@@ -177,7 +177,7 @@ def give_back(table: pa.Table, backend: str) -> Any:  # noqa: ANN401 - a frame o
         return nw.from_arrow(table, backend=backend).to_native()
     except (ImportError, ValueError, TypeError) as cause:
         rule = f"pandas, polars or pyarrow, installed ({cause})"
-        raise broken("backend", backend, rule, "install it, or name another.") from cause
+        raise invalid("backend", backend, rule, "install it, or name another.") from cause
 
 
 def _narwhals() -> Any:  # noqa: ANN401

@@ -24,7 +24,7 @@ from quorate.tables.readers import TEXT, Counted, encoding_of, pa, packing
 from quorate.tables.readers.sources import Progress, as_numbers, seconds
 from quorate.tables.rules import fired
 from quorate.tables.votes.codes import Chunk, Coded, encode
-from quorate.validate import broken
+from quorate.validate import invalid
 
 CHUNK = 1 << 20
 FIRST = 1 << 23  # characters read by `first_records`, unless the first record is longer
@@ -51,7 +51,7 @@ def _sized(path: Path) -> Iterator[tuple[int, Any, int, int]]:
     except InvalidInput:
         raise
     except (UnicodeError, OSError) as cause:
-        raise broken("source", str(path), f"JSON in UTF-8 ({cause})", "save it again.") from cause
+        raise invalid("source", str(path), f"JSON in UTF-8 ({cause})", "save it again.") from cause
 
 
 def is_lines(path: Path) -> bool:
@@ -118,7 +118,7 @@ def _elements(text: TextIO, path: Path) -> Iterator[tuple[int, Any, int]]:
     buffer = text.read(chunk).lstrip()
     if not buffer.startswith("["):
         rule = "a JSON array of records, which begins with ["
-        raise broken("source", str(path), rule, "if it has a record per line, rename it to .jsonl.")
+        raise invalid("source", str(path), rule, "if it has a record per line, rename it to .jsonl.")
     buffer, number = buffer[1:], 0
     while True:
         buffer = buffer.lstrip().removeprefix(",").lstrip()
@@ -128,14 +128,14 @@ def _elements(text: TextIO, path: Path) -> Iterator[tuple[int, Any, int]]:
             record, end = _DECODER.raw_decode(buffer)
         except RecursionError as cause:
             rule = f"plain records; record {number + 1} is nested too deeply"
-            raise broken("source", str(path), rule, "remove it.") from cause
+            raise invalid("source", str(path), rule, "remove it.") from cause
         except ValueError as cause:
             if len(buffer) > most:
                 raise too_large(path, IN_MEMORY * len(buffer), max_size()) from cause
             more = text.read(max(chunk, len(buffer)))  # doubles, so that a large record is not decoded too often
             if not more:
                 rule = f"a JSON array of records; record {number + 1} is broken ({cause})"
-                raise broken("source", str(path), rule, "export it again.") from cause
+                raise invalid("source", str(path), rule, "export it again.") from cause
             buffer += more
             continue
         number, buffer = number + 1, buffer[end:]
@@ -213,7 +213,7 @@ def field_names(path: Path) -> list[str]:
 def check_field(path: Path, name: str | None, *, argument: str) -> None:
     """Refuse the name of a field that the first task does not have."""
     if name is not None and name != "id" and name not in field_names(path):
-        raise broken(argument, name, f"a field of the data in {path.name}: {field_names(path)}", "name one of them.")
+        raise invalid(argument, name, f"a field of the data in {path.name}: {field_names(path)}", "name one of them.")
 
 
 def _annotations(number: int, record: Mapping[str, Any], task: str | None, control: str | None) -> list[Annotation]:
@@ -283,7 +283,7 @@ def from_studio(file: Path, model: str, *, task: str | None, field: str | None, 
                 by_version.setdefault(version, []).append(read)
     if not by_version:
         rule = "an export with predictions; this one has none"
-        raise broken("source", file.name, rule, "name the field of the data with probabilities: `field=...`.")
+        raise invalid("source", file.name, rule, "name the field of the data with probabilities: `field=...`.")
     return [_from_choices(file.name, version, rows, accuracy) for version, rows in by_version.items()]
 
 
@@ -321,7 +321,7 @@ def _from_field(file: Path, model: str, task: str | None, field: str) -> Given:
     classes = tuple(dict.fromkeys(name for _, _, probs in found for name in probs))
     if not classes:
         rule = f"a field of the data in {file.name} that maps classes to probabilities"
-        raise broken("field", field, rule, "name another.")
+        raise invalid("field", field, rule, "name another.")
     columns = [pa.array([json_text(probs.get(name)) for _, _, probs in found], type=TEXT) for name in classes]
     values = np.column_stack([as_numbers(column, blank=0.0).values for column in columns])
     return Given(

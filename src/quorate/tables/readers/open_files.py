@@ -31,7 +31,7 @@ from quorate.tables.readers.sources import Opened, Reader, TableBatch, text_batc
 from quorate.tables.rules import Fired, fired
 from quorate.tables.votes.names import cell_text
 from quorate.types import IntArray
-from quorate.validate import broken
+from quorate.validate import invalid
 
 BLOCK_BYTES = 8 << 20  # text read at a time
 MOST_RAGGED = 100_000  # rows with too many or too few cells that are listed; all are counted
@@ -50,7 +50,9 @@ def open_file(path: str | Path, encoding: str | None = None) -> Opened:
         **dict.fromkeys((".xlsx", ".xlsm"), open_sheet),
     }
     if ending not in openers:
-        raise broken("source", str(path), f"a file that ends in one of {sorted(openers)}", "save it as CSV or Parquet.")
+        raise invalid(
+            "source", str(path), f"a file that ends in one of {sorted(openers)}", "save it as CSV or Parquet."
+        )
     opened = openers[ending](file)
     is_packed = file.suffix.lower() in PACKINGS or opened.kind in ("parquet", "xlsx")
     return replace(opened, read=partial(_counted, file, opened.read)) if is_packed else opened
@@ -69,9 +71,9 @@ def existing(path: str | Path) -> Path:
     """The path, checked: the file exists and is not empty. `book.xlsx#sheet` keeps the name of its sheet."""
     file, sheet = sheet_of(Path(path))
     if not file.is_file():
-        raise broken("source", str(path), "a file that exists", "check its name and folder.")
+        raise invalid("source", str(path), "a file that exists", "check its name and folder.")
     if file.stat().st_size == 0:
-        raise broken("source", str(path), "a header and rows; the file is empty", "export it again.")
+        raise invalid("source", str(path), "a header and rows; the file is empty", "export it again.")
     return file if sheet is None else Path(path)
 
 
@@ -87,7 +89,7 @@ def _known(encoding: str | None) -> str | None:
     try:
         return None if encoding is None else codecs.lookup(encoding).name
     except LookupError as cause:
-        raise broken("encoding", encoding, "the name of an encoding", "pass utf-8, latin-1, cp1252, ...") from cause
+        raise invalid("encoding", encoding, "the name of an encoding", "pass utf-8, latin-1, cp1252, ...") from cause
 
 
 def _open_text(file: Path, encoding: str | None = None) -> Opened:
@@ -95,11 +97,13 @@ def _open_text(file: Path, encoding: str | None = None) -> Opened:
         with pa.input_stream(str(file)) as stream:  # unpacks .gz and the like
             first = stream.read(HEAD_BYTES)
     except OSError as cause:
-        raise broken("source", str(file), f"a file that can be read ({cause})", "save or compress it again.") from cause
+        raise invalid(
+            "source", str(file), f"a file that can be read ({cause})", "save or compress it again."
+        ) from cause
     found = sniff(first, is_cut=len(first) == HEAD_BYTES, encoding=encoding)
     if not found.columns:
         rule = f"a header in the first line, which is empty or beyond {HEAD_BYTES} bytes"
-        raise broken("source", str(file), rule, "put the header first.")
+        raise invalid("source", str(file), rule, "put the header first.")
     names = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
     entries = (fired("byte-order-mark", file.name, count=1),) if found.has_mark else ()
     return Opened(
@@ -124,7 +128,7 @@ def _read_text(file: Path, found: Sniffed, columns: Sequence[str] | None) -> Ite
     except InvalidInput:
         raise
     except (pa.ArrowInvalid, OSError) as cause:
-        raise broken(
+        raise invalid(
             "source", str(file), f"{found.encoding} text ({cause})", "name its `encoding`, or save it in UTF-8."
         ) from cause
     if last := ragged.entries():
@@ -160,7 +164,7 @@ def _open_parquet(file: Path) -> Opened:
     try:
         columns = pq.read_schema(file).names
     except (pa.ArrowInvalid, OSError) as cause:
-        raise broken("source", str(file), f"a Parquet file ({cause})", "save it again.") from cause
+        raise invalid("source", str(file), f"a Parquet file ({cause})", "save it again.") from cause
     return Opened(file.name, "parquet", unique_columns(columns, file.name), partial(_read_parquet, file))
 
 
@@ -176,7 +180,7 @@ def _open_json(file: Path) -> Opened:
     first = first_records(file)
     columns = tuple(dict.fromkeys(key for record in first for key in record))
     if not columns:
-        raise broken("source", str(file), "a JSON object in each record; the first have none", "export it again.")
+        raise invalid("source", str(file), "a JSON object in each record; the first have none", "export it again.")
     entries = (fired("byte-order-mark", file.name, count=1),) if has_mark(file) else ()
     kind = "jsonl" if is_lines(file) else "json"
     return Opened(file.name, kind, columns, partial(_read_json, file, columns), entries=entries)
@@ -325,7 +329,7 @@ def open_sheet(path: Path) -> Opened:
     others = [title for title in titles if title != read]
     if not columns:
         rule = f"a header in the first row of the sheet {read!r}, which is empty"
-        raise broken("source", str(path), rule, f"put the header first{_instead(file, others)}.")
+        raise invalid("source", str(path), rule, f"put the header first{_instead(file, others)}.")
     more = f"; not read: {', '.join(map(repr, others[:MOST_NAMED]))}{' ...' if others[MOST_NAMED:] else ''}"
     return Opened(
         name=path.name,
@@ -359,12 +363,12 @@ def _rows(file: Path, sheet: str | None) -> Iterator[tuple[Any, ...]]:
         except InvalidInput:
             raise
         except (BadZipFile, KeyError, ValueError, OSError) as cause:
-            raise broken("source", str(file), f"an Excel workbook ({cause})", "save it as .xlsx.") from cause
+            raise invalid("source", str(file), f"an Excel workbook ({cause})", "save it as .xlsx.") from cause
         try:
             titles = tuple(each.title for each in book.worksheets)
             if sheet is not None and sheet not in titles:
                 rule = f"one of the sheets {list(titles[:MOST_NAMED])} after the #"
-                raise broken("source", f"{file}#{sheet}", rule, "name one of them.")
+                raise invalid("source", f"{file}#{sheet}", rule, "name one of them.")
             found = book.worksheets[0 if sheet is None else titles.index(sheet)].iter_rows(values_only=True)
             yield next(found, ())
             yield titles

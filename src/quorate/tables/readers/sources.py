@@ -18,7 +18,7 @@ from quorate.tables.readers import TEXT, pa, pc
 from quorate.tables.rules import MOST_SAMPLES, Fired, fired, fired_whole
 from quorate.tables.votes.codes import encode
 from quorate.types import FloatArray, IntArray
-from quorate.validate import broken
+from quorate.validate import invalid
 
 Progress = Callable[[int, int, str], None]
 TEXT_BYTES, TEXT_ROWS, TEXT_CELLS = 1 << 26, 1 << 17, 1 << 22  # of a batch of text; a sheet may be 16384 columns wide
@@ -70,7 +70,7 @@ def without_columns(opened: Opened, names: str | Sequence[str] | None) -> Opened
     for name in parts:
         if name not in opened.columns:
             fix = f"name columns of {opened.name}{opened.advice}."
-            raise broken("ignore_columns", name, f"some of {list(opened.columns)[:30]}", fix)
+            raise invalid("ignore_columns", name, f"some of {list(opened.columns)[:30]}", fix)
     kept = tuple(name for name in opened.columns if name not in parts)
 
     def read(columns: Sequence[str] | None) -> Iterator[TableBatch]:
@@ -141,7 +141,7 @@ def unique_columns(columns: Sequence[str], name: str) -> tuple[str, ...]:
     """The columns; an error if a name occurs twice."""
     twice = sorted({column for column in columns if columns.count(column) > 1})
     if twice:
-        raise broken("columns", twice, f"each name once in {name}", "rename the columns; 1 and '1' are the same name.")
+        raise invalid("columns", twice, f"each name once in {name}", "rename the columns; 1 and '1' are the same name.")
     return tuple(columns)
 
 

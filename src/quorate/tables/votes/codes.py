@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from quorate.tables.readers import TEXT, pa, pc
 from quorate.tables.rules import MOST_SAMPLES, RULES, Fired, fired
 from quorate.types import FloatArray, IntArray
-from quorate.validate import broken
+from quorate.validate import invalid
 
 Codes = NDArray[np.int32]
 
@@ -43,7 +43,7 @@ def encode(column: pa.ChunkedArray | pa.Array) -> Coded:
         column = column.combine_chunks()
     if pa.types.is_nested(column.type):
         rule = "one text or number in each cell of a column of ids or labels"
-        raise broken("source", str(column.type), rule, "split the cells, or name another column.")
+        raise invalid("source", str(column.type), rule, "split the cells, or name another column.")
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     indices = column.indices.cast(pa.int32())
@@ -64,7 +64,7 @@ def texts(values: pa.Array) -> pa.Array:
         return values.cast(TEXT)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as cause:
         rule = f"a column of ids or labels that can be read as text ({cause})"
-        raise broken("source", str(kind), rule, "pass ids and labels as numbers, or as text in UTF-8.") from cause
+        raise invalid("source", str(kind), rule, "pass ids and labels as numbers, or as text in UTF-8.") from cause
 
 
 def _float_texts(values: pa.Array) -> pa.Array:

@@ -42,7 +42,7 @@ from quorate.tables.votes.people import (
     summary_columns,
     unread_people,
 )
-from quorate.validate import broken
+from quorate.validate import invalid
 
 FEWEST = 10  # with fewer rows no conclusion is drawn
 MOST_REPEATED = 0.1  # share of rows whose item occurred before
@@ -73,7 +73,7 @@ def _refuse_probabilities(table: pa.Table, source: str, columns: Sequence[str]) 
         fix = (
             "are `votes` and `predictions` swapped? A table of votes has an item, a label and perhaps a worker per row"
         )
-        raise broken("source", source, rule, f"{fix}; {IF_CORRECT}")
+        raise invalid("source", source, rule, f"{fix}; {IF_CORRECT}")
 
 
 def _mostly_sum_to(numbers: np.ndarray, total: float) -> bool:
@@ -101,7 +101,7 @@ def _refuse_repeated_items(table: pa.Table, source: str, item: str, columns: Seq
             "rows repeat an item, as in a table with a row per vote"
         )
         fix = f"name the columns: `task=...`, `label=...`, `worker=...`; or pass `format={layout!r}`"
-        raise broken("source", source, rule, f"{fix}; {IF_CORRECT}")
+        raise invalid("source", source, rule, f"{fix}; {IF_CORRECT}")
 
 
 def _refuse_unlike_columns(table: pa.Table, source: str, item: str, columns: Sequence[str]) -> None:
@@ -116,7 +116,7 @@ def _refuse_unlike_columns(table: pa.Table, source: str, item: str, columns: Seq
             "for a row per vote name the columns: `task=...`, `label=...`, `worker=...`; for a column per annotator "
             "list them: `worker=[...]`"
         )
-        raise broken("source", source, rule, f"{fix}; {IF_CORRECT}")
+        raise invalid("source", source, rule, f"{fix}; {IF_CORRECT}")
 
 
 GUESSED_COUNTS = "every cell is a whole number"
@@ -193,11 +193,11 @@ def _long(
     if task is None or label is None:
         missing = "item" if task is None else "label"
         rule = f"a column for the {missing}; it has {list(opened.columns)[:30]}"
-        raise broken(
+        raise invalid(
             "source", opened.name, rule, f"name it: `{'task' if task is None else 'label'}=...`{opened.advice}."
         )
     if worker is not None and not isinstance(worker, str):
-        raise broken("worker", list(worker), "one worker column in a long table", "name one column.")
+        raise invalid("worker", list(worker), "one worker column in a long table", "name one column.")
     rest = [name for name in opened.columns if name not in (task, label)]
     about = {"source": opened.name, "advice": opened.advice}
     who = find_column("worker", opened.columns if worker else rest, named=worker, **about)
@@ -226,18 +226,18 @@ def _cells(opened: Opened, task: str | None, label: str | None, *, requested: bo
     first = head(opened)
     item = task or find_column("item", opened.columns)
     if item is None and requested:
-        raise broken("task", None, f"a column of {opened.name} for the item", "name it: `task=...`.")
+        raise invalid("task", None, f"a column of {opened.name} for the item", "name it: `task=...`.")
     if item is None or (not requested and has_repeated_items(first, item)):
         return None
     others = [name for name in opened.columns if name != item] if label is None else [label]
     found = nested_columns(first, others, requested=requested or label is not None)
     if len(found) > 1:
         fix = "name the column of the votes: `label=...`, or leave others out: `ignore_columns=...`."
-        raise broken("label", list(found), f"one column of {opened.name} with all votes of an item in a cell", fix)
+        raise invalid("label", list(found), f"one column of {opened.name} with all votes of an item in a cell", fix)
     if not found:
         if requested:
             rule = f"a column of {opened.name} with a list of labels or a mapping of label to count in each cell"
-            raise broken("format", "cells", rule, "name it: `label=...`, or pass another format.")
+            raise invalid("format", "cells", rule, "name it: `label=...`, or pass another format.")
         return None
     (column, form), *_ = found.items()
     what = "a list of labels" if form == "list" else "how many voted for each label"
@@ -254,10 +254,10 @@ def _cells(opened: Opened, task: str | None, label: str | None, *, requested: bo
 def _first_column(opened: Opened, format: str) -> str:  # noqa: A002
     if len(opened.columns) < 2:
         rule = f"an item and a label column at least; it has {list(opened.columns)}"
-        raise broken("source", opened.name, rule, f"name them: `task=...`, `label=...`{opened.advice}.")
+        raise invalid("source", opened.name, rule, f"name them: `task=...`, `label=...`{opened.advice}.")
     if format == "auto" and find_label(opened.columns, is_per_vote=lambda: False) is not None:
         rule = f"a column for the item beside the label; it has {list(opened.columns)[:30]}"
-        raise broken("source", opened.name, rule, f"name it: `task=...`{opened.advice}.")
+        raise invalid("source", opened.name, rule, f"name it: `task=...`{opened.advice}.")
     return opened.columns[0]
 
 
@@ -283,7 +283,7 @@ def _counts(
         picked = [name for name in picked if name not in summaries]
     if not picked:
         rule = f"a column of {opened.name} for each class; it has {list(others)[:30]}"
-        raise broken("classes", list(classes or ()), rule, "use the names of the columns.")
+        raise invalid("classes", list(classes or ()), rule, "use the names of the columns.")
     if not (requested or as_read):
         refuse_other_tables(head(opened), opened.name, task, picked, layout="counts")
     if classes is None and not as_read:
@@ -314,7 +314,7 @@ def _wide(
     picked = list(others) if listed else vote_columns(first, others, classes)
     if not picked:
         rule = f"a column per annotator; none of {list(others)[:30]} holds votes"
-        raise broken("source", opened.name, rule, "name the annotators' columns: `worker=[...]`.")
+        raise invalid("source", opened.name, rule, "name the annotators' columns: `worker=[...]`.")
     if not (listed or as_read):
         picked = only_people(first, opened.name, picked)
     why = "" if requested or listed else "; pass `format='long'` or name the columns if that is wrong"

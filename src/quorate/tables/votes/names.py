@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate.validate import broken, class_names
+from quorate.validate import class_names, invalid
 
 # Names for voters; "user" comes last, because it may also be the user who wrote the text.
 PEOPLE = (
@@ -118,7 +118,7 @@ def find_column(
     if named is not None:
         if named not in columns:
             rule = f"a column of {source}, which has {list(columns)[:30]}"
-            raise broken(argument or role, named, rule, f"name one of them{advice}.")
+            raise invalid(argument or role, named, rule, f"name one of them{advice}.")
         return named
     if tried in columns:
         return tried
@@ -169,7 +169,7 @@ def refuse_own_output(columns: Sequence[str], source: str, *, expected: str) -> 
     """Refuse quorate's own output: decisions and scores are neither votes nor a classifier's predictions."""
     if "consensus_label" in columns and ("stop_reason" in columns or "reason" in columns):
         rule = f"{expected}, but {source} is output of quorate (it has a column consensus_label)"
-        raise broken("source", source, rule, f"name the file of the {expected}; {IF_CORRECT}")
+        raise invalid("source", source, rule, f"name the file of the {expected}; {IF_CORRECT}")
 
 
 def looks_like_worker(column: str) -> bool:
@@ -338,10 +338,10 @@ def abstain_names(labels: str | Sequence[str] | None, classes: Sequence[str] | N
     names = tuple(dict.fromkeys(str(name).strip() for name in parts))
     if not all(names):
         rule = "labels that are not empty"
-        raise broken("abstain_labels", labels, rule, "leave the empty one out: a blank cell is an abstention anyway.")
+        raise invalid("abstain_labels", labels, rule, "leave the empty one out: a blank cell is an abstention anyway.")
     both = [name for name in names if name in (classes or ())]
     if both:
-        raise broken("abstain_labels", both[0], "a label that is not one of `classes`", "leave it out of one of them.")
+        raise invalid("abstain_labels", both[0], "a label that is not one of `classes`", "leave it out of one of them.")
     return names
 
 

@@ -17,7 +17,7 @@ from quorate.tables.readers import pa
 from quorate.tables.readers.sources import as_numbers
 from quorate.tables.votes.codes import Coded, encode, merge
 from quorate.tables.votes.names import SYNONYMS, looks_like_worker, squeezed, whole_number
-from quorate.validate import broken
+from quorate.validate import invalid
 
 ANSWER_KEYS = frozenset(
     {
@@ -132,7 +132,7 @@ def _refused(source: str, found: Sequence[str], columns: Sequence[str], *, worke
     else:
         rule = "the votes for one class in each column, not a summary of the other columns"
         fix = f"pass `ignore_columns={ignored!r}`; if they are classes, list them all: `classes='{listed},{ignored}'`."
-    return broken("columns", list(found), rule, fix, place=source)
+    return invalid("columns", list(found), rule, fix, place=source)
 
 
 def _computed(codes: np.ndarray, labels: Sequence[str]) -> list[str | None]:
@@ -253,7 +253,7 @@ def refuse_wrong_people(
             f"are a person's second or later one, with {fitting[0]!r} none is"
         )
         fix = f"name the column of the people: `worker={fitting[0]!r}`; if people did vote again, `worker={worker!r}`."
-        raise broken("worker", worker, rule, fix)
+        raise invalid("worker", worker, rule, fix)
     pairs = _pairs(tasks, people)
     told = [name for name in unread if _tells_apart(table[name], pairs, named)]
     if told or _answers_every_label(table[label], pairs, named):
@@ -266,7 +266,7 @@ def refuse_wrong_people(
             f"make a column of each {about!r} (pandas: frame.pivot(index=[{item!r}, {worker!r}], columns={about!r}, "
             f"values=...)) and run them together, `findings=[...]`; if people did vote again, `worker={worker!r}`."
         )
-        raise broken("votes", source, rule, fix)
+        raise invalid("votes", source, rule, fix)
 
 
 def _tells_apart(column: pa.ChunkedArray, pairs: np.ndarray, named: np.ndarray) -> bool:

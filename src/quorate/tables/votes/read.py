@@ -26,7 +26,7 @@ from quorate.tables.votes.codes import Raw, by_first, collect
 from quorate.tables.votes.formats import choose
 from quorate.tables.votes.names import abstain_names, class_texts, differ_by_case, means_no_answer, name_texts
 from quorate.types import IntArray, TableLike
-from quorate.validate import broken
+from quorate.validate import invalid
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,7 +112,7 @@ def read_votes(
     (3, ('a', 'b'), ('1', '0'))
     """
     if format not in get_args(Format):
-        raise broken("format", format, f"one of {', '.join(get_args(Format))}", "pass one of them.")
+        raise invalid("format", format, f"one of {', '.join(get_args(Format))}", "pass one of them.")
     given = class_texts(classes)
     task, worker, label, timestamp = (name_texts(each) for each in (task, worker, label, timestamp))
     abstain = abstain_names(abstain_labels, given)
@@ -130,7 +130,7 @@ def read_votes(
         raw = replace(raw, entries=(*opened.entries, *layout.entries, *raw.entries))
         decisions, backend, own = (*opened.decisions, *layout.decisions), opened.backend, layout.own
     if raw.num_rows == 0 and not raw.entries:
-        raise broken("source", raw.source, "votes; no row follows the header", "export it again.")
+        raise invalid("source", raw.source, "votes; no row follows the header", "export it again.")
     cleaned = clean(raw, given, abstain)
     kept, entries = settle(cleaned)
     return _checked(Votes(cleaned, kept, entries, decisions, given, backend, own), strict=strict)

@@ -28,9 +28,8 @@ from quorate.audit.sampling import most_errors
 from quorate.audit.statement import BATCH, RUNNING, rounded_up
 from quorate.errors import InvalidInput, shown, source_is
 from quorate.files import check_free
-from quorate.moved import renamed
 from quorate.posterior.settled import is_settled
-from quorate.validate import broken, members
+from quorate.validate import invalid, members
 from quorate.version import __version__
 from quorate.workflows.audit.files import (
     ClosedItem,
@@ -289,7 +288,7 @@ def _drawn_before(
     for field, given, known in (("seed", seed, before.seed), ("rate", rate, before.min_rate)):
         if given != known:
             rule = f"{known:g}, as in {path}, because each item is drawn once"
-            raise broken(field, given, rule, "use this value, or pass another `out` for another batch.")
+            raise invalid(field, given, rule, "use this value, or pass another `out` for another batch.")
     _check_unchanged(closed, before.rows, decisions)
     return before.rows
 
@@ -301,18 +300,18 @@ def _check_unchanged(closed: Sequence[ClosedItem], rows: Sequence[DrawnItem], de
         place, each = f"item {shown(row.item)}", now.get(row.item)
         if each is None:
             rule = "a closed item for every item of the draw"
-            raise broken("decisions", str(decisions), rule, "use the decisions of the draw.", place=place)
+            raise invalid("decisions", str(decisions), rule, "use the decisions of the draw.", place=place)
         same = each.label == row.label and abs(each.expected_loss - row.expected_loss) <= _SAME
         if None not in (row.pool_size, each.pool_size) and row.pool_size != each.pool_size:
             rule = f"pool_size {row.pool_size}, as in the draw, not {each.pool_size}"
-            raise broken("decisions", str(decisions), rule, "use the decisions of the draw.", place=place)
+            raise invalid("decisions", str(decisions), rule, "use the decisions of the draw.", place=place)
         if each.is_settled or not same:
             rule = (
                 f"answer {shown(row.label)} with confidence {1 - row.expected_loss:g}, as in the draw, not "
                 f"{shown(each.label)} with {each.confidence:g} ({each.reason})"
             )
             fix = "correct answers in another file, and report on the decisions of the draw."
-            raise broken("decisions", str(decisions), rule, fix, place=place)
+            raise invalid("decisions", str(decisions), rule, fix, place=place)
 
 
 def _check_draw(drawn: DrawFile, closed: Sequence[ClosedItem], path: str | Path, decisions: str | Path) -> None:
@@ -323,14 +322,14 @@ def _check_draw(drawn: DrawFile, closed: Sequence[ClosedItem], path: str | Path,
     if without:
         rule = f"each unsettled closed item, but {len(without)} were not drawn, the first {shown(without[0])}"
         fix = f"run `quorate audit draw` again with seed {drawn.seed}; it keeps the items already drawn."
-        raise broken("audit", str(path), rule, fix)
+        raise invalid("audit", str(path), rule, fix)
     again = draw(
         [row.item for row in drawn.rows], [row.rate for row in drawn.rows], seed=drawn.seed, min_rate=drawn.min_rate
     )
     for one, row in zip(again, drawn.rows, strict=True):
         if one.audited != row.audited:
             rule = f"audited {int(one.audited)}, which follows from seed {drawn.seed}, not {int(row.audited)}"
-            raise broken("audit", str(path), rule, "restore the file.", place=f"item {shown(row.item)}")
+            raise invalid("audit", str(path), rule, "restore the file.", place=f"item {shown(row.item)}")
 
 
 def _pool_sizes(
@@ -346,17 +345,17 @@ def _pool_sizes(
         known = recorded[row.item] if row.pool_size is None else row.pool_size
         if known is None and size is None:
             rule = "the votes of a full panel, because neither the draw nor the decisions have a column pool_size"
-            raise broken("pool_size", None, rule, "pass `pool_size`.", place=f"item {shown(row.item)}")
+            raise invalid("pool_size", None, rule, "pass `pool_size`.", place=f"item {shown(row.item)}")
         if None not in (known, size) and known != size:
             fix = "leave `pool_size` out: the draw holds the size of each pool."
-            raise broken(
+            raise invalid(
                 "pool_size", size, f"the pool of {known} it was decided for", fix, place=f"item {shown(row.item)}"
             )
         sizes[row.item] = members(size if known is None else known)
         if (votes := panels[row.item].total()) > sizes[row.item]:
             rule = f"at most the {sizes[row.item]} votes of its full panel"
             fix = "pass the votes of its pool only, or correct the size of the pool."
-            raise broken("votes", votes, rule, fix, place=f"item {shown(row.item)}")
+            raise invalid("votes", votes, rule, fix, place=f"item {shown(row.item)}")
     return sizes
 
 
@@ -394,6 +393,3 @@ def _batch(
         return end_of_batch([row.rate for row in rows], [row.audited for row in rows], found, alpha=alpha), None
     except InvalidInput as refused:
         return None, str(refused)
-
-
-__getattr__ = renamed(__name__, {"AuditReport": "AuditFindings"})  # the documented name of 0.1, for one release

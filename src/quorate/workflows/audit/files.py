@@ -31,7 +31,7 @@ from quorate.tables.votes.codes import encode
 from quorate.tables.votes.names import whole_number
 from quorate.tables.votes.read import Votes, read_votes
 from quorate.types import Reason
-from quorate.validate import broken
+from quorate.validate import invalid
 from quorate.version import __version__
 
 Row = dict[str, str]
@@ -111,7 +111,7 @@ def read_decisions(path: str | Path) -> tuple[list[ClosedItem], int]:
         if row[reason] not in get_args(Reason):
             rule = f"one of {', '.join(get_args(Reason))}"
             fix = "write the decisions with `quorate run`, or use one of these."
-            raise broken("stop_reason", row[reason], rule, fix, place=place)
+            raise invalid("stop_reason", row[reason], rule, fix, place=place)
         if row[reason] != "ask":
             surely = _confidence(row[confidence], place)
             votes, pool = (_count(row.get(name), name, place) for name in ("num_votes", "pool_size"))
@@ -144,7 +144,7 @@ def read_draw(path: str | Path) -> DrawFile:
         draw = DrawFile(int(meta["seed"]), float(meta["min_rate"]), drawn, str(meta.get("decisions", "")))
     except (ValueError, KeyError, TypeError, csv.Error) as cause:
         rule = f"a file that `quorate audit draw` wrote ({cause})"
-        raise broken("path", str(path), rule, "pass that file, unchanged.") from cause
+        raise invalid("path", str(path), rule, "pass that file, unchanged.") from cause
     _refuse_repeats([row.item for row in draw.rows], path)
     return draw
 
@@ -169,7 +169,7 @@ def _read(path: str | Path) -> list[Row]:
     for batch in opened.read(None):
         for entry in batch.entries:  # an unreadable row may be an item, so it is not skipped
             rule = f"rows that can be read, not {RULES[entry.rule].told(entry.count)}"
-            raise broken("source", str(path), rule, "save it again as CSV in UTF-8.")
+            raise invalid("source", str(path), rule, "save it again as CSV in UTF-8.")
         cells = [_cells(batch.table[name]) for name in opened.columns]
         rows += [dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True)]
     return rows
@@ -183,19 +183,19 @@ def _cells(column: pa.ChunkedArray) -> list[str]:
 def _column(rows: Sequence[Row], names: Sequence[str], path: str | Path) -> str:
     """The first of `names` that is a column."""
     if not rows:
-        raise broken("path", str(path), "a header and at least one row", "pass the file with the data.")
+        raise invalid("path", str(path), "a header and at least one row", "pass the file with the data.")
     for name in names:
         if all(name in row for row in rows):
             return name
     rule = f"a column {' or '.join(names)} beside {', '.join(rows[0])}"
-    raise broken("path", str(path), rule, "rename the column.")
+    raise invalid("path", str(path), rule, "rename the column.")
 
 
 def _confidence(text: str, place: str) -> float:
     """A probability; slightly more than 1 is a rounding error."""
     number = _number(text, "confidence", place)
     if not 0 <= number <= 1 + 1e-9:
-        raise broken("confidence", text, "a number in [0, 1]", "correct the row.", place=place)
+        raise invalid("confidence", text, "a number in [0, 1]", "correct the row.", place=place)
     return min(number, 1.0)
 
 
@@ -205,7 +205,7 @@ def _count(text: str | None, name: str, place: str) -> int | None:
         return None
     number = _number(text, name, place)
     if number < 0 or number != int(number):
-        raise broken(name, text, "a whole number >= 0", "correct the row.", place=place)
+        raise invalid(name, text, "a whole number >= 0", "correct the row.", place=place)
     return int(number)
 
 
@@ -215,7 +215,7 @@ def _number(text: str, name: str, place: str) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise broken(name, text, "a number", "correct the row.", place=place)
+        raise invalid(name, text, "a number", "correct the row.", place=place)
     return number
 
 
@@ -223,7 +223,7 @@ def _refuse_repeats(items: Sequence[str], path: str | Path) -> None:
     item, times = Counter(items).most_common(1)[0] if items else ("", 0)
     if times > 1 or "" in items:
         which = f"item {shown(item)} occurs {times} times" if times > 1 else "an item has no id"
-        raise broken("path", str(path), f"each item once, with its id ({which})", "correct the file.")
+        raise invalid("path", str(path), f"each item once, with its id ({which})", "correct the file.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +275,7 @@ def read_panels(table: VotesTable, wanted: Iterable[str]) -> Panels:
             f"votes for audited items, such as {shown(list(names)[:3])}; all its {passed_over} votes are for other "
             f"items, such as {shown(list(read.items[:3]))}"
         )
-        raise broken("votes", read.raw.source, rule, "name the column of the items: `task=...`.")
+        raise invalid("votes", read.raw.source, rule, "name the column of the items: `task=...`.")
     return Panels(found, passed_over, _notes(read, passed_over), read.report)
 
 
@@ -295,7 +295,7 @@ def _by_id(wanted: Iterable[str]) -> dict[str, str]:
         other = names.setdefault(tidy(item), item)
         if other != item:
             rule = f"ids that differ by more than white space or a .0, unlike {shown(other)}: both were audited"
-            raise broken("item", item, rule, "rename one in the decisions and draw again.")
+            raise invalid("item", item, rule, "rename one in the decisions and draw again.")
     return names
 
 

@@ -26,7 +26,7 @@ from quorate.tables.readers.sources import Progress
 from quorate.tables.report import Report
 from quorate.tables.truth_and_costs import Costs, read_costs, read_truth
 from quorate.types import FloatArray, IntArray, TableLike, VoteDataset, frozen_array
-from quorate.validate import broken, whole
+from quorate.validate import invalid, whole
 from quorate.version import __version__
 from quorate.workflows.calibrate.measure import NUM_BINS, Honesty, class_scores, honesty
 from quorate.workflows.calibrate.report import reliability_figure
@@ -171,7 +171,7 @@ def calibrate(
     checked_target(target, chosen)
     if prefixes and chosen.needs_people:
         rule = f"a method for anonymous votes; the belief of {chosen.name!r} depends on who voted"
-        raise broken("prefixes", True, rule, "leave it out, or pass `method='quorate'`.")
+        raise invalid("prefixes", True, rule, "leave it out, or pass `method='quorate'`.")
     data, report, prices = _dataset(votes, predictions, table_options(tables), progress, truth=truth, costs=costs)
     stream = prepare(data, pool_size, model, draw)
     options = StreamOptions(window, refit_every, voter_costs=prices)
@@ -215,7 +215,7 @@ def _dataset(
     """The data set with its true classes, how the tables were read, and the costs of its people."""
     if isinstance(votes, VoteDataset):
         if predictions is not None:
-            raise broken("predictions", predictions, "None with a VoteDataset, which has its own", "leave it out.")
+            raise invalid("predictions", predictions, "None with a VoteDataset, which has its own", "leave it out.")
         if truth is not None:
             votes = replace(votes, truth=_known(votes, truth, options, progress))
         return votes, None, None if costs is None else read_costs(costs, votes.people)

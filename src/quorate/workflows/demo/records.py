@@ -17,7 +17,7 @@ from quorate.version import __version__
 from quorate.workflows.demo.report import COUPLED, equal_error_sentence, verdict
 
 COLUMNS = (
-    "setting", "method", "knobs", "votes_per_item", "error_rate", "num_items", "seeds", "version", "cost_per_item",
+    "setting", "method", "parameters", "votes_per_item", "error_rate", "num_items", "seeds", "version", "cost_per_item",
 )  # fmt: skip
 
 
@@ -26,7 +26,7 @@ def point_record(setting: str, point: Point, seeds: Sequence[int]) -> dict[str, 
     return {
         "setting": setting,
         "method": point.method.name,
-        "knobs": json.dumps(point.method.describe()["knobs"]),
+        "parameters": json.dumps(point.method.describe()["parameters"]),
         "votes_per_item": round(point.votes_per_item, 6),
         "error_rate": round(point.error_rate, 6),
         "num_items": len(point.errors),
@@ -130,7 +130,7 @@ def reading_record(reading: CurveReading, comparison: Comparison) -> dict[str, A
     from_all, from_settled = comparison.saved(reading.votes_per_item)
     return {
         "method": reading.name,
-        "knob": reading.knob,
+        "parameter": reading.parameter,
         "votes_per_item": reading.votes_per_item,
         "error_rate": reading.error_rate,
         "saved_against_ask_all": from_all,

@@ -145,7 +145,7 @@ def default_sentence(comparison: Comparison) -> str:
         return ""
     saved, _ = comparison.saved(point.votes_per_item)
     return (
-        f"With default settings ({point.knob}), quorate asks {point.votes_per_item:.2f} votes per item, "
+        f"With default settings ({point.parameter}), quorate asks {point.votes_per_item:.2f} votes per item, "
         f"{percent(saved, 0)} fewer than asking everyone, and is wrong on {percent(point.error_rate)}; asking until "
         f"settled takes {comparison.until_settled:.2f} votes and leaves {percent(comparison.tie_floor)} to ties."
     )
@@ -154,9 +154,7 @@ def default_sentence(comparison: Comparison) -> str:
 def table(matched: Matched, comparison: Comparison) -> Table:
     """All methods at one budget, then the references."""
     rows = tuple(row(reading) for reading in (*matched.readings, *comparison.references))
-    return Table(
-        "", budget_text(matched, comparison), HEADS, rows, text_columns=2, highlight=(OURS,), quiet=REFERENCES
-    )
+    return Table("", budget_text(matched, comparison), HEADS, rows, text_columns=2, highlight=(OURS,), quiet=REFERENCES)
 
 
 def budget_text(matched: Matched, comparison: Comparison) -> str:
@@ -170,4 +168,4 @@ def budget_text(matched: Matched, comparison: Comparison) -> str:
 
 def row(reading: CurveReading) -> tuple[str, ...]:
     """The cells of a method under `HEADS`."""
-    return reading.name, reading.knob, f"{reading.votes_per_item:.2f}", f"{100 * reading.error_rate:.2f}"
+    return reading.name, reading.parameter, f"{reading.votes_per_item:.2f}", f"{100 * reading.error_rate:.2f}"

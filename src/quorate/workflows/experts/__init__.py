@@ -26,7 +26,7 @@ from quorate.tables.report import Report
 from quorate.tables.truth_and_costs import read_truth
 from quorate.tables.votes.vote_order import vote_order
 from quorate.types import FloatArray, IntArray, TableLike, VoteDataset
-from quorate.validate import broken, fraction, whole
+from quorate.validate import fraction, invalid, whole
 from quorate.version import __version__
 from quorate.workflows.experts.report import difference_text
 from quorate.workflows.inputs import PredictionSources, VoteSource, read_inputs, truth_of
@@ -217,7 +217,7 @@ def rate_experts(
     names = {each.quality.person for each in excluded}
     keep = np.array([name not in names for name in joined.workers])[joined.worker]
     if len(np.unique(joined.worker[keep])) < 2:
-        raise broken("exclude_below", least, "an accuracy that at least two people reach", "lower it.")
+        raise invalid("exclude_below", least, "an accuracy that at least two people reach", "lower it.")
     return replace(_study(joined, known, keep, bootstraps, seed, progress), excluded=excluded, exclude_below=least)
 
 
@@ -240,18 +240,18 @@ def _read(
 ) -> Joined:
     if isinstance(votes, VoteDataset) and votes.voters is None:
         rule = "a `VoteDataset` with `voters`, or a table or matrix whose columns are people"
-        raise broken("votes", votes.name, rule, "pass the table with the voters' names.")
+        raise invalid("votes", votes.name, rule, "pass the table with the voters' names.")
     if isinstance(votes, np.ndarray):
         votes = _named(from_matrix(votes, classes=columns.classes))
     joined, _ = read_inputs(votes, predictions, columns, by_time=True, progress=progress)
     num_people, K = len(joined.workers), len(joined.classes)
     if num_people * K**2 > MOST_CELLS:
         rule = f"at most {MOST_CELLS} cells of confusion matrices; {num_people} people and {K} classes need more"
-        raise broken("votes", joined.name, rule, "merge rare classes, or split the people.")
+        raise invalid("votes", joined.name, rule, "merge rare classes, or split the people.")
     if not num_people or np.any(joined.worker < 0):
         missing = int((joined.worker < 0).sum())
         fix = "name the column of the voters with `worker`, and leave out votes without a voter."
-        raise broken("worker", f"{missing} votes without a voter", "the voter of every vote", fix)
+        raise invalid("worker", f"{missing} votes without a voter", "the voter of every vote", fix)
     return joined
 
 

@@ -27,7 +27,7 @@ from quorate.tables.options import TableKeywords, TableOptions, shows, table_opt
 from quorate.tables.truth_and_costs import Costs, read_costs, read_truth
 from quorate.tables.votes.vote_order import vote_order
 from quorate.types import TableLike, frozen_array
-from quorate.validate import bounded, broken, whole
+from quorate.validate import bounded, invalid, whole
 from quorate.workflows.inputs import PredictionSources, VoteSource, read_inputs, truth_of
 from quorate.workflows.plan import next_steps, notes, report
 from quorate.workflows.plan.advice import REFERENCES, Advice, Band, Goal, Rival, advised, band, rivals, study
@@ -178,7 +178,7 @@ def plan(
     chosen = [build_method(name) for name in names]
     seeks = checked_target(target, chosen[0])
     if truth is not None and seeks == "plurality":
-        raise broken("truth", truth, "`target='truth'` beside it", "pass that too, or leave it out.")
+        raise invalid("truth", truth, "`target='truth'` beside it", "pass that too, or leave it out.")
     number, runs = whole(seed, where="seed", least=0), whole(orderings, where="orderings", least=2)
     whole(draws, where="draws", least=100)
     bounded(level, where="level", least=0.5, most=0.999)
@@ -265,7 +265,7 @@ def _check_named(pilot: Pilot, chosen: Sequence[Method]) -> None:
     for each in chosen:
         if each.needs_people and pilot.model is not None:
             rule = f"'own-pool' or 'drop' with method {each.name!r}: nobody cast the votes that complete a pool"
-            raise broken("partly_voted", pilot.partly_voted, rule, "pass one of these.")
+            raise invalid("partly_voted", pilot.partly_voted, rule, "pass one of these.")
 
 
 def _saving(pilot: Pilot, advice: Advice, models: tuple[str, ...], *, seed: int) -> ClassifierReport | None:
@@ -285,7 +285,7 @@ def _saving(pilot: Pilot, advice: Advice, models: tuple[str, ...], *, seed: int)
 
 def _goal(target_error: float | None, budget: float | None, sureness: float, *, most: float) -> Goal | None:
     if target_error is not None and budget is not None:
-        raise broken("budget", budget, "one goal, but `target_error` is given, too", "leave one of them out.")
+        raise invalid("budget", budget, "one goal, but `target_error` is given, too", "leave one of them out.")
     if target_error is not None:
         return Goal("target-error", bounded(target_error, where="target_error", least=0.0, most=most), sureness)
     if budget is not None:
@@ -299,7 +299,7 @@ def _names(methods: Sequence[str]) -> tuple[str, ...]:
     every = [name for name in ANONYMOUS if name not in REFERENCES]
     names = tuple(dict.fromkeys(each for name in given for each in (every if name == ALL else [name])))
     if not names:
-        raise broken("methods", list(given), "at least one name", "name the method to plan for first.")
+        raise invalid("methods", list(given), "at least one name", "name the method to plan for first.")
     for name in names:
         build_method(name)
     return names

@@ -358,7 +358,7 @@ def _family(name: str, pilot: Pilot) -> list[Method]:
             return [chosen]
         return [method(chosen.name, order=chosen.order, min_gain=gain) for gain in PEOPLE_GAINS]
     grid = plan_grid(name, pool_size=pilot.largest, num_classes=pilot.dataset.num_classes)
-    return [method(name, **knobs) for knobs in grid]
+    return [method(name, **parameters) for parameters in grid]
 
 
 def advised(found: Study, goal: Goal, *, draws: int) -> tuple[Study, Advice]:

@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from quorate.catalogue import knob_text
+from quorate.catalogue import parameter_text
 from quorate.methods import DEFAULT_MIN_GAIN, METHODS, Method, method
 from quorate.posterior.settled import plurality_shares
 from quorate.rng import stream
 from quorate.streams.prepare import prepare
 from quorate.streams.runs import StreamOptions
 from quorate.streams.simulate import expected_errors, simulate_stream
-from quorate.streams.sweep import knob_grid, lower_hull
+from quorate.streams.sweep import lower_hull, parameter_grid
 from quorate.types import FloatArray, IntArray, VoteDataset
 from quorate.workflows.plan.pools import Pilot
 
@@ -67,9 +67,9 @@ class PilotSetting:
     paid: Measured
 
     @property
-    def knob(self) -> str:
+    def parameter(self) -> str:
         """The parameter as text."""
-        return knob_text(self.method.knobs)
+        return parameter_text(self.method.parameters)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,9 +91,9 @@ class PilotCurve:
 
 
 def plan_grid(name: str, *, pool_size: int, num_classes: int) -> tuple[dict[str, Any], ...]:
-    """Parameter values of a method, denser than `sweep.knob_grid`, and not more than a pool of 100 can bear.
+    """Parameter values of a method, denser than `sweep.parameter_grid`, and not more than a pool of 100 can bear.
 
-    >>> [knobs["votes"] for knobs in plan_grid("quorum", pool_size=100, num_classes=2)]
+    >>> [parameters["votes"] for parameters in plan_grid("quorum", pool_size=100, num_classes=2)]
     [0, 1, 2, 3, 4, 6, 8, 12, 17, 24, 35, 49, 70, 100]
     """
     if name == "quorate":
@@ -107,9 +107,9 @@ def plan_grid(name: str, *, pool_size: int, num_classes: int) -> tuple[dict[str,
     if name == "unanimous-then-cap":
         caps = _counts(pool_size, MOST_COUNTS // 2)
         return tuple({"first": first, "cap": cap} for cap in caps for first in _counts(cap, 5))
-    if name in METHODS and name != "beta" and "threshold" in method(name).knobs:
+    if name in METHODS and name != "beta" and "threshold" in method(name).parameters:
         return tuple({"threshold": threshold} for threshold in THRESHOLDS)
-    return knob_grid(name, pool_size=pool_size, num_classes=num_classes)
+    return parameter_grid(name, pool_size=pool_size, num_classes=num_classes)
 
 
 def _counts(most: int, number: int) -> list[int]:
@@ -189,7 +189,7 @@ def run_on(pilot: Pilot, dataset: VoteDataset, chosen: Method, *, seed: int) -> 
     """
     costs = pilot.error_costs
     met = prepare(dataset, pilot.pool_size, "all", seed)
-    if costs is None and chosen.knobs.get("threshold") == 1.0:
+    if costs is None and chosen.parameters.get("threshold") == 1.0:
         chosen = method("until-settled")  # nothing is surer than 1: the same votes and errors, without any belief
     unscored = replace(met, truth=None)  # known answers are for counting errors; they change no answer
     options = StreamOptions(voter_costs=pilot.voter_costs)
@@ -271,17 +271,17 @@ def halfway(one: Method, other: Method) -> Method | None:
 
     Rounded to three digits (near 1: those of the distance to it), so that what is run is what is printed.
 
-    >>> halfway(method("quorate", min_gain=0.01), method("quorate", min_gain=0.04)).knobs["min_gain"]
+    >>> halfway(method("quorate", min_gain=0.01), method("quorate", min_gain=0.04)).parameters["min_gain"]
     0.02
     >>> halfway(method("quorum", votes=2), method("quorum", votes=3)) is None
     True
     """
-    differing = [key for key, value in one.knobs.items() if other.knobs.get(key) != value]
+    differing = [key for key, value in one.parameters.items() if other.parameters.get(key) != value]
     if len(differing) != 1:
         return None
-    low, high = sorted((one.knobs[differing[0]], other.knobs[differing[0]]))
+    low, high = sorted((one.parameters[differing[0]], other.parameters[differing[0]]))
     middle = _middle(low, high)
-    return None if middle in (low, high) else method(one.name, **{**one.knobs, differing[0]: middle})
+    return None if middle in (low, high) else method(one.name, **{**one.parameters, differing[0]: middle})
 
 
 def _middle(low: float, high: float) -> float:

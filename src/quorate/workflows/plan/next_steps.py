@@ -59,12 +59,12 @@ def session_code(plan: Plan, other: Method | None = None) -> str | None:
     if plan.pilot.error_costs is not None:
         return None
     chosen, classes = other or plan.advice.setting.method, plan.pilot.dataset.classes
-    knobs = "".join(f", {key}={value!r}" for key, value in _turned(chosen).items())
+    parameters = "".join(f", {key}={value!r}" for key, value in _turned(chosen).items())
     named = repr(list(classes)) if len(classes) <= MOST_NAMED else "CLASSES"
     several = len(plan.pilot.dataset.predictions)
     more = f", num_classifiers={several}" if several > 1 else ""
     pool = _pool_code(plan, chosen)
-    return f"session = quorate.Session(quorate.method({chosen.name!r}{knobs}), classes={named}, {pool}{more})"
+    return f"session = quorate.Session(quorate.method({chosen.name!r}{parameters}), classes={named}, {pool}{more})"
 
 
 def _pool_code(plan: Plan, chosen: Method) -> str:
@@ -153,16 +153,16 @@ def prediction_files(sources: PredictionSources, models: Sequence[str]) -> tuple
 
 def spec(chosen: Method) -> str:
     """The method as the command line takes it, every digit of its parameters."""
-    knobs = ",".join(f"{key}={value}" for key, value in _turned(chosen).items())
-    return ":".join(filter(None, [chosen.name, knobs]))
+    parameters = ",".join(f"{key}={value}" for key, value in _turned(chosen).items())
+    return ":".join(filter(None, [chosen.name, parameters]))
 
 
 def _turned(chosen: Method) -> dict[str, Any]:
     """The parameters to write down; how it learns, and by which rule it asks, only where that is not the default."""
-    default = method(chosen.name).knobs
+    default = method(chosen.name).parameters
     return {
         key: value
-        for key, value in chosen.knobs.items()
+        for key, value in chosen.parameters.items()
         if isinstance(value, (bool, int, float, str))
         and (value != default.get(key) or key not in ("hyperprior", "bias", "fits", "rule"))
     }

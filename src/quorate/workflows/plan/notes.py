@@ -30,7 +30,7 @@ WELL_SPENT = 0.95  # of a budget
 def headline(plan: Plan) -> str:
     """What to use, what to expect and how sure that is, in one sentence; with an if where the pilot cannot tell."""
     advice, batch = plan.advice, f"the next {plan.batch_size:,} items"
-    setting = f" with {advice.setting.knob}" if advice.setting.knob else ""
+    setting = f" with {advice.setting.parameter}" if advice.setting.parameter else ""
     wrong = f"{error_text(plan, advice.errors.centre)} wrong answers"
     if plan.pilot.error_costs is not None:
         wrong = f"errors that cost {error_text(plan, advice.errors.centre)} per item"
@@ -95,7 +95,7 @@ def order_note(plan: Plan) -> str:
 
 def _gain_note(plan: Plan) -> str:
     """`min_gain` as what an error costs: in votes, or in the units of `--costs` if the method weighs them."""
-    gain = plan.advice.setting.method.knobs.get("min_gain")
+    gain = plan.advice.setting.method.parameters.get("min_gain")
     if not isinstance(gain, float) or gain <= 0 or plan.pilot.error_costs is not None:
         return ""
     many = f"{1 / gain:,.0f}" if gain <= 0.1 else f"{1 / gain:.2g}"
@@ -159,7 +159,7 @@ def _safest_sentence(plan: Plan) -> str:
     if safest is None:
         return ""
     return (
-        f"The safest setting, {safest.setting.knob}, asks {safest.votes.centre:.2f} votes per item and meets the "
+        f"The safest setting, {safest.setting.parameter}, asks {safest.votes.centre:.2f} votes per item and meets the "
         f"target with a probability of {chance_text(safest.chance)}. "
     )
 
@@ -187,8 +187,8 @@ def _budget_note(plan: Plan) -> str:
     above = settings[place + 1]
     if above.votes.mean > (1 + 2 * (1 - WELL_SPENT)) * advice.setting.votes.mean:
         return (
-            f"{left}: the next setting, {above.knob}, asks {above.votes.mean:.2f} votes and may exceed the budget; "
-            f"none lies between. `quorate run --budget {limit:g}` switches between the two while it runs."
+            f"{left}: the next setting, {above.parameter}, asks {above.votes.mean:.2f} votes and may exceed the "
+            f"budget; none lies between. `quorate run --budget {limit:g}` switches between the two while it runs."
         )
     return (
         f"{left}: that is the margin for keeping the budget with a probability of {100 * advice.goal.sureness:g} %. "

@@ -219,14 +219,14 @@ def _num_scored(dataset: VoteDataset, target: Target) -> int:
 
 def _alone(advised: Method) -> Method:
     """`quorate` without names, at the parameter advised if that is its own."""
-    return method("quorate", min_gain=float(advised.knobs.get("min_gain", DEFAULT_MIN_GAIN)))
+    return method("quorate", min_gain=float(advised.parameters.get("min_gain", DEFAULT_MIN_GAIN)))
 
 
 def _families(advised: Method, *, is_small: bool) -> list[list[Method]]:
     """The methods that know people, each at a few values of its parameter; for a small panel both that fit one."""
     if advised.name == "crowd":
-        return [[method("crowd", doubt=min(_scaled(advised.knobs["doubt"], scale), 1.0)) for scale in SCALES]]
-    gains = [min(_scaled(advised.knobs.get("min_gain", DEFAULT_MIN_GAIN), scale), 1.0) for scale in SCALES]
+        return [[method("crowd", doubt=min(_scaled(advised.parameters["doubt"], scale), 1.0)) for scale in SCALES]]
+    gains = [min(_scaled(advised.parameters.get("min_gain", DEFAULT_MIN_GAIN), scale), 1.0) for scale in SCALES]
     panel = [method("panel", min_gain=gain) for gain in gains]
     by_agreement = [method("quorate", min_gain=gain, order="agreement") for gain in gains]
     if is_small:

@@ -18,7 +18,7 @@ from quorate.methods import Target
 from quorate.prior import concentration
 from quorate.rng import stream
 from quorate.types import FloatArray, IntArray, PriorParams, VoteDataset, frozen_array
-from quorate.validate import broken, members
+from quorate.validate import invalid, members
 
 PartlyVoted = Literal["complete", "own-pool", "drop"]
 FEWEST_ITEMS = 20
@@ -135,7 +135,9 @@ def pilot_of(
     (80, 5)
     """
     if not isinstance(partly_voted, str) or partly_voted not in get_args(PartlyVoted):
-        raise broken("partly_voted", partly_voted, f"one of {', '.join(get_args(PartlyVoted))}", "choose one of these.")
+        raise invalid(
+            "partly_voted", partly_voted, f"one of {', '.join(get_args(PartlyVoted))}", "choose one of these."
+        )
     size = None if pool_size is None else members(pool_size)
     recorded = (dataset.votes >= 0).sum(axis=1)
     kept = recorded >= (size if size is not None and partly_voted == "drop" else 1)
@@ -151,7 +153,7 @@ def pilot_of(
     completes = size is not None and partly_voted == "complete" and bool((own < size).any())
     if completes and voter_costs is not None:
         fix = "pass `partly_voted='own-pool'` or 'drop', or leave `costs` out."
-        raise broken("costs", f"{int((size - own).sum())} drawn votes", "costs of people; nobody cast these", fix)
+        raise invalid("costs", f"{int((size - own).sum())} drawn votes", "costs of people; nobody cast these", fix)
     sizes = np.full(len(own), size) if completes else own
     return Pilot(
         dataset=chosen,
@@ -191,14 +193,14 @@ def _check_truth(dataset: VoteDataset, target: Target) -> None:
     known = 0 if dataset.truth is None else int((dataset.truth >= 0).sum())
     if known < FEWEST_ITEMS:
         rule = f"true classes of at least {FEWEST_ITEMS} items with votes, by which errors are counted"
-        raise broken("truth", known, rule, "pass them, or plan for the target 'plurality'.")
+        raise invalid("truth", known, rule, "pass them, or plan for the target 'plurality'.")
 
 
 def _too_few(number: int, size: int | None, partly_voted: PartlyVoted) -> InvalidInput:
     if size is not None and partly_voted == "drop":
         rule = f"at least {FEWEST_ITEMS} items with so many votes; {number} have them"
-        return broken("pool_size", size, rule, "record more, lower `pool_size`, or pass `partly_voted='complete'`.")
-    return broken("votes", number, f"votes on at least {FEWEST_ITEMS} items", "record more.")
+        return invalid("pool_size", size, rule, "record more, lower `pool_size`, or pass `partly_voted='complete'`.")
+    return invalid("votes", number, f"votes on at least {FEWEST_ITEMS} items", "record more.")
 
 
 def learned(dataset: VoteDataset, start: PriorParams | None = None) -> Completion:

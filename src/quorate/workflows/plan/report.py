@@ -60,7 +60,7 @@ def summarise(plan: Plan) -> dict[str, Any]:
         "goal": {"kind": advice.goal.kind, "limit": advice.goal.limit, "given": plan.is_own_goal},
         "advice": {
             "method": advice.setting.method.describe(),
-            "setting": advice.setting.knob,
+            "setting": advice.setting.parameter,
             "status": advice.status,
             "chance": advice.chance,
             "votes_per_item": expected(advice.votes, plan.level),
@@ -73,7 +73,7 @@ def summarise(plan: Plan) -> dict[str, Any]:
             "cost_per_vote": per_vote(plan),
         },
         "safest": None if advice.safest is None else {
-            "setting": advice.safest.setting.knob,
+            "setting": advice.safest.setting.parameter,
             "chance": advice.safest.chance,
             "votes_per_item": expected(advice.safest.votes, plan.level),
             "error": expected(advice.safest.errors, plan.level),
@@ -113,7 +113,7 @@ def curve_rows(plan: Plan) -> list[dict[str, Any]]:
             least, most = (float(end) for end in band.errors[k])
             votes, paid = setting.votes.mean, setting.paid.mean
             money = None if plan.price is None else plan.price * paid
-            values = (curve.name, setting.knob, votes, low, high, setting.errors.mean, least, most, money, paid)
+            values = (curve.name, setting.parameter, votes, low, high, setting.errors.mean, least, most, money, paid)
             rows.append(dict(zip(CURVES, values, strict=True)))
     return rows
 
@@ -157,7 +157,7 @@ def table_rows(plan: Plan) -> tuple[list[str], list[list[str]]]:
         band_text = interval(*(error_text(plan, end) for end in band.errors[k]))
         near = curve.settings[k]
         rows.append(
-            _priced(plan, [curve.name, near.knob], near.votes.mean, near.paid.mean, near.errors.mean, band_text)
+            _priced(plan, [curve.name, near.parameter], near.votes.mean, near.paid.mean, near.errors.mean, band_text)
         )
     rows += [
         _priced(plan, [name, ""], votes.mean, plan.paid[name], plan.floor, "")

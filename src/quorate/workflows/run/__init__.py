@@ -26,7 +26,7 @@ from quorate.tables.truth_and_costs import Costs, read_costs, read_truth
 from quorate.tables.votes.names import abstain_names
 from quorate.tables.votes.vote_order import VoteOrder, vote_order
 from quorate.types import TableLike
-from quorate.validate import bounded, broken
+from quorate.validate import bounded, invalid
 from quorate.workflows.inputs import PredictionSources, VoteSource, read_inputs, truth_of
 from quorate.workflows.run.replay import Aim, RunPlan, build_plan, control_summary, replayed, until_settled
 from quorate.workflows.run.result import RunResult, pool_agreement, spending, write_run
@@ -104,7 +104,7 @@ def run(
     paid = None if price is None else bounded(price, where="price", least=0.0)
     if truth is not None and plan.method.target == "plurality":
         rule = "`target='truth'` too: only then are answers scored by it"
-        raise broken("truth", truth, rule, "pass both, or leave it out.")
+        raise invalid("truth", truth, rule, "pass both, or leave it out.")
     folder = None if out is None else check_free(out, overwrite=overwrite)
     columns = table_options(tables)
     joined, has_order = read_inputs(votes, predictions, columns, by_time=order == "time", progress=progress)

@@ -22,7 +22,7 @@ from quorate.reports.format import json_page
 from quorate.tables.readers.sources import Progress
 from quorate.tables.votes.names import name_texts
 from quorate.types import TableLike, VoteDataset
-from quorate.validate import broken
+from quorate.validate import invalid
 from quorate.workflows.inputs import PredictionSources
 from quorate.workflows.run import run
 from quorate.workflows.run.findings_report import findings_headline, findings_page, summarise_findings
@@ -138,7 +138,7 @@ def run_findings(
     given = dict(predictions or {})
     for name in given:
         if name not in names:
-            raise broken("predictions", name, f"one of `findings`: {', '.join(names)}", "name a finding.")
+            raise invalid("predictions", name, f"one of `findings`: {', '.join(names)}", "name a finding.")
     folder = None if out is None else check_free(out, overwrite=overwrite)
     ignored = _listed(options.get("ignore_columns"))
     results = {}
@@ -157,17 +157,17 @@ def _checked(votes: TableLike, findings: Sequence[str], options: Mapping[str, ob
     """The findings as a list; refuses options that apply to one finding only."""
     if isinstance(findings, str) or not findings or len(set(findings)) < len(findings):
         shown = findings if isinstance(findings, str) else list(findings)
-        raise broken("findings", shown, "a list of different columns", "name each label column once.")
+        raise invalid("findings", shown, "a list of different columns", "name each label column once.")
     if isinstance(votes, (np.ndarray, VoteDataset)):
         rule = "a long table: a row per item and person, a column per finding"
-        raise broken("votes", type(votes).__name__, rule, "pass a path or a frame, or call `run` for each finding.")
+        raise invalid("votes", type(votes).__name__, rule, "pass a path or a frame, or call `run` for each finding.")
     for name in OWN:
         if options.get(name) is not None:
             rule = "left out with `findings`: it applies to one finding only"
-            raise broken(name, options[name], rule, "leave it out, or run that finding alone.")
+            raise invalid(name, options[name], rule, "leave it out, or run that finding alone.")
     if options.get("format", "auto") not in ("auto", "long"):
         rule = "long with `findings`: a row per item and person, a column per finding"
-        raise broken("format", options["format"], rule, "leave it out.")
+        raise invalid("format", options["format"], rule, "leave it out.")
     return name_texts(list(findings))  # type: ignore[no-any-return]
 
 

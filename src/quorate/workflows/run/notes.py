@@ -223,7 +223,7 @@ def _budget(summary: Mapping[str, Any], control: Mapping[str, Any]) -> str | Non
             f"{head}asking until every pool is settled takes {votes['until_settled_per_item']:.2f}, and no later vote "
             "could change an answer."
         )
-    if control["gap"] < -NEAR and at_deepest(control["knob"], control["last_knob"]):
+    if control["gap"] < -NEAR and at_deepest(control["parameter"], control["last_parameter"]):
         return (
             f"The budget of {asked:.2f} votes per item was not spent: the method stopped at {control['reached']:.2f}, "
             "where the remaining votes could at best make a tie."
@@ -245,6 +245,6 @@ def _target(summary: Mapping[str, Any], control: Mapping[str, Any]) -> str | Non
         )
     if floor is not None and floor > asked:
         return f"{head}in the recorded votes, ties alone cause an error of {100 * floor:.2f} %."
-    if control["gap"] < -NEAR and at_shallowest(control["knob"], control["last_knob"]):
+    if control["gap"] < -NEAR and at_shallowest(control["parameter"], control["last_parameter"]):
         return f"No votes are needed: without any, the error is below the target of {100 * asked:.2f} %."
     return None

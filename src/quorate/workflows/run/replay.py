@@ -22,7 +22,7 @@ from quorate.methods import Method, Target, as_method, checked_target, default_f
 from quorate.methods import method as build_method
 from quorate.reasons import CERTAIN
 from quorate.streams.class_targets import ClassTarget, ClassTargetControl, class_numbers
-from quorate.streams.control import BudgetControl, Control, Speed, rule_knob
+from quorate.streams.control import BudgetControl, Control, Speed, rule_parameter
 from quorate.streams.pools import Pools
 from quorate.streams.replay import ControlReport, ReplayResult, replay
 from quorate.streams.runs import StreamOptions
@@ -30,7 +30,7 @@ from quorate.streams.simulate import simulate_stream
 from quorate.streams.target_error import AUDIT_RATE, FOCUS, SURENESS, TargetErrorControl
 from quorate.tables.readers.sources import Progress
 from quorate.types import FloatArray, IntArray
-from quorate.validate import bounded, broken, fraction, whole
+from quorate.validate import bounded, fraction, invalid, whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,26 +114,26 @@ def _check_aim(aim: Aim) -> None:
     if len(given) > 1:
         (first, value), *_ = given.items()
         rule = f"at most one of {', '.join(f'`{name}`' for name in given)}: each says how far to ask"
-        raise broken(first, value, rule, "pass one of them.")
+        raise invalid(first, value, rule, "pass one of them.")
     if aim.min_gain is not None and aim.min_gain >= 1:
         rule = "below 1, what a vote costs divided by what an error costs: with 1 or more nobody is asked"
-        raise broken("min_gain", aim.min_gain, rule, "pass e.g. 0.02 if an error costs as much as 50 votes.")
+        raise invalid("min_gain", aim.min_gain, rule, "pass e.g. 0.02 if an error costs as much as 50 votes.")
     if aim.target_error is not None and fraction(aim.target_error, where="target_error") == 0:
-        raise broken("target_error", 0, "a share above 0", "pass `method='until-settled'` for no errors but ties.")
+        raise invalid("target_error", 0, "a share above 0", "pass `method='until-settled'` for no errors but ties.")
     if aim.audit_rate is not None and fraction(aim.audit_rate, where="audit_rate") == 0:
-        raise broken("audit_rate", 0, "a share above 0 and at most 1", "leave it out for no audits.")
+        raise invalid("audit_rate", 0, "a share above 0 and at most 1", "leave it out for no audits.")
     if aim.audit_focus is not None:
         bounded(aim.audit_focus, where="audit_focus", least=0.0)
         if aim.target_error is None:
             rule = "a target error too: it says which items the audits of a target prefer"
-            raise broken("audit_focus", aim.audit_focus, rule, "pass `target_error=0.02` too, or leave it out.")
+            raise invalid("audit_focus", aim.audit_focus, rule, "pass `target_error=0.02` too, or leave it out.")
     for name in ("sureness", "class_targets"):
         value = getattr(aim, name)
         if value is not None and aim.target_error is None:
-            raise broken(name, value, "a target error too", "pass e.g. `target_error=0.03` with it, or leave it out.")
+            raise invalid(name, value, "a target error too", "pass e.g. `target_error=0.03` with it, or leave it out.")
     if aim.control_speed == "slow" and aim.budget is None:
         rule = "a budget too: only a budget can be held slowly"
-        raise broken("control_speed", "slow", rule, "pass e.g. `budget=3` with it, or leave it out.")
+        raise invalid("control_speed", "slow", rule, "pass e.g. `budget=3` with it, or leave it out.")
 
 
 def _method(given: str | Method | QueryPolicy, aim: Aim) -> Method:
@@ -142,14 +142,14 @@ def _method(given: str | Method | QueryPolicy, aim: Aim) -> Method:
     for name, value in aim.parameters.items():
         if value is not None:
             rule = "a `method` given by name: a Method object has its own parameters"
-            raise broken(name, value, rule, f"set the {name} of the method.")
+            raise invalid(name, value, rule, f"set the {name} of the method.")
     return as_method(given)
 
 
 def _control(plan: RunPlan, *, mean_pool: int) -> Control | None:
     aim = plan.aim
     if aim.budget is not None:
-        rule = rule_knob(plan.method)
+        rule = rule_parameter(plan.method)
         return BudgetControl(aim.budget, pool_size=mean_pool, speed=aim.control_speed, rule=rule)
     if aim.target_error is not None:
         return TargetErrorControl(
@@ -158,7 +158,7 @@ def _control(plan: RunPlan, *, mean_pool: int) -> Control | None:
             focus=FOCUS if aim.audit_focus is None else aim.audit_focus,
             sureness=aim.held_with,
             pool_size=mean_pool,
-            rule=rule_knob(plan.method),
+            rule=rule_parameter(plan.method),
         )
     return None
 
@@ -183,7 +183,7 @@ def replayed(
     """Run the plan over the pools."""
     if error_costs is not None and plan.aim.target_error is not None:
         rule = "no `error_costs` with it: a target counts every error as one"
-        raise broken(
+        raise invalid(
             "target_error", plan.aim.target_error, rule, "pass `min_gain`, `threshold` or `budget` with `error_costs`."
         )
     if progress is not None:
@@ -223,9 +223,9 @@ def control_summary(run: ReplayResult, plan: RunPlan, classes: Sequence[str]) ->
         "reached": report.reached,
         "gap": report.final_gap,
         "overshoot": report.overshoot,
-        "knob": rule_knob(plan.method),
-        "first_knob": float(run.knob[0]),
-        "last_knob": float(run.knob[-1]),
+        "parameter": rule_parameter(plan.method),
+        "first_parameter": float(run.parameter[0]),
+        "last_parameter": float(run.parameter[-1]),
     }
     final = report.final
     if isinstance(final, TargetErrorControl):

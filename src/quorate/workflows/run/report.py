@@ -38,9 +38,9 @@ CONTROL = {
     "upper": "at most, per item, with this sureness, if audited items are typical",
     "sureness": "sureness",
     "overshoot": "most above an even spread over the items at any time, as a share of the whole",
-    "knob": "parameter that the control changed",
-    "first_knob": "its value at the first item",
-    "last_knob": "its value at the last item",
+    "parameter": "parameter that the control changed",
+    "first_parameter": "its value at the first item",
+    "last_parameter": "its value at the last item",
     "audited": "audits",
     "incomplete_audits": "of them without enough recorded votes, counted as wrong",
     "audit_votes": "votes they took",
@@ -368,7 +368,7 @@ def _pools(summary: Mapping[str, Any]) -> Section:
 def _settings(summary: Mapping[str, Any]) -> Section:
     method = summary["method"]
     rows = [["method", method["name"]]]
-    rows += [[f"parameter {name}", setting_text(value)] for name, value in method["knobs"].items()]
+    rows += [[f"parameter {name}", setting_text(value)] for name, value in method["parameters"].items()]
     rows += [[f"parameter {name}", f"set by the {kind}"] for name, kind in method["turned"].items()]
     rows += [[name.replace("_", " "), setting_text(value)] for name, value in summary["settings"].items()]
     return Section("settings", "Settings", tables=(_table("In force", ("", ""), rows, text_columns=2),))

@@ -108,7 +108,7 @@ class RunResult(ToFrames):
     def last_method(self) -> Method:
         """The method with its last parameter: a control may have changed it."""
         control = self.control
-        return self.method if control is None else tuned(self.method, {control["knob"]: control["last_knob"]})
+        return self.method if control is None else tuned(self.method, {control["parameter"]: control["last_parameter"]})
 
     @property
     def decisions(self) -> Any:  # noqa: ANN401 - a frame of the caller's library

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quorate.catalogue import knob_text
+from quorate.catalogue import parameter_text
 from quorate.reports.format import percent
 from quorate.session.people import FEWEST_GOLD
 from quorate.types import ConfidenceKind, FloatArray
@@ -66,10 +66,10 @@ def _confidence_is(result: RunResult) -> ConfidenceKind:
 def method_summary(result: RunResult) -> dict[str, Any]:
     """The method and its parameters; one that a control changed is only in `turned`, with the kind of control."""
     described, control = result.method.describe(), result.control
-    turned = {} if control is None else {control["knob"]: control["kind"]}
-    knobs = {name: value for name, value in described["knobs"].items() if name not in turned}
-    text, knows = knob_text(knobs), result.method.needs_people
-    return {**described, "knobs": knobs, "turned": turned, "text": text, "knows_people": knows}
+    turned = {} if control is None else {control["parameter"]: control["kind"]}
+    parameters = {name: value for name, value in described["parameters"].items() if name not in turned}
+    text, knows = parameter_text(parameters), result.method.needs_people
+    return {**described, "parameters": parameters, "turned": turned, "text": text, "knows_people": knows}
 
 
 def votes_summary(result: RunResult) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from quorate.tables.readers.frames import OwnTypes, ToFrames
 from quorate.tables.report import Report
 from quorate.tables.votes.names import abstain_names
 from quorate.types import PredictionLike, TableLike
-from quorate.validate import broken, fraction, members, whole
+from quorate.validate import fraction, invalid, members, whole
 from quorate.version import __version__
 from quorate.workflows.params_file import ParamsFile, read_params
 from quorate.workflows.score.batches import (
@@ -125,7 +125,7 @@ def score(
     check_names(tables, ScoreKeywords.__annotations__)
     known = params if isinstance(params, ParamsFile) else read_params(params)
     if match not in MATCHES:
-        raise broken("match", match, f"one of {', '.join(MATCHES)}", "pass `match='auto'`.")
+        raise invalid("match", match, f"one of {', '.join(MATCHES)}", "pass `match='auto'`.")
     reading = ReadOptions(
         accuracy=known.accuracy if accuracy is None else fraction(accuracy, where="accuracy"),
         classes=known.classes,
@@ -206,7 +206,7 @@ def _decider(method: Method, known: ParamsFile, pool_size: int) -> Decider:
     )  # fmt: skip
     if built is None or draws_quotas:
         rule = "a method whose decision depends on the item alone, such as quorate, finexp or infexp"
-        raise broken("method", method.name, rule, "use quorate.Session for this method.")
+        raise invalid("method", method.name, rule, "use quorate.Session for this method.")
     return built
 
 
@@ -235,7 +235,7 @@ def _models(job: _Job, findings: Findings) -> list[Model]:
     if len(found) != len(known.models):
         given = [each.name for each in found]
         rule = f"{len(known.models)} classifiers, as in `params`: {', '.join(known.models)}"
-        raise broken("predictions", given, rule, "pass one source for each.")
+        raise invalid("predictions", given, rule, "pass one source for each.")
     by_name = {model.name: model for model in found}
     if set(by_name) == set(known.models):
         return [by_name[name] for name in known.models]

@@ -25,7 +25,7 @@ from quorate.tables.readers import pa
 from quorate.tables.readers.frames import TEXTS, OwnTypes
 from quorate.tables.readers.sources import Opened, TableBatch
 from quorate.types import FloatArray, IntArray
-from quorate.validate import broken
+from quorate.validate import invalid
 from quorate.workflows.dask_cluster import connected, dask
 
 
@@ -153,7 +153,7 @@ class InOrder:
         if self._has_next():
             rule = f"the items of {self._what} in the order of the first table of predictions"
             fix = "sort both in the same way, or pass `match='id'`, which holds this table in memory."
-            raise broken("match", self._ids[self._next], rule, fix)
+            raise invalid("match", self._ids[self._next], rule, fix)
         return 0
 
     def _has_next(self) -> bool:
@@ -210,7 +210,7 @@ def _check_pool(ids: Sequence[str], counts: IntArray, pool_size: int) -> None:
     over = np.flatnonzero(counts.sum(axis=1) > pool_size)
     if len(over):
         rule = f"a pool as large as the votes: item {shown(ids[over[0]])} has {int(counts[over[0]].sum())}"
-        raise broken("pool_size", pool_size, rule, "raise `pool_size`, or drop votes.")
+        raise invalid("pool_size", pool_size, rule, "raise `pool_size`, or drop votes.")
 
 
 FEWEST = 10  # with fewer items with votes, a share is not reliable
@@ -226,23 +226,23 @@ def refuse_unnamed(models: Sequence[Model], *, with_votes: bool) -> None:
     if with_votes or len(unnamed) < len(models):
         other = "the votes" if with_votes else next(each.source for each in models if each.num_unnamed is None)
         rule = f"ids for the {one.num_unnamed} rows of {one.source}: without ids {other} would be matched by position"
-        raise broken("ids", None, rule, FIX)
+        raise invalid("ids", None, rule, FIX)
     odd = next((each for each in unnamed if each.num_unnamed != one.num_unnamed), None)
     if odd is not None:
         rows = f"{one.source} has {one.num_unnamed} rows and {odd.source} {odd.num_unnamed}"
-        raise broken("ids", None, f"ids where tables differ in length: {rows}", FIX)
+        raise invalid("ids", None, f"ids where tables differ in length: {rows}", FIX)
 
 
 def refuse_poor_match(num_items: int, num_voted: int, left_over: int, source: str, reading: ReadOptions) -> None:
     """Refuse predictions without items, and votes most of whose items are not in the predictions."""
     if num_items == 0:
-        raise broken("predictions", source, "rows with an id; there is no item to score", "export it again.")
+        raise invalid("predictions", source, "rows with an id; there is no item to score", "export it again.")
     if reading.as_read or left_over == 0:
         return
     if num_voted == 0 or (left_over >= FEWEST and left_over > num_voted):
         rule = f"predictions of most items with votes; {num_voted} of {num_voted + left_over} have one"
         fix = "check that the ids mean the same in both (`task`, `id_column`), or pass `as_read=True` if they do."
-        raise broken("predictions", source, rule, fix)
+        raise invalid("predictions", source, rule, fix)
 
 
 def refuse_lost_votes(source: str, num_votes: int, num_set_aside: int, reading: ReadOptions) -> None:
@@ -253,7 +253,7 @@ def refuse_lost_votes(source: str, num_votes: int, num_set_aside: int, reading: 
             "check the columns (`task`, `label`, `format`) and that the labels are the classes of `params`, or pass "
             "`as_read=True` if they are."
         )
-        raise broken("votes", source, rule, fix)
+        raise invalid("votes", source, rule, fix)
 
 
 IN_FLIGHT = 3  # batches in flight per worker
@@ -294,12 +294,12 @@ def _on_dask(
             yield _first(waiting)
     except dask().KilledWorker as cause:
         rule, fix = "workers with enough memory; several died on one batch", "lower `batch_rows` and run it again."
-        raise broken("cluster", address, rule, fix, error=ClusterError) from cause
+        raise invalid("cluster", address, rule, fix, error=ClusterError) from cause
     except (dask().CancelledError, OSError) as cause:
         if client.status == "running" and not isinstance(cause, dask().CancelledError):
             raise
         rule = "a scheduler that keeps running; this one went away"
-        raise broken("cluster", address, rule, "run it again.", error=ClusterError) from cause
+        raise invalid("cluster", address, rule, "run it again.", error=ClusterError) from cause
 
 
 def _submitted(client: Any, decider: Decider, batch: ItemBatch) -> Any:  # noqa: ANN401
@@ -314,7 +314,7 @@ def _score_there(code: str, decider: Decider, predictions: FloatArray, votes: In
     if sources_digest() != code:
         rule = f"workers with the same sources of quorate; one has {sources_digest()}, this machine {code}"
         fix = "install the same version there, restart it, and run it again."
-        raise broken("cluster", None, rule, fix, error=ClusterError)
+        raise invalid("cluster", None, rule, fix, error=ClusterError)
     return decider.decide(predictions, votes)
 
 

@@ -34,7 +34,7 @@ from quorate.tables.votes.layouts import looks_like_counts
 from quorate.tables.votes.names import abstain_names, find_column, name_texts
 from quorate.tables.votes.read import read_votes
 from quorate.types import PredictionLike, TableLike
-from quorate.validate import broken
+from quorate.validate import invalid
 from quorate.workflows.score.batches import (
     ById,
     Follower,
@@ -168,12 +168,12 @@ def _array_models(
     """Slices of an array, which may be memory-mapped; without ids its items are named "0", "1", ..."""
     if array.ndim not in (2, 3) or array.shape[-1] != len(classes):
         rule = f"shape (items, {len(classes)}) or (models, items, {len(classes)}), the classes in the order of `params`"
-        raise broken("predictions", array.shape, rule, "for other classes use a table with named columns.")
+        raise invalid("predictions", array.shape, rule, "for other classes use a table with named columns.")
     stack = array if array.ndim == 3 else array[None]
     total = stack.shape[1]
     names: Sequence[Any] = range(total) if reading.ids is None else reading.ids
     if len(names) != total:
-        raise broken("ids", len(names), f"{total} names, one for each row of {name}", "name them all.")
+        raise invalid("ids", len(names), f"{total} names, one for each row of {name}", "name them all.")
 
     def rows(number: int) -> Iterator[Rows]:
         cleaner = _Cleaner(classes, reading, findings)
@@ -192,7 +192,7 @@ def _mapped(file: Path) -> np.ndarray:
         return np.asanyarray(np.load(file, mmap_mode="r", allow_pickle=False))
     except (ValueError, OSError, EOFError) as cause:
         rule = f"a plain array, without pickles ({cause})"
-        raise broken("predictions", str(file), rule, "save it again with numpy.save.") from cause
+        raise invalid("predictions", str(file), rule, "save it again with numpy.save.") from cause
 
 
 def _whole_models(file: Path, classes: tuple[str, ...], reading: ReadOptions, findings: Findings) -> list[Model]:

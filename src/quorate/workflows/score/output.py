@@ -19,7 +19,7 @@ from quorate.tables.readers.frames import TEXTS, OwnTypes, in_own_type
 from quorate.tables.report import SCHEMA, Report, refuse_dirt, reject_tables
 from quorate.tables.rules import MOST_SAMPLES, RULES, Fired
 from quorate.types import FloatArray, IntArray
-from quorate.validate import broken
+from quorate.validate import invalid
 
 ENDINGS = (".parquet", ".pq", ".csv")
 
@@ -60,7 +60,7 @@ def known_ending(file: Path) -> str:
     """The ending of the file, if that format can be written."""
     kind = file.suffix.lower()
     if kind not in ENDINGS:
-        raise broken("out", str(file), f"a name that ends in {', '.join(ENDINGS)}", "rename it.")
+        raise invalid("out", str(file), f"a name that ends in {', '.join(ENDINGS)}", "rename it.")
     return kind
 
 

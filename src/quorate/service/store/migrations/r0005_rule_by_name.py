@@ -29,8 +29,8 @@ def upgrade() -> None:
 
 def _with_rule(settings: dict[str, Any]) -> str:
     method: str = settings.get("method", "quorate")
-    name, _, knobs = method.partition(":")
-    by_threshold = settings.get("threshold") is not None or "threshold" in knobs
-    if name.strip() != "quorate" or by_threshold or "rule" in knobs:
+    name, _, parameters = method.partition(":")
+    by_threshold = settings.get("threshold") is not None or "threshold" in parameters
+    if name.strip() != "quorate" or by_threshold or "rule" in parameters:
         return method
-    return f"{name.strip()}:{','.join(['rule=optimistic', *filter(None, [knobs])])}"
+    return f"{name.strip()}:{','.join(['rule=optimistic', *filter(None, [parameters])])}"

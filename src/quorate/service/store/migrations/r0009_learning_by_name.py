@@ -21,9 +21,9 @@ def upgrade() -> None:
             settings = json.loads(text)
         except ValueError:  # not written by quorate
             continue
-        name, _, knobs = settings.get("method", "quorate").partition(":")
+        name, _, parameters = settings.get("method", "quorate").partition(":")
         if name.strip() == "quorate":
-            missing = [each for each in ("hyperprior=default", "fits=regular") if each.split("=")[0] not in knobs]
-            named = "quorate:" + ",".join([*missing, *filter(None, [knobs])])
+            missing = [each for each in ("hyperprior=default", "fits=regular") if each.split("=")[0] not in parameters]
+            named = "quorate:" + ",".join([*missing, *filter(None, [parameters])])
             stored = json.dumps(settings | {"method": named})
             connection.execute(sa.update(PROJECTS).where(PROJECTS.c.id == project_id).values(settings=stored))
