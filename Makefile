@@ -18,7 +18,7 @@ empty :=
 space := $(empty) $(empty)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo label-studio check test lint kernels package sizes test-pythons lock sbom lint-container bench bench-memory bench-service bench-peers bench-people test-slow default-min-gain default-knob areas docs docs-experiments docs-figures docs-screenshots clean
+.PHONY: help demo label-studio check test lint kernels package sizes test-pythons lock sbom lint-container bench bench-memory bench-service bench-peers test-slow default-min-gain default-knob areas docs docs-experiments docs-figures docs-screenshots clean
 
 help: ## This list
 	@echo "quorate: decides, online, when enough experts have been asked."
@@ -165,9 +165,6 @@ bench-peers: $(VENV)/.ready-dev ## Compare with cleanlab, crowd-kit and the coun
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --editable '.[peers]'
 	@$(PYTHON) benchmarks/peers.py
 
-bench-people: $(VENV)/.ready-dev ## People known by name: every required figure beside what is measured (half an hour; real data)
-	@$(PYTHON) benchmarks/people_required.py
-
 default-min-gain default-knob: $(VENV)/.ready-dev ## How the default min_gain was chosen
 	@$(PYTHON) benchmarks/default_min_gain.py
 
@@ -184,8 +181,6 @@ docs-experiments: $(VENV)/.ready-dev ## Reproduce the paper on the data in QUORA
 
 docs-figures: $(VENV)/.ready-dev ## The figures of the docs
 	@$(PYTHON) benchmarks/docs_figures.py
-	@$(PYTHON) benchmarks/growth.py
-	@$(PYTHON) benchmarks/large_pools.py
 
 docs-screenshots: $(VENV)/.ready-dev ## The pictures of the service in the docs (needs Chromium; a minute)
 	@$(PYTHON) -m tests.service.pages.docs_pictures

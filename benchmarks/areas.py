@@ -7,10 +7,7 @@ window, finexp from the paper's.
 
 Real sets need QUORATE_DATA; what is in the store of a reproduction (`--runs quorate-reproduction/runs`) is not run
 again, so that an interrupted run goes on where it was. Cheap sets come first. Exits 1 if the default misses a required
-area; names the sets that missed, and those without data. `--ways optimistic` measures the rule before, `adaptive` the
-learner that also learns the scatter of the bias, the others what was tried. `--seeds 3 4` and `--only shift` look at
-a part. `--finer 3` uses three times as many settings of both methods: lines between few points of a hollow curve lie
-above it, which counts against the method whose points are further apart.
+area; names the sets that missed, and those without data. `--seeds 3 4` and `--only shift` look at a part.
 """
 
 from __future__ import annotations
@@ -20,7 +17,6 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -37,14 +33,6 @@ from quorate.paper.sweep import on_threads, sweep
 from quorate.types import VoteDataset
 from quorate.workflows.demo import SETTINGS
 
-WAYS = {  # parameters of quorate; how its streams learn
-    "default": ((), {}),
-    "optimistic": ((("rule", "optimistic"),), {}),
-    "adaptive": ((("hyperprior", "adaptive"),), {}),
-    "learner-of-0.1": ((("fits", "regular"), ("hyperprior", "default")), {"window": 500}),
-    "window-500": ((), {"window": 500}),
-    "refit-5": ((), {"refit_every": 5}),
-}
 ANYWHERE = 1.02  # required of every classifier on every set, mean of its seeds
 EVEN = {"num_items": 4000, "accuracy": 0.75, "agreement": 0.75}
 
@@ -97,55 +85,24 @@ def data_sets(row: Row, sources: Sources | None, seed: int) -> Iterator[tuple[st
         yield from ((name, sources[name]) for name in names)
 
 
-def finer(values: list[float], times: int) -> list[float]:
-    """The falling values, with `times` - 1 more in each gap, evenly in the log; in the last gap, to 0, each a quarter.
-
-    >>> finer([1.0, 0.25, 0.0], 2)
-    [1.0, 0.5, 0.25, 0.0625, 0.0]
-    """
-    found = values[:1]
-    for above, below in pairwise(values):
-        step = (below / above) ** (1 / times) if below > 0 else 0.25
-        found += [float(f"{above * step**place:.6g}") for place in range(1, times)] + [below]
-    return found
-
-
-def grids(pool_size: int, num_classes: int, times: int = 1) -> tuple[list[float], list[float]]:
-    """The thresholds of finexp and the `min_gain` of quorate, `times` as many as in a reproduction."""
-    shape = {"pool_size": pool_size, "num_classes": num_classes}
-    thresholds = [dict(parameters)["threshold"] for parameters in grid("finexp", **shape)]
-    if times > 1:
-        thresholds = [1.0 - doubt for doubt in finer([1.0 - threshold for threshold in thresholds], times)]
-    return thresholds, finer([dict(parameters)["min_gain"] for parameters in grid("quorate", **shape)], times)
-
-
-def jobs_of(
-    row: Row, data: str, dataset: VoteDataset, model: str, seed: int, ways: list[str], times: int = 1
-) -> list[Job]:
-    """The reference, quorate in each way, and asking until settled; the default has the job of a reproduction."""
-    thresholds, all_gains = grids(row.pool_size, dataset.num_classes, times)
-    found = [Job(data, row.pool_size, model, seed, "finexp", settings("threshold", thresholds))]
-    for way in ways:
-        more, how = WAYS[way]
-        gains = [min(1.0, float(f"{2 * gain:.6g}")) for gain in all_gains] if way == "optimistic" else all_gains
-        parameters = tuple((*parameters, *more) for parameters in settings("min_gain", gains))
-        found.append(Job(data, row.pool_size, model, seed, "quorate", parameters, **how))
-    return [*found, Job(data, row.pool_size, model, seed, "until-settled", settings(None))]
+def jobs_of(row: Row, data: str, dataset: VoteDataset, model: str, seed: int) -> list[Job]:
+    """The reference, quorate, and asking until settled: the jobs of a reproduction."""
+    shape = {"pool_size": row.pool_size, "num_classes": dataset.num_classes}
+    own = [Job(data, row.pool_size, model, seed, name, grid(name, **shape)) for name in ("finexp", "quorate")]
+    return [*own, Job(data, row.pool_size, model, seed, "until-settled", settings(None))]
 
 
 def ratios(row: Row, sources: Sources | None, options: argparse.Namespace) -> Mapping[str, np.ndarray]:
-    """By classifier, (seeds, ways) areas to finexp; empty without the data."""
-    found: dict[str, list[list[float]]] = {}
+    """By classifier, the area of each seed; empty without the data."""
+    found: dict[str, list[float]] = {}
     for seed in options.seeds:
         for data, dataset in data_sets(row, sources, seed):
             sums = {data: sources.checksum(data) if row in REAL and sources else checksum(dataset)}
             for model in dataset.models:
-                jobs = jobs_of(row, data, dataset, model, seed, options.ways, options.finer)
+                jobs = jobs_of(row, data, dataset, model, seed)
                 done = sweep(jobs, {data: dataset}, RunStore(options.runs, sums), backend=on_threads(options.threads))
-                reference, *ours, settled = jobs
-                setup = CurveSetting(data, row.data, row.pool_size, model)
-                both = [panel(setup, dataset, [reference, job, settled], done) for job in ours]
-                found.setdefault(model, []).append([float(some.ratios("quorate")[0]) for some in both])
+                curves = panel(CurveSetting(data, row.data, row.pool_size, model), dataset, jobs, done)
+                found.setdefault(model, []).append(float(curves.ratios("quorate")[0]))
     return {model: np.array(values) for model, values in found.items()}
 
 
@@ -164,8 +121,6 @@ def asked() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, nargs="+", default=[3, 4, 5])
     parser.add_argument("--only", nargs="+", default=[""], help="sets whose title contains one of these")
-    parser.add_argument("--ways", nargs="+", default=["default"], choices=list(WAYS))
-    parser.add_argument("--finer", type=int, default=1, help="this many times as many settings of both methods")
     parser.add_argument("--runs", type=Path, default=Path("quorate-reproduction/runs"), help="where runs are stored")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     return parser.parse_args()
@@ -177,8 +132,8 @@ def main() -> int:
     folder = data_folder(None)
     sources = Sources(folder) if folder.is_dir() else None
     table = Table(title=f"area relative to finexp with a threshold, seeds {', '.join(map(str, options.seeds))}")
-    for name in ("streams", "way", "mean", "standard error", "by seed", "worst classifier", "required"):
-        table.add_column(name, justify="left" if name in ("streams", "way") else "right")
+    for name in ("streams", "mean", "standard error", "by seed", "worst classifier", "required"):
+        table.add_column(name, justify="left" if name == "streams" else "right")
     table.add_column("met")
     missed, without_data = [], []
     for row in (*MADE, *REAL):
@@ -186,11 +141,11 @@ def main() -> int:
             continue
         found = ratios(row, sources, options)
         without_data += [] if found else [row.title]
-        for place, way in enumerate(options.ways) if found else ():
-            cells, met = line(row, np.array([values[:, place] for values in found.values()]))
-            table.add_row(row.title, way, *cells)
-            console.print(row.title, way, *cells)
-            missed += [row.title] if way == "default" and not met else []
+        if found:
+            cells, met = line(row, np.array(list(found.values())))
+            table.add_row(row.title, *cells)
+            console.print(row.title, *cells)
+            missed += [] if met else [row.title]
     console.print(table)
     for what, titles in {"missed": missed, "without data": without_data}.items():
         if titles:

@@ -1,6 +1,6 @@
 """cleanlab and crowd-kit as peers: votes so far -> a score of how sure each item is, and a label each.
 
-Called by the loop of `peers_loop.py`, and for the class behind all votes by `crowds.py`. Both packages score a whole
+Called by the loop of `peers_loop.py`. Both packages score a whole
 batch at a time. Who voted is the annotator where the data name one (and the package can stand that many), else the
 place in the asking order.
 """
@@ -18,7 +18,7 @@ from cleanlab.multiannotator import (
     get_label_quality_multiannotator,
     get_majority_vote_label,
 )
-from crowdkit.aggregation import MACE, DawidSkene, OneCoinDawidSkene
+from crowdkit.aggregation import DawidSkene, OneCoinDawidSkene
 
 MODEL = -1  # the classifier as one more worker
 
@@ -116,28 +116,6 @@ class CrowdKit:
         with _quiet():
             probs = self.kind().fit(votes).probas_
         return probs.reindex(index=range(len(num)), columns=range(self.case.num_classes), fill_value=0.0).to_numpy()
-
-
-def truth_labels(ballots, predictions):
-    """name -> (n,) class behind the votes by each package, with its defaults; -1 for items without votes.
-
-    CROWDLAB needs a classifier: without one it is left out. Dawid-Skene, one-coin and MACE know none.
-    """
-    votes = pd.DataFrame({"task": ballots.item, "worker": ballots.person, "label": ballots.label})
-    models = {"Dawid-Skene": DawidSkene(), "one-coin": OneCoinDawidSkene(), "MACE": MACE(random_state=0)}
-    found, num_items = {}, len(ballots.items)
-    for name, model in models.items():
-        with _quiet():
-            labels = model.fit_predict(votes)
-        found[name] = labels.reindex(range(num_items), fill_value=-1).to_numpy().astype(int)
-    if predictions is not None:
-        rows, row = np.unique(ballots.item, return_inverse=True)
-        people, column = np.unique(ballots.person, return_inverse=True)
-        table = np.full((len(rows), len(people)), np.nan)
-        table[row, column] = ballots.label
-        found["CROWDLAB"] = np.full(num_items, -1)
-        found["CROWDLAB"][rows] = consensus(table, predictions[rows])
-    return found
 
 
 def _long(case, num, workers):

@@ -14,23 +14,11 @@ import time
 from collections.abc import Callable
 
 from common import say  # first: it sets one thread before NumPy loads
-from first_serve import serve_rows
-from fresh import (
-    OPEN_AND_VOTE,
-    SIMULATE,
-    compile_row,
-    first_demo_row,
-    first_run_row,
-    first_start_rows,
-    journal_row,
-    start_row,
-)
-from large_pools import pool_rows
+from fresh import start_row
 from posteriors import finite_rows, infinite_rows
 from report import Row, show, write_json
 from reproduce_time import reproduce_row
-from run_speed import plan_row, run_row
-from streams import control_rows, eager_rows, finexp_row, infexp_row, refit_row
+from streams import finexp_row, infexp_row, refit_row
 
 Step = tuple[str, Callable[[], Row | list[Row]]]
 
@@ -41,25 +29,11 @@ def steps(*, quick: bool, reproduce: bool) -> list[Step]:
     return [
         ("plurality_infinite", lambda: infinite_rows(batch=batch, part=part, rounds=rounds)),
         ("plurality_finite", lambda: finite_rows(batch=batch, part=part, rounds=rounds)),
-        ("plurality_finite, large pools", lambda: pool_rows(quick=quick)),
         ("warm refit", lambda: refit_row(count=2 if quick else 6, steps=20 if quick else 1000, rounds=rounds)),
         ("InfExp stream", lambda: infexp_row(items=60 if quick else 2400, rounds=1 if quick else 5)),
         ("FinExp stream", lambda: finexp_row(refits=1 if quick else 3, samples=10 if quick else 1000,
                                              decisions=20 if quick else 1000, rounds=1 if quick else 5)),
-        ("refit after every item", lambda: eager_rows(count=2 if quick else 6, rounds=1 if quick else 3)),
-        ("budget and target error", lambda: control_rows(items=200 if quick else 20_000, rounds=1 if quick else 3)),
-        ("run on a million votes", lambda: run_row(items=200 if quick else 100_000, rounds=1 if quick else 3)),
-        ("plan from a large pilot", lambda: plan_row(items=300 if quick else 185_000)),
         ("fresh process", lambda: start_row(1 if quick else 9)),
-        ("first start", first_start_rows),
-        ("first start of the service", serve_rows),
-        ("first run of 800 items", lambda: first_run_row(quick=quick)),
-        ("first demo", lambda: first_demo_row(quick=quick)),
-        ("first run: open and vote", lambda: compile_row(
-            "compile_vote", "first run ever: open an item and cast a vote", OPEN_AND_VOTE, quick=quick)),
-        ("first run: simulate", lambda: compile_row(
-            "compile_simulate", "first run ever: simulate a stream", SIMULATE, quick=quick)),
-        ("journal", lambda: journal_row(20, 2 if quick else 15)),
         *([("reproduce all", lambda: reproduce_row(quick=quick))] if reproduce else []),
     ]  # fmt: skip
 

@@ -2,8 +2,7 @@
 
     python benchmarks/run_speed.py [--items 100000] [--votes 10] [--classes 10] [--budget 3] [--method quorate]
 
-Prints the seconds of a second run in the same process, when every kernel is compiled and loaded. `make bench` compares
-the default rule, which looks ahead, with the old one (`run_row`), and times a plan from a large pilot (`plan_row`).
+Prints the seconds of a second run in the same process, when every kernel is compiled and loaded.
 """
 
 from __future__ import annotations
@@ -20,10 +19,6 @@ import pyarrow.parquet as pq
 
 import quorate
 from quorate.datasets import synthetic
-from report import Row
-
-OLD_RULE = "quorate:rule=optimistic"
-PLAN_LIMIT = 120.0  # seconds, with a pilot of 185,000 items
 
 
 def write_tables(folder: Path, *, items: int, votes: int, classes: int) -> tuple[Path, Path]:
@@ -39,38 +34,6 @@ def write_tables(folder: Path, *, items: int, votes: int, classes: int) -> tuple
     probs = {name: data.predictions[0, :, k] for k, name in enumerate(data.classes)}
     pq.write_table(pa.table({"id": names, **probs}), folder / "probs.parquet")
     return folder / "votes.csv", folder / "probs.parquet"
-
-
-def run_row(*, items: int, rounds: int) -> Row:
-    """`quorate.run` from files to files with the default rule against the old one: CPU seconds, in turn."""
-    methods = ("quorate", OLD_RULE)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        tables = write_tables(folder, items=items, votes=10, classes=10)
-        times = [[_run_seconds(tables, method, folder / "out") for method in methods] for _ in range(rounds + 1)]
-    ours, theirs = (float(np.median(own)) for own in zip(*times[1:], strict=True))  # the first loads the kernels
-    return Row(
-        "run_votes", f"quorate.run on {10 * items:,} votes, files in, files out", f"the same with `{OLD_RULE}`",
-        f"synthetic, {items:,} items, K=10, N=10; CPU seconds", ours, theirs,
-        extra={"microseconds_a_vote": 1e5 * ours / items},
-    ).at_most(1.5)  # fmt: skip
-
-
-def plan_row(*, items: int) -> Row:
-    """`quorate.plan` from a pilot so large that only a part of it is run."""
-    small, pilot = (synthetic(num_items=each, num_classes=4, pool_size=5, seed=0) for each in (100, items))
-    quorate.plan(small, target_error=0.2)  # loads the kernels
-    begin = time.perf_counter()
-    quorate.plan(pilot, target_error=0.03)
-    seconds = time.perf_counter() - begin
-    what, inputs = f"quorate.plan from a pilot of {items:,} items", "synthetic, K=4, N=5; on the clock, all cores"
-    return Row("plan", what, f"{PLAN_LIMIT:g} s", inputs, seconds).under(PLAN_LIMIT)
-
-
-def _run_seconds(tables: tuple[Path, Path], method: str, out: Path) -> float:
-    begin = time.process_time()
-    quorate.run(*tables, method=method, out=out, overwrite=True)
-    return time.process_time() - begin
 
 
 def main() -> None:

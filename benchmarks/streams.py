@@ -1,29 +1,17 @@
-"""Times learning and whole streams against the published algorithm, refits after every item against every 20, and runs
-that hold a budget or a target error against plain ones.
-"""
+"""Times learning and whole streams against the published algorithm."""
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
-import quorate
 from common import SHIFT, Refit, alternate, cpu_seconds, data_set, median, params_at, warm_refits
 from quorate import VoteDataset, method, simulate
-from quorate.datasets import synthetic
 from quorate.paper import as_published
 from quorate.prior import HYPERPRIORS
 from quorate.streams import prepare
 from report import Row
 
 POOL, WINDOW, EVERY, SAMPLES = 6, 500, 20, 1000
-CONTROLS = {  # what is held -> how `quorate.run` is told; class-0 is a class of the synthetic stream
-    "budget": {"budget": 3.0},
-    "target_error": {"target_error": 0.03},
-    "class_target": {"target_error": 0.03, "class_targets": {"class-0": 0.05}},
-}
-UNEQUAL = {f"class-{k}": 4.0 for k in range(1, 10)}  # what it costs to miss class-0; other errors cost 1
 
 
 def refit_row(*, count: int, steps: int, rounds: int) -> Row:
@@ -106,64 +94,8 @@ def finexp_row(*, refits: int, samples: int, decisions: int, rounds: int) -> Row
     ).at_least(1000)  # fmt: skip
 
 
-def eager_rows(*, count: int, rounds: int) -> list[Row]:
-    """A refit after every item, compared with one every 20."""
-    dataset, source = data_set(SHIFT)
-    rows = []
-    for name in ("finexp", "quorate"):
-        refits = warm_refits(dataset, name, pool_size=POOL, window=WINDOW, count=count)
-        tasks = [
-            (lambda name=name: _simulate(dataset, name, 1), 1),
-            (lambda name=name: _simulate(dataset, name, EVERY), 3),
-            (lambda own=refits: _run(own), 5),
-        ]
-        eager, lazy, warm = (median(times) for times in alternate(*tasks, rounds=rounds))
-        refits_each = eager / dataset.num_items / (warm / count)
-        rows.append(
-            Row(
-                f"eager_{name}", f"{name}, refit after every item", f"{name}, refit every {EVERY}",
-                f"{source}, first classifier", eager, lazy,
-                note=f"{refits_each:.2f} warm refits an item (one takes {1e6 * warm / count:.0f} us)",
-                extra={"refits_an_item": refits_each, "warm_refit": warm / count},
-            ).at_most(6, excuse=refits_each < 1.5, text=", or under 1.5 warm refits an item")
-        )  # fmt: skip
-    return rows
-
-
-def control_rows(*, items: int, rounds: int) -> list[Row]:
-    """`quorate.run` with a budget, a target error, a target of one class against a plain run: CPU seconds, in turn.
-
-    A class target changes the error costs, and bounds that decide early hold only for equal costs: its baseline has
-    costs, too.
-    """
-    data = synthetic(num_items=items, num_classes=10, pool_size=10, accuracy=0.8, seed=1)
-
-    def run(**control: object) -> float:
-        begin = time.process_time()
-        quorate.run(data.votes, data.predictions[0], classes=data.classes, **control)
-        return time.process_time() - begin
-
-    wanted = [{}, {"error_costs": {"class-0": UNEQUAL}}, *CONTROLS.values()]
-    times = [[run(**control) for control in wanted] for _ in range(rounds + 1)][1:]  # the first loads the kernels
-    plain, unequal, *others = (median(list(own)) for own in zip(*times, strict=True))
-    return [
-        Row(
-            f"run_{name}", f"quorate.run that holds a {name.replace('_', ' ')}",
-            "quorate.run with fixed error costs" if name == "class_target" else "quorate.run without",
-            f"synthetic, {items} items, K=10, N=10; CPU seconds", ours, unequal if name == "class_target" else plain,
-            note=f"{ours / plain:.2f} times as long as without",
-        ).at_most(1.5)
-        for name, ours in zip(CONTROLS, others, strict=True)
-    ]  # fmt: skip
-
-
 def _simulate(dataset: VoteDataset, method: str, every: int) -> None:
     simulate(dataset, method, pool_size=POOL, seed=0, window=WINDOW, refit_every=every)
-
-
-def _run(refits: list[Refit]) -> None:
-    for each in refits:
-        each.run()
 
 
 def _published_refit(refit: Refit, samples: int, rng: np.random.Generator) -> None:

@@ -1,6 +1,6 @@
 """Streams of closed items for testing the bounds: errors, their expected values by the model, rates and draws.
 
-Used by the coverage tests and by `benchmarks/audit_coverage.py`, so that both use the same streams.
+Used by the coverage tests.
 """
 
 from __future__ import annotations

@@ -49,20 +49,8 @@ def test_one_bad_classifier_misses_though_the_mean_is_good(areas):
     assert not areas.line(row, good + np.array([[0.0], [0.15]]))[1]  # mean 0.9325, the second 1.055
 
 
-def test_finer_settings_keep_those_of_the_grid_and_their_order(areas, monkeypatch):
-    monkeypatch.setattr(areas, "grid", grid)
-    row = areas.MADE[0]
-    dataset = areas.made("even", 3)
-    coarse, fine = (areas.jobs_of(row, "even/3", dataset, "model-0", 3, ["default"], times) for times in (1, 3))
-    for few, many in zip(coarse[:2], fine[:2], strict=True):  # finexp and quorate
-        before, after = ([dict(parameters).popitem()[1] for parameters in job.parameters] for job in (few, many))
-        assert len(after) == 3 * len(before) - 2
-        assert np.allclose(after[::3], before, rtol=0, atol=1e-12)
-        assert sorted(after, reverse=few.method == "quorate") == after
-
-
 def test_by_default_the_jobs_are_those_of_a_reproduction(areas, monkeypatch):
     monkeypatch.setattr(areas, "grid", grid)
     dataset = areas.made("even", 3)
-    for job in areas.jobs_of(areas.MADE[0], "even/3", dataset, "model-0", 3, ["default"])[:2]:
+    for job in areas.jobs_of(areas.MADE[0], "even/3", dataset, "model-0", 3)[:2]:
         assert job.parameters == grid(job.method, pool_size=10, num_classes=dataset.num_classes)

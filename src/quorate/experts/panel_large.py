@@ -7,7 +7,7 @@ Given the latent state s, the R unseen votes are treated as draws from the mean 
     ask       the member with the largest V_e / c_e, while G V_e / max V > lambda c_e
 
 G is the expected gain per vote of `decision.look_ahead`, under the Dirichlet whose votes have the mean and the
-correlation of these. `benchmarks/panels.py` measures the loss compared with the exact plan. Called by `panel_plan`.
+correlation of these. Called by `panel_plan`.
 """
 
 from __future__ import annotations

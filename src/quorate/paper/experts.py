@@ -1,7 +1,7 @@
 """The experts experiment: known voters. Small panels by three ways to ask, and crowds with ids, on the same streams.
 
 The protocol for panels is that of Kelly et al. (ICML 2025): 12 streams of 250 items; the CIFAR set is cut at 12
-starting points without shuffling. Called by `reproduce` and by benchmarks/panels.py.
+starting points without shuffling. Called by `reproduce`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Compares the estimators as published with the exact ones: error at equal cost, at the same parameter values.
 
 On the shift set with one classifier and one seed; no claims are made. The published FinExp likelihood is fitted in the
-closed form that its importance samples estimate; `benchmarks/importance_sampling.py` measures the error of 1000
-samples. Run by `quorate reproduce --as-published`.
+closed form that its importance samples estimate. Run by `quorate reproduce --as-published`.
 """
 
 from __future__ import annotations
@@ -49,8 +48,7 @@ CAUTIONS = (
 SAMPLED = (
     "So sharp priors look worse than they are, and more votes are asked: on the first 300 items (densenet, seed 3, "
     "threshold 0.9) the published FinExp asked 1.777 ± 0.017 votes per item with importance samples and 1.104 ± 0.016 "
-    "in closed form, mean and standard error of 4 runs each. These figures are not computed here; "
-    "`python benchmarks/importance_sampling.py` prints them."
+    "in closed form, mean and standard error of 4 runs each. These figures are not computed here."
 )
 
 

@@ -17,7 +17,7 @@ AHEAD_SECONDS = 0.05  # limit for all look-ahead decisions of one vote together
 INTERPRETED = 600.0  # slowdown until kernels are compiled
 BATCH_SECONDS = 60.0  # limit for all decisions of one batch of items together
 
-# Seconds of one belief, measured on one core of 2.1 to 3 GHz (benchmarks/decision_cost.py). Finite pools: levels that
+# Seconds of one belief, measured on one core of 2.1 to 3 GHz. Finite pools: levels that
 # three or more classes can tie at cost K N^3 up to SMALL_POOL and K N^2 beyond; while K is small few of them matter,
 # and of very many classes few can tie.
 BASE, BY_CLASS = 2e-5, 2e-6
