@@ -110,7 +110,6 @@ SETTINGS = ProjectSettings(
     price=0.08,
     currency="EUR",
     audit_rate=0.1,
-    refit_every=15,
     seed=7,
     instructions="Which digit was written here? If nobody could say, choose “Cannot tell”.",
 )

@@ -211,10 +211,9 @@ def test_voters_never_read_predictions_confidence_or_others_votes(tmp_path):
 
 
 def test_voters_never_read_the_figures_of_other_people(tmp_path):
-    """Every route as a voter, once the figures of each person, their prices, gold answers and a verdict are there."""
-    world = World(f"sqlite:///{tmp_path / 'service.db'}", method="quorum:votes=2", show_own_gold=True, price=0.5)
+    """Every route as a voter, once the figures of each person, gold answers and a verdict are there."""
+    world = World(f"sqlite:///{tmp_path / 'service.db'}", method="quorum:votes=2")
     here, owner = f"/projects/{world.here}", world.client("owner")
-    owner.api("PATCH", here, 200, json={"settings": {"person_prices": {world.ids["other"]: 7.125}}})
     owner.api("POST", f"{here}/items", 200, json={"items": [{"id": f"g{n}", "gold": "cat"} for n in range(8)]})
     world.items("x", "y")
     for number in range(8):
@@ -229,7 +228,7 @@ def test_voters_never_read_the_figures_of_other_people(tmp_path):
     world.parts = dict.fromkeys(("upload_id", "invitation_id", "key_id", "webhook_id"), "nothing")
     world.parts |= {"project_id": world.here, "account_id": world.ids["other"]}
     seen = "\n".join(send(world, "voter", *route).text for route in sorted(TABLE))
-    for word in ("secret-", "accuracy", "evidence", "reliability", "7.125", "gold_right", "person_prices"):
+    for word in ("secret-", "accuracy", "evidence", "gold_right"):
         assert word in shown and word not in seen, word
 
 

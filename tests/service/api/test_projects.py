@@ -87,7 +87,7 @@ def test_limits_that_make_no_sense_are_refused_with_the_fix(small):
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("classes", ["a", "b"]), ("classes", None), ("models", ["m"]), ("window", 3), ("seed", 9)]
+    ("name", "value"), [("classes", ["a", "b"]), ("classes", None), ("models", ["m"]), ("seed", 9)]
 )
 def test_fixed_settings_are_refused_by_name(small, name, value):
     told = small.client("owner").api("PATCH", f"/projects/{small.here}", 422, json={"settings": {name: value}}).json()

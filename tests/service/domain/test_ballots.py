@@ -88,16 +88,16 @@ def test_voters_vote_once_and_only_on_items_given_to_them(desk):
 
 
 def test_a_vote_can_be_undone_for_a_while_and_the_item_is_the_voters_again(desk):
-    project = desk.project(["x"], undo_seconds=10.0)
+    project = desk.project(["x"])
     next_items(desk.projects, project.id, "a", now=1001.0)
     vote(desk, project, "x", "a", "cat", now=1002.0)
     undo = Request(project.id, "x", "a", "retract")
     with pytest.raises(TooLate) as caught:
-        act(desk.projects, undo, now=1013.0)
+        act(desk.projects, undo, now=1023.0)
     assert caught.value.field == "item"
-    act(desk.projects, undo, now=1011.0)
+    act(desk.projects, undo, now=1021.0)
     assert row(desk, project, "x").num_votes == 0
-    assert [leased.item for leased in next_items(desk.projects, project.id, "a", now=1011.0)] == ["x"]
+    assert [leased.item for leased in next_items(desk.projects, project.id, "a", now=1021.0)] == ["x"]
     vote(desk, project, "x", "a", "dog", now=1012.0)
     assert json.loads(row(desk, project, "x").votes) == [0, 1, 0]
     assert check(desk, project) == []

@@ -8,9 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from quorate import compiled, method
-from quorate.experts.reliability import SHRINKAGE
 from quorate.service.domain.ballots import act
-from quorate.service.domain.gold import gold_record
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.people import latest_people, people
 from quorate.service.domain.votes import Request
@@ -31,7 +29,7 @@ def cast(desk, project, item, voter, label, now):
 def voted(desk):
     """40 items and 12 gold items, all voted on by three careful people and one who always says dog."""
     chance = random.Random(4)
-    project = desk.project(method="quorum:votes=2", pool_size=4, person_prices={"ext:ada": 2.0})
+    project = desk.project(method="quorum:votes=2", pool_size=4)
     truth = {f"x{n}": chance.choice(CLASSES) for n in range(40)} | {f"g{n}": chance.choice(CLASSES) for n in range(12)}
     batch = [NewItem(name, {label: 0.6}, gold=label if name[0] == "g" else None) for name, label in truth.items()]
     add_items(desk.projects, project.id, batch, now=1000.0)
@@ -59,15 +57,11 @@ def test_figures_are_those_counted_by_hand(desk, voted):
         assert each.agreement == pytest.approx(agreements[voter] / 52)
         assert each.accuracy_low <= each.accuracy <= each.accuracy_high
         assert each.seconds == 10.0
-    mean = sum(agreements.values()) / 208
-    for voter, each in told.items():
-        assert each.reliability == pytest.approx((agreements[voter] + SHRINKAGE * mean) / (52 + SHRINKAGE))
     assert told["ext:ada"].accuracy > told["ext:ben"].accuracy > told["ext:habit"].accuracy
     assert {voter: each.kind for voter, each in told.items()} == dict.fromkeys(SKILLS, "careful") | {
         "ext:habit": "habit"
     }
     assert "'dog' in 52 of 52" in told["ext:habit"].evidence
-    assert (told["ext:ada"].price, told["ext:ben"].price) == (2.0, 0.0)
 
 
 def _shared(votes, name, voter):
@@ -136,40 +130,6 @@ def test_while_they_are_interpreted_few_votes_are_used(desk, voted, monkeypatch)
         with desk.store.read() as connection:
             found = people(desk.projects, connection, desk.projects.get_in(connection, project.id), now=2000.0)
         assert (found.num_votes, found.is_partial) == (most, not experts)
-
-
-DAY = 86400.0
-
-
-@pytest.fixture
-def golden(desk):
-    """25 gold items: 20 answered on the first day, the others one by one in the last hours of the second."""
-    project = desk.project(show_own_gold=True)
-    add_items(desk.projects, project.id, [NewItem(f"g{n}", gold="cat") for n in range(25)], now=0.0)
-    for number in range(25):
-        now = 1000.0 + number if number < 20 else 2 * DAY - 3600.0 * (25 - number)
-        cast(desk, project, f"g{number}", "ext:ben", "cat" if number % 5 else "dog", now=now)
-    return project
-
-
-def own_share(desk, project, now):
-    with desk.store.read() as connection:
-        return gold_record(connection, desk.projects.get_in(connection, project.id), "ext:ben", now=now)
-
-
-def test_voters_see_their_own_share_on_gold_only_if_allowed_and_a_day_late(desk, golden):
-    late = own_share(desk, golden, 3 * DAY)
-    assert (late.answers, late.right) == (25, 20) and late.low < 20 / 25 < late.high
-    desk.projects.change(golden.id, show_own_gold=False, now=2 * DAY)
-    assert own_share(desk, golden, 3 * DAY) is None
-
-
-def test_the_own_share_is_the_same_all_day_and_is_not_shown_while_answers_are_few(desk, golden):
-    polls = [own_share(desk, golden, 2 * DAY + 3600.0 * hour) for hour in range(24)]
-    assert polls == polls[:1] * 24 and polls[0].answers == 20
-    assert own_share(desk, golden, 2 * DAY - 1.0) is None
-    act(desk.projects, Request(golden.id, "g3", "ext:ben", "retract", served=False), now=2 * DAY)
-    assert own_share(desk, golden, 2 * DAY) is None
 
 
 def test_gold_items_without_answers_of_a_whole_pool_say_nothing_of_the_confidence(desk):

@@ -15,6 +15,7 @@ from sqlalchemy import func, insert, select, update
 from quorate import Session
 from quorate.errors import DuplicateVote, InvalidInput
 from quorate.learning.learner import refit
+from quorate.methods import REFIT_EVERY
 from quorate.service.domain import learning
 from quorate.service.domain.audits import audit_report
 from quorate.service.domain.ballots import act
@@ -62,7 +63,7 @@ def play(desk, project, items, each=lambda: None):
 
 
 def test_what_is_learned_is_what_a_session_would_learn(desk):
-    project = desk.project(window=500, refit_every=20)
+    project = desk.project()
     session = Session("quorate", classes=CLASSES, pool_size=5, window=500, refit_every=None)
     items = list(stream(30))
     play(desk, project, items)
@@ -82,14 +83,14 @@ def test_what_is_learned_is_what_a_session_would_learn(desk):
 
 
 def test_learning_waits_until_enough_items_closed(desk):
-    project = desk.project(method="finexp", refit_every=20)
+    project = desk.project(method="finexp")
     play(desk, project, stream(15))
     assert learn(desk.projects, project.id, now=1002.0) is None
     assert learn(desk.projects, project.id, now=1002.0, at_once=True) is not None
 
 
 def test_decisions_made_before_and_after_learning_can_both_be_recomputed(desk):
-    project = desk.project(refit_every=5)
+    project = desk.project()
     play(desk, project, stream(25), each=lambda: learn(desk.projects, project.id, now=1002.0))
     with desk.store.read() as connection:
         latest = desk.projects.get_in(connection, project.id)
@@ -101,13 +102,14 @@ def test_decisions_made_before_and_after_learning_can_both_be_recomputed(desk):
 def test_whether_a_fit_is_due_depends_on_the_items_closed_and_the_items_with_votes(desk, monkeypatch):
     seen = []
     monkeypatch.setattr("quorate.service.domain.learning.fit_is_due", lambda *given: seen.append(given))
-    project = desk.project(refit_every=5, min_votes=1, window=12)
+    monkeypatch.setattr("quorate.service.domain.learning.WINDOW", 12)
+    project = desk.project(min_votes=1)
     play(desk, project, stream(14), each=lambda: learn(desk.projects, project.id, now=1002.0))
-    assert seen == [(closed, min(closed, 12), 5, True) for closed in range(1, 15)]  # nothing was ever learned
+    assert seen == [(closed, min(closed, 12), REFIT_EVERY, True) for closed in range(1, 15)]  # nothing was ever learned
 
 
 def test_the_first_votes_are_learned_from_at_once_and_only_once(desk):
-    project = desk.project(refit_every=20, min_votes=1)
+    project = desk.project(min_votes=1)
     play(desk, project, stream(3), each=lambda: learn(desk.projects, project.id, now=1002.0))
     with desk.store.read() as connection:
         latest = desk.projects.get_in(connection, project.id)
@@ -117,7 +119,7 @@ def test_the_first_votes_are_learned_from_at_once_and_only_once(desk):
 
 
 def test_a_budget_is_held(desk):
-    project = desk.project(budget=2.0, refit_every=50)
+    project = desk.project(budget=2.0)
     play(desk, project, stream(120), each=lambda: steer(desk.projects, project.id, now=1002.0))
     with desk.store.read() as connection:
         latest = desk.projects.get_in(connection, project.id)
@@ -256,7 +258,7 @@ def test_budget_control_does_not_delay_votes(desk):
 
 
 def test_no_vote_waits_for_a_fit(desk, monkeypatch):
-    project = desk.project(refit_every=5)
+    project = desk.project()
     play(desk, project, stream(20))
     add_items(desk.projects, project.id, [NewItem("x")], now=1000.0)
     begun, voted = threading.Event(), threading.Event()
@@ -291,7 +293,7 @@ def test_the_busiest_voters_are_listed_and_all_are_counted(desk, monkeypatch):
 
 @pytest.mark.parametrize("problem", [ZeroDivisionError(), StoreBusy("somebody holds the project")])
 def test_a_failing_project_does_not_block_others(desk, monkeypatch, problem):
-    broken, sound = desk.project(), desk.project(refit_every=5)
+    broken, sound = desk.project(), desk.project()
     play(desk, sound, stream(20))
     told = learning.learn
 
@@ -470,7 +472,7 @@ def test_numbers_have_an_age_and_paused_projects_get_new_ones(desk):
 
 
 def test_two_stewards_at_once_learn_once(desk):
-    project = desk.project(refit_every=5)
+    project = desk.project()
     play(desk, project, stream(20))
     stewards = [Steward(Projects(desk.store)) for _ in range(2)]
     threads = [threading.Thread(target=steward.round) for steward in stewards]
@@ -485,7 +487,7 @@ def test_two_stewards_at_once_learn_once(desk):
 
 
 def test_the_steward_works_in_the_background_and_stops(desk):
-    project = desk.project(refit_every=5)
+    project = desk.project()
     play(desk, project, stream(20))
     steward, rounds = Steward(desk.projects, rhythm=0.01), threading.Semaphore(0)
     steward.extra.append(lambda now: rounds.release())

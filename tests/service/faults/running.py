@@ -108,7 +108,7 @@ def furnish(url: str, *, num_items: int = 200, num_voters: int = 6, **settings) 
     prepare(store)
     projects = Projects(store)
     now = time.time()
-    chosen = {"classes": CLASSES, "pool_size": 7, "audit_rate": 0.1, "refit_every": 10, "undo_seconds": 3600} | settings
+    chosen = {"classes": CLASSES, "pool_size": 7, "audit_rate": 0.1} | settings
     project = projects.create("faults", ProjectSettings(**chosen), now=now)
     chance = random.Random(3)
     batch = [NewItem(f"i{n}", {chance.choice(CLASSES): 0.7}) for n in range(num_items)]

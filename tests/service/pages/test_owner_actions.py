@@ -50,20 +50,8 @@ def test_a_pool_larger_than_the_team_is_refused_with_a_size_that_fits(tmp_path):
     form = {"name": "pets", "classes": "cat\ndog", "people": "3", "pool_size": "5", "goal": "value", "audit_rate": "5"}
     with made_world(tmp_path) as world:
         browser = world.browser("owner")
-        form |= {"csrf_token": token(browser), "lease_seconds": "120", "undo_seconds": "20"}
+        form |= {"csrf_token": token(browser), "lease_seconds": "120"}
         refused = browser.post("/new", data=form)
         assert refused.status_code == 422 and 'value="3"' in refused.text
         assert browser.post("/new", data=form | {"pool_size": "3"}).status_code == 303
         assert browser.post("/new", data=form | {"keep_pool": "on"}).status_code == 303
-
-
-def test_an_owner_sets_the_price_of_one_person_and_removes_it_again(tmp_path):
-    with made_world(tmp_path) as world:
-        browser, voter = world.browser("owner"), world.people["voter"]
-        Projects(world.store).change(world.project, person_prices={"ext:ada": 2.0}, now=1.0)
-        for price, kept in (("0,5", {"ext:ada": 2.0, voter: 0.5}), ("", {"ext:ada": 2.0})):
-            form = {"person": voter, "price": price, "csrf_token": token(browser)}
-            assert browser.post(world.address("/people/price"), data=form).status_code == 303
-            assert Projects(world.store).get(world.project).settings.person_prices == kept
-        refused = browser.post(world.address("/people/price"), data=form | {"price": "-1"})
-        assert refused.status_code == 422

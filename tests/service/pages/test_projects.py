@@ -26,7 +26,7 @@ BASE = {"classes": ("cat", "dog"), "pool_size": 5}
         {"target_error": 0.02, "audit_rate": 0.1},
         {"method": "quorate:min_gain=0.01"},
         {"price": 0.12, "currency": "EUR", "min_votes": 1, "max_votes": 4, "instructions": "Look.\nAgain."},
-        {"lease_seconds": 60.0, "undo_seconds": 5.0},
+        {"lease_seconds": 60.0},
     ],
 )
 def test_settings_survive_the_form(given):
@@ -84,7 +84,7 @@ def test_a_goal_without_its_number_is_refused():
     assert caught.value.field == "threshold"
 
 
-@pytest.mark.parametrize("name", ["pool_size", "audit_rate", "lease_seconds", "undo_seconds"])
+@pytest.mark.parametrize("name", ["pool_size", "audit_rate", "lease_seconds"])
 def test_required_fields_cannot_be_emptied(name):
     before = ProjectSettings(**BASE)
     with pytest.raises(InvalidInput, match=f"{name}=''; expected a number"):

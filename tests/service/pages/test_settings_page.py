@@ -37,13 +37,13 @@ SETTINGS = [
     {"method": "until-settled"},
     {"method": "entropy", "min_votes": 2},
     {"min_votes": 9, "max_votes": 9},
-    {"audit_rate": 0.007, "price": 1e-5, "lease_seconds": 30.123456, "undo_seconds": 0.5},
+    {"audit_rate": 0.007, "price": 1e-5, "lease_seconds": 30.123456},
     {"audit_rate": 1e-6, "currency": " € ", "instructions": " two\nlines \n"},
     {"audit_rate": 0.0, "max_votes": 1, "pool_size": 5000},
-    {"models": ["a", "b"], "window": 7, "seed": 5, "refit_every": 3},
+    {"models": ["a", "b"], "seed": 5},
     {"display_names": {"dog": 'Dog  or "puppy"'}},
-    {"gold_share": 1 / 3, "person_prices": {"ext:ada": 1e-5}, "adjudicate_below": 2 / 3},
-    {"adjudicate_below": 0.0, "show_own_gold": True, "routing": "best"},
+    {"gold_share": 1 / 3, "adjudicate_below": 2 / 3},
+    {"adjudicate_below": 0.0},
 ]
 
 

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy.dialects import sqlite
 
 from quorate.service.access import principal as proofs
-from quorate.service.domain import gold, leases, queue, routing, votes
+from quorate.service.domain import gold, leases, queue, votes
 from quorate.service.store import Store
 from quorate.service.store.upgrade import prepare
 
@@ -13,8 +13,7 @@ STATEMENTS = {
     for module, names in {
         votes: ("LOCK", "BALLOTS", "LEASES", "REPEATS", "PAST"),
         gold: ("GOLD",),
-        routing: ("HOLDING", "SEEN", "CANDIDATES"),
-        queue: ("WAITED", "START", "LINE", "CHOSEN"),
+        queue: ("START", "LINE"),
         leases: ("PLACES_TAKEN", "FREE", "RENEW", "HELD", "MET"),
         proofs: ("REVOKED",),
     }.items()

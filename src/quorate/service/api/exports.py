@@ -28,7 +28,7 @@ from quorate.service.access.request_context import now_of
 from quorate.service.api.bodies import StrictRoute
 from quorate.service.api.dependencies import Owner, ProjectId, TheProjects, Viewer
 from quorate.service.api.fields import problems
-from quorate.service.domain.events import ITEM_KINDS, prices, project_events
+from quorate.service.domain.events import ITEM_KINDS, project_events
 from quorate.service.domain.item_projection import ABSENT
 from quorate.service.domain.listing import BATCH, DecisionRow, all_decisions, voter_names
 from quorate.service.domain.projects import Project, Projects
@@ -44,14 +44,14 @@ from quorate.validate import invalid
 Kind = Literal["text", "float", "int", "bool"]
 KINDS: dict[str, Kind] = {"confidence": "float", "num_votes": "int", "agreement": "float", "cost": "float"}
 KINDS |= {"pool_size": "int", "audited": "bool", "time": "float", "event": "int", "seq": "int", "line": "int"}
-KINDS |= {"late": "bool", "retracted": "bool", "right": "bool", "price": "float", "verdict_time": "float"}
+KINDS |= {"late": "bool", "retracted": "bool", "right": "bool", "verdict_time": "float"}
 VERDICT_COLUMNS = ("verdict", "verdict_by", "verdict_time")  # after the columns of `quorate run`
 NOT_EXPORTED = ("probs", "closed", "voters", *VERDICT_COLUMNS)
 DECISION_COLUMNS = tuple(
     each.name for each in fields(DecisionRow) if each.name not in NOT_EXPORTED
 )  # as of `quorate run`
 VOTE_COLUMNS = (
-    "item", "voter", "voter_name", "label", "time", "kind", "late", "retracted", "cast_label", "signed_in_by", "price",
+    "item", "voter", "voter_name", "label", "time", "kind", "late", "retracted", "cast_label", "signed_in_by",
 )  # fmt: skip
 GOLD_COLUMNS = ("item", "voter", "voter_name", "label", "time", "kind", "gold", "right")
 EVENT_COLUMNS = ("event", "item", "seq", "kind", "voter", "time", "body", "signed_in_by")
@@ -85,16 +85,16 @@ def decisions(projects_: Projects, connection: Connection, project: Project) -> 
     return Export(columns, map(cells, all_decisions(projects_, connection, project)))
 
 
-def votes(connection: Connection, project: Project, *, prices_shown: bool = True) -> Export:
+def votes(connection: Connection, project: Project) -> Export:
     """Every act of a voter once, in order, including late and retracted ones. Withdrawn items are left out.
 
     `label` is empty unless the vote counts, so that `quorate run --votes` reads the votes that count; `cast_label` is
     the class chosen.
     """
-    return Export(_kinds(VOTE_COLUMNS), _votes(connection, project, prices_shown=prices_shown))
+    return Export(_kinds(VOTE_COLUMNS), _votes(connection, project))
 
 
-def _votes(connection: Connection, project: Project, *, prices_shown: bool) -> Iterator[tuple[Cell, ...]]:
+def _votes(connection: Connection, project: Project) -> Iterator[tuple[Cell, ...]]:
     later = acts.alias()  # a later act of the same voter on the item means that the earlier one was retracted
     again = exists().where(
         later.c.item_id == acts.c.item_id, later.c.voter == acts.c.voter, later.c.id > acts.c.id,
@@ -104,15 +104,14 @@ def _votes(connection: Connection, project: Project, *, prices_shown: bool) -> I
     query = query.add_columns(again.label("is_retracted"))
     query = query.join(items, items.c.id == acts.c.item_id).where(counted, ~acts.c.voter.startswith(ABSENT))
     query = query.where(acts.c.project_id == project.id, acts.c.kind.in_(ACTS))
-    names, history = voter_names(connection, project), prices(connection, project.id, now=project.settings.price)
+    names = voter_names(connection, project)
     for row in chain.from_iterable(in_batches(connection, query, acts.c.id, size=BATCH)):
         body, is_retracted = json.loads(row.body), bool(row.is_retracted)
         if not body.get("undone"):  # undoing a skip is stored as a skip, too
             cast, late = body.get("label"), bool(body.get("late"))
             stands = None if is_retracted else cast
             name = names.get(row.voter, row.voter.removeprefix("ext:"))
-            price = history.at(row.time, row.voter) if stands is not None and prices_shown else None
-            cells = (stands, row.time, row.kind, late, is_retracted, cast, row.signed_in_by, price)
+            cells = (stands, row.time, row.kind, late, is_retracted, cast, row.signed_in_by)
             yield (body["item"], row.voter, name, *cells)
 
 
@@ -343,7 +342,7 @@ def _sent(
         with suppress(StoreUnavailable), projects_.store.write() as connection:
             told = {"what": what, "format": chosen}
             note(connection, "export", project_id=project_id, account_id=me, by=me, now=now_of(request), **told)
-        file = exported(projects_, project_id, what, chosen, prices_shown=caller.role == "owner")
+        file = exported(projects_, project_id, what, chosen)
     headers = {"Content-Disposition": f'attachment; filename="{what}.{chosen}"', "Content-Length": str(file.tell())}
     return StreamingResponse(chunks(file), headers=headers, media_type=MEDIA_TYPES[chosen])
 
@@ -363,10 +362,8 @@ def export_access_log(
     return _sent(request, projects_, project_id, caller, "access-log", format_)
 
 
-def exported(
-    projects_: Projects, project_id: str, what: Kept, format_: Format, *, prices_shown: bool = True
-) -> IO[bytes]:
-    """The export as a file, written to its end; whoever takes it closes it. `prices_shown`: of votes, for owners."""
+def exported(projects_: Projects, project_id: str, what: Kept, format_: Format) -> IO[bytes]:
+    """The export as a file, written to its end; whoever takes it closes it."""
     file: IO[bytes] = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115
     try:
         with snapshot(projects_.store) as connection:
@@ -376,7 +373,7 @@ def exported(
             elif what == "decisions":
                 write(decisions(projects_, connection, project), format_, file)
             elif what == "votes":
-                write(votes(connection, project, prices_shown=prices_shown), format_, file)
+                write(votes(connection, project), format_, file)
             else:
                 write(TABLES[what](connection, project), format_, file)
     except BaseException:

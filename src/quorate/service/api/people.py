@@ -19,13 +19,12 @@ from quorate.service.api.dependencies import (
     TheProjects,
     TheStore,
     Unrestricted,
-    Voter,
     Work,
     Write,
     base_url_of,
 )
 from quorate.service.api.fields import NOTHING, In, Out, Page, Text, Time, Wanted, problems
-from quorate.service.domain.gold import GoldCalibration, gold_record
+from quorate.service.domain.gold import GoldCalibration
 from quorate.service.domain.people import PersonFigures, latest_people
 
 router = APIRouter(prefix="/api/v1", tags=["people"], route_class=StrictRoute)
@@ -194,32 +193,12 @@ class PeopleOut(Out):
     calibration: GoldCalibration | None = None
 
 
-class OwnGoldOut(Out):
-    """The caller's own answers to gold items, without those of today and yesterday (UTC).
-
-    Null unless the owner allows it and there are at least 20.
-    """
-
-    answers: int | None = None
-    right: int | None = None
-    low: float | None = None
-    high: float | None = None
-
-
 @router.get("/projects/{project_id}/people", summary="Figures of each person", responses=problems(403, 404))
 def list_people(project_id: ProjectId, _caller: Owner, store: TheStore) -> PeopleOut:
     """For owners only. Computed in the background after new votes; see `time`. Interpret with care: people were given
     different items, and somebody who is right against the majority looks wrong."""
     with store.read() as connection:
         return PeopleOut.model_validate(latest_people(connection, project_id) or {})
-
-
-@router.get("/projects/{project_id}/my-gold", summary="Own accuracy on gold items", responses=problems(403, 404))
-def show_own_gold(project_id: ProjectId, caller: Voter, projects_: TheProjects, now: Now) -> OwnGoldOut:
-    """Empty unless the owner allows it (`show_own_gold`)."""
-    with projects_.store.read() as connection:
-        found = gold_record(connection, projects_.get_in(connection, project_id), caller.account_id, now=now)
-    return OwnGoldOut() if found is None else OwnGoldOut.model_validate(found)
 
 
 @router.get("/projects/{project_id}/invitations", summary="List invitations", responses=problems(403, 404))

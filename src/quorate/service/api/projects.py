@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated, Any, Literal, get_type_hints
 
 from fastapi import APIRouter, Response
@@ -27,7 +26,6 @@ from quorate.service.api.fields import In, Out, Page, Text, Time, Wanted, proble
 from quorate.service.domain.events import list_actions
 from quorate.service.domain.listing import Counts, acts_of, counts
 from quorate.service.domain.projects import Project, Projects
-from quorate.service.domain.routing import Rule
 from quorate.service.domain.settings import ProjectSettings, rule_for_people
 
 State = Literal["active", "paused", "archived"]
@@ -63,32 +61,15 @@ class SettingsChange(In):
     max_votes: Annotated[int, Field(ge=1, le=10**9, description="Maximum votes of these; null: all.")] | None = None
     audit_rate: Annotated[float, Field(ge=0, le=1, description="Share of closed items to audit.")] | None = None
     lease_seconds: Seconds | None = None
-    undo_seconds: Seconds | None = None
-    refit_every: Whole | None = None
     display_names: DisplayNames | None = None
     gold_share: (
         Annotated[float, Field(ge=0, le=0.5, description="Share of the items given out that are gold items.")] | None
     ) = None
-    person_prices: (
-        Annotated[
-            dict[Annotated[Text, Field(min_length=1, max_length=60)], Annotated[float, Field(ge=0, le=10**9)]],
-            Field(
-                description="Prices of one vote, by account id or `ext:<name>`; replaces all earlier ones. "
-                "The project's price applies to everybody else.",
-                max_length=1000,
-                examples=[{"ext:ada": 0.5}],
-            ),
-        ]
-        | None
-    ) = None
-    routing: Annotated[Rule, Field(description="Which item goes to whom: any, agreement or best.")] | None = None
-    show_own_gold: Annotated[bool, Field(description="Show each voter their own accuracy on gold items.")] | None = None
     adjudicate_below: (
         Annotated[float, Field(ge=0, le=1, description="Closed items below this confidence wait for a senior.")] | None
     ) = None
     classes: Annotated[Classes | None, Field(description="Cannot change; only the current value is accepted.")] = None
     models: Annotated[Models | None, Field(description="Cannot change; only the current value is accepted.")] = None
-    window: Annotated[Whole | None, Field(description="Cannot change; only the current value is accepted.")] = None
     seed: Annotated[Whole | None, Field(description="Cannot change; only the current value is accepted.")] = None
 
     def given(self) -> dict[str, Any]:
@@ -106,7 +87,6 @@ class SettingsIn(SettingsChange):
     classes: Classes
     pool_size: Annotated[int, Field(ge=1, le=10**9, description="Experts in the pool.")]
     models: Models | None = None
-    window: Whole | None = None
     seed: Whole | None = None
 
     def given(self) -> dict[str, Any]:
@@ -213,7 +193,7 @@ def show_project(project_id: ProjectId, caller: Anyone, projects_: TheProjects) 
 
 @router.patch("/{project_id}", summary="Change a project", response_model=ProjectOut, responses=problems(403, 404, 409))
 def change_project(once: Write, project_id: ProjectId, caller: Owner, body: ProjectChange) -> Response:
-    """Classes, models, method, window and seed cannot change, because past decisions rely on them; the method's
+    """Classes, models, method and seed cannot change, because past decisions rely on them; the method's
     parameters can."""
 
     def work(on: Work) -> ProjectOut:
@@ -256,7 +236,6 @@ def as_row(project: Project, role: Role) -> dict[str, Any]:
 def project_out(projects_: Projects, project: Project, who: Principal, role: Role) -> ProjectOut:
     """The project as this role sees it."""
     sees_all, settings = role in ("owner", "reader"), project.settings
-    shown = settings if role == "owner" else replace(settings, person_prices={})  # what people are paid is for owners
     with projects_.store.read() as connection:
         acted = acts_of(connection, project.id, who.account_id)
         numbers = counts(connection, project.id) if sees_all else None
@@ -266,6 +245,6 @@ def project_out(projects_: Projects, project: Project, who: Principal, role: Rol
         display_names=settings.display_names,
         instructions=settings.instructions,
         acted=acted,
-        settings=SettingsOut.model_validate(shown) if sees_all else None,
+        settings=SettingsOut.model_validate(settings) if sees_all else None,
         counts=numbers,
     )

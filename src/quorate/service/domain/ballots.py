@@ -25,6 +25,7 @@ from quorate.service.domain.leases import CLOCK_SLACK, Leased, Want
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.queue import serve
 from quorate.service.domain.votes import (
+    UNDO_SECONDS,
     Kind,
     RecordedVote,
     Request,
@@ -104,7 +105,7 @@ def _repeated(connection: Connection, context: VoteContext, request: Request) ->
     kind: Kind = "retract" if body.get("undone") else body.get("act", past.kind)
     if (past.item_id, kind, body.get("label")) != (context.row.id, request.kind, request.label):
         raise reused(request.request)
-    until = _undo_until(context.project, kind, body["time"])
+    until = _undo_until(kind, body["time"])
     stored = (body.get("label"), body["time"], past.id, until)
     return RecordedVote(context.row.name, kind, *stored, repeated=True, late=body.get("late", False), decision=None)
 
@@ -128,10 +129,10 @@ def _check(context: VoteContext, request: Request, now: float) -> None:
 def _check_undo(context: VoteContext, request: Request, now: float) -> None:
     if context.acted_at is None:
         raise not_met(request.item, request.kind)
-    ago, most = now - context.acted_at, context.project.settings.undo_seconds
-    if request.served and not -CLOCK_SLACK <= ago <= most:
+    ago = now - context.acted_at
+    if request.served and not -CLOCK_SLACK <= ago <= UNDO_SECONDS:
         when = f"{ago:.0f} seconds ago" if ago > 0 else "before the clock was set back"
-        rule = f"an item on which this voter acted in the last {most:g} seconds; that was {when}"
+        rule = f"an item on which this voter acted in the last {UNDO_SECONDS:g} seconds; that was {when}"
         raise invalid("item", request.item, rule, "ask the owner of the project.", error=TooLate)
 
 
@@ -195,15 +196,15 @@ def _out_after(context: VoteContext, request: Request) -> int:
 
 def _recorded(write: VoteWrite, numbers: Mapping[int, int]) -> RecordedVote:
     event, kind = write.event, write.request.kind
-    until = _undo_until(write.context.project, kind, event["time"])
+    until = _undo_until(kind, event["time"])
     number = numbers[write.context.row.id]
     stored = (event.get("label"), event["time"], number, until)
     late = event.get("late", False)
     return RecordedVote(write.context.row.name, kind, *stored, repeated=False, late=late, decision=write.decision)
 
 
-def _undo_until(project: Project, kind: Kind, time: float) -> float | None:
-    return time + project.settings.undo_seconds if kind in ("vote", "abstain", "skip") else None
+def _undo_until(kind: Kind, time: float) -> float | None:
+    return time + UNDO_SECONDS if kind in ("vote", "abstain", "skip") else None
 
 
 log = logging.getLogger("quorate.service")

@@ -1,4 +1,4 @@
-"""Append-only records: events of items and projects, and actions of owners; the price of a vote at any time."""
+"""Append-only records: events of items and projects, and actions of owners."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Double, and_, bindparam, case, insert, literal, select
+from sqlalchemy import Connection, and_, bindparam, insert, select
 
 from quorate.service.store.bulk import encode, in_batches, insert_rows
 from quorate.service.store.schema import events, items, owner_actions
@@ -102,65 +102,3 @@ def list_actions(
         query = query.where(owner_actions.c.item_id == item_id)
     rows = connection.execute(query.order_by(owner_actions.c.id).limit(limit))
     return [OwnerAction(row.id, row.time, row.who, row.kind, row.item, json.loads(row.body)) for row in rows]
-
-
-@dataclass(frozen=True, slots=True)
-class Prices:
-    """The prices of a vote over time: each applies from its time on, the first one also before.
-
-    `own`: from each time on, the prices of people with an individual price; the project's price applies to others.
-
-    >>> Prices([(0.0, 0.1), (10.0, 0.5)]).at(9.0), Prices([(0.0, 0.1), (10.0, 0.5)]).at(10.0)
-    (0.1, 0.5)
-    >>> Prices([(0.0, 0.1)], [(5.0, {"ada": 2.0})]).at(7.0, "ada")
-    2.0
-    """
-
-    history: Sequence[tuple[float, float]]
-    own: Sequence[tuple[float, Mapping[str, float]]] = ()
-
-    @property
-    def people(self) -> list[str]:
-        """Everybody who ever had an individual price."""
-        return sorted({person for _, prices in self.own for person in prices})
-
-    @property
-    def are_all_zero(self) -> bool:
-        """Whether votes were always free."""
-        return not any(price for _, price in self.history) and not any(any(each.values()) for _, each in self.own)
-
-    @property
-    def only(self) -> float | None:
-        """The price, if there was only ever one, for everybody; None otherwise."""
-        distinct = {price for _, price in self.history}
-        return distinct.pop() if len(distinct) == 1 and not self.people else None
-
-    def at(self, time: float, person: str | None = None) -> float:
-        """The price at this time, for this person."""
-        own = [prices.get(person) for since, prices in self.own if since <= time] if person is not None else []
-        if own and own[-1] is not None:
-            return own[-1]
-        past = [price for since, price in self.history if since <= time]
-        return past[-1] if past else self.history[0][1]
-
-    def of(self, time: ColumnElement[Any]) -> ColumnElement[Any]:
-        """`at` in SQL, for a column of times; the project's price."""
-        later = [(time >= since, literal(price, Double)) for since, price in reversed(self.history[1:])]
-        first = literal(self.history[0][1], Double)
-        return case(*later, else_=first) if later else first
-
-    def since(self, time: ColumnElement[Any]) -> ColumnElement[Any]:
-        """In SQL, the last time before a column of times at which a price changed, or 0; `at` is the same at both."""
-        changes = sorted({since for since, _ in (*self.history, *self.own)}, reverse=True)
-        return case(*((time >= since, literal(since, Double)) for since in changes), else_=literal(0.0, Double))
-
-
-def prices(connection: Connection, project_id: str, *, now: float) -> Prices:
-    """The project's prices so far; `now` is the price to use if no history is stored."""
-    query = select(owner_actions.c.time, owner_actions.c.body).order_by(owner_actions.c.id)
-    query = query.where(owner_actions.c.project_id == project_id, owner_actions.c.kind.in_(("create", "change")))
-    changes = [(row.time, json.loads(row.body)) for row in connection.execute(query)]
-    return Prices(
-        [(time, float(body["price"])) for time, body in changes if "price" in body] or [(0.0, now)],
-        [(time, body["person_prices"]) for time, body in changes if "person_prices" in body],
-    )

@@ -20,9 +20,9 @@ from quorate.audit import draw
 from quorate.compiled import status
 from quorate.service.domain.events import item_events, record
 from quorate.service.domain.item_projection import NO_AUDIT, after_event
+from quorate.service.domain.leases import is_new
 from quorate.service.domain.listing import find_item
 from quorate.service.domain.projects import Project, Projects, not_archived
-from quorate.service.domain.routing import is_new
 from quorate.service.domain.votes import Request, VoteContext, VoteWrite
 from quorate.service.store.bulk import among
 from quorate.service.store.schema import ballots, events, is_gold, items, not_withdrawn
@@ -35,8 +35,6 @@ from quorate.workflows.calibrate.measure import wilson
 
 REASON = "gold"  # stop reason in a gold item's row: it is never decided
 MOST_REPLAYED = 200  # gold items that `gold_calibration` decides
-DAY = 86400.0
-FEWEST_SHOWN = 20  # answers of a voter before their accuracy is shown
 
 
 GOLD = select(items.c.id, items.c.name, items.c.show, bindparam("priority").label("priority"))
@@ -190,30 +188,3 @@ def _replayed(
             break
         decision = session.vote(row.name, answer.label, voter=answer.voter, time=0.0)
     return None if decision.ask else (decision.label, decision.confidence)
-
-
-@dataclass(frozen=True, slots=True)
-class GoldRecord:
-    """One voter's answers to gold items, without those of today and yesterday (UTC).
-
-    It changes at midnight only and needs `FEWEST_SHOWN` answers; otherwise it would reveal which item was gold.
-    """
-
-    answers: int
-    right: int
-    low: float
-    high: float
-
-
-def gold_record(connection: Connection, project: Project, voter: str, *, now: float) -> GoldRecord | None:
-    """The voter's accuracy on gold; None if the owner does not show it to voters, or there are too few answers."""
-    if not project.settings.show_own_gold:
-        return None
-    query = select(ballots.c.label, items.c.gold).join(items, items.c.id == ballots.c.item_id)
-    query = query.where(ballots.c.project_id == project.id, ballots.c.voter == voter, ballots.c.kind == "vote")
-    yesterday = (now // DAY - 1) * DAY
-    rows = connection.execute(query.where(is_gold, not_withdrawn, ballots.c.time < yesterday)).all()
-    if len(rows) < FEWEST_SHOWN:
-        return None
-    right = sum(row.label == row.gold for row in rows)
-    return GoldRecord(len(rows), right, *wilson(right / len(rows), len(rows)))

@@ -10,6 +10,7 @@ import numpy as np
 from sqlalchemy import ColumnElement, Connection, Row, Select, func, select, update
 
 from quorate.learning.learner import Window, fit_is_due, refit
+from quorate.methods import REFIT_EVERY, WINDOW
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.settings import goal_control, parameters_of
 from quorate.service.domain.webhooks import announce
@@ -37,12 +38,12 @@ def learn(projects_: Projects, project_id: str, *, now: float, at_once: bool = F
 
 def is_due(connection: Connection, project: Project) -> bool:
     """Whether enough items have closed since the last fit: see `fit_is_due`."""
-    settings, learner = project.settings, project.session.method.learner
+    learner = project.session.method.learner
     since = select(items.c.id).where(items.c.project_id == project.id, items.c.closed_event > project.learn_event)
     if learner is None or _count(connection, since.where(items.c.first_vote_event.is_not(None)).limit(1)) == 0:
         return False
-    num_items = _count(connection, select(items.c.id).where(*_with_votes(project)).limit(settings.window))
-    return fit_is_due(_count(connection, since), num_items, settings.refit_every, learner.proportional)
+    num_items = _count(connection, select(items.c.id).where(*_with_votes(project)).limit(WINDOW))
+    return fit_is_due(_count(connection, since), num_items, REFIT_EVERY, learner.proportional)
 
 
 def _with_votes(project: Project) -> tuple[ColumnElement[bool], ...]:
@@ -58,8 +59,8 @@ def window_of(connection: Connection, project: Project) -> Window:
     newest = select(items.c.id, items.c.name, items.c.votes, events.c.body)
     newest = newest.join(events, (events.c.item_id == items.c.id) & (events.c.seq == 1))
     newest = newest.where(*_with_votes(project))
-    rows = connection.execute(newest.order_by(items.c.first_vote_event.desc()).limit(project.settings.window)).all()
-    window = Window(project.settings.window, len(project.settings.models), len(project.session.classes))
+    rows = connection.execute(newest.order_by(items.c.first_vote_event.desc()).limit(WINDOW)).all()
+    window = Window(WINDOW, len(project.settings.models), len(project.session.classes))
     for row in reversed(rows):
         window.enter(row.name, np.log(np.array(json.loads(row.body)["prediction"])))
         for label, count in enumerate(json.loads(row.votes)):

@@ -18,7 +18,9 @@ from sqlalchemy import (
     Executable,
     Row,
     Table,
+    and_,
     bindparam,
+    exists,
     func,
     or_,
     select,
@@ -82,6 +84,13 @@ def _met() -> dict[str, Executable]:
 
 
 MET = _met()
+
+
+def is_new() -> ColumnElement[bool]:
+    """The condition that the voter has neither acted on the item nor holds it."""
+    voted = exists().where(ballots.c.item_id == items.c.id, ballots.c.voter == bindparam("voter"))
+    holds = exists().where(leases.c.item_id == items.c.id, leases.c.voter == bindparam("voter"), leases.c.is_out)
+    return and_(~voted, ~holds)  # with ~or_(...) PostgreSQL would read all ballots of the voter
 
 
 def num_out(connection: Connection, item_id: int) -> int:

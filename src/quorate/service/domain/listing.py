@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, false, func, or_, select
 
-from quorate.service.domain.events import is_folded, prices
+from quorate.service.domain.events import is_folded
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.votes import not_here
 from quorate.service.store.bulk import in_batches
@@ -162,22 +162,9 @@ def decided(
     projects_: Projects, connection: Connection, project: Project, rows: Sequence[Row[Any]]
 ) -> list[DecisionRow]:
     """The decisions on these items."""
-    written, costs = events_of(connection, [row.id for row in rows]), _costs(connection, project, rows)
+    written = events_of(connection, [row.id for row in rows])
     names = voter_names(connection, project)
-    return [_decided(projects_, connection, project, row, written[row.id], costs[row.id], names) for row in rows]
-
-
-def _costs(connection: Connection, project: Project, rows: Sequence[Row[Any]]) -> dict[int, float]:
-    """The cost of each item's votes, each at its voter's price when it was cast; their number, if all were free."""
-    history = prices(connection, project.id, now=project.settings.price)
-    if history.only is not None or history.are_all_zero:
-        costs = {row.id: row.num_votes * (history.only or 1.0) for row in rows}
-    else:
-        costs = {row.id: 0.0 for row in rows}
-        query = select(ballots.c.item_id, ballots.c.voter, ballots.c.time).where(ballots.c.kind == "vote")
-        for item_id, voter, time in connection.execute(query.where(ballots.c.item_id.in_(costs))):
-            costs[item_id] += history.at(time, voter)
-    return {item_id: round(cost, 9) for item_id, cost in costs.items()}  # 0.3, not 0.30000000000000004
+    return [_decided(projects_, connection, project, row, written[row.id], names) for row in rows]
 
 
 def events_of(connection: Connection, item_ids: Sequence[int]) -> dict[int, list[Event]]:
@@ -195,7 +182,6 @@ def _decided(
     project: Project,
     row: Row[Any],
     written: list[Event],
-    cost: float,
     names: Mapping[str, str],
 ) -> DecisionRow:
     session, _ = projects_.item_session(connection, project, row, written)
@@ -211,7 +197,7 @@ def _decided(
         num_votes=decision.num_votes,
         agreement=agreeing / decision.num_votes if decision.num_votes else None,
         stop_reason=decision.reason,
-        cost=cost,
+        cost=round(row.num_votes * (project.settings.price or 1.0), 9),  # 0.3, not 0.30000000000000004
         pool_size=row.pool_size,
         audited=row.audit is not None,
         voters=tuple(names.get(voter, voter.removeprefix("ext:")) for voter in used),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,10 +19,9 @@ from sqlalchemy import Connection, Row, select
 from quorate.compiled import status
 from quorate.experts.agreement import others_plurality
 from quorate.experts.ballots import Ballots
-from quorate.experts.crowd import TYPES, CrowdState, rows_of
+from quorate.experts.crowd import TYPES
 from quorate.experts.crowd_stream import run_crowd
 from quorate.experts.quality import PersonQuality, quality_of
-from quorate.experts.reliability import reliability
 from quorate.service.domain.gold import GoldCalibration, gold_calibration
 from quorate.service.domain.listing import voter_names
 from quorate.service.domain.projects import Project, Projects
@@ -41,8 +40,7 @@ class PersonFigures:
     """One voter. Shares have 95 % intervals; None without data.
 
     `gold_right` of `gold_answers` known answers given   `accuracy` as the crowd model estimates it   `agreement` with
-    the plurality of the other voters, on `compared` items   `reliability` agreement drawn towards the mean of all
-    `by_class` how often right on items of each class, by the same model, which `routing` uses
+    the plurality of the other voters, on `compared` items
     `kind` careful, uniform or habit, with its probability and the evidence   `seconds` median between votes
     """
 
@@ -60,13 +58,10 @@ class PersonFigures:
     agreement: float | None
     agreement_low: float | None
     agreement_high: float | None
-    reliability: float
     kind: str
     kind_probability: float
     evidence: str
     seconds: float | None
-    price: float
-    by_class: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,19 +122,15 @@ def _people(connection: Connection, project: Project, cast: Sequence[Row[Any]]) 
     run = run_crowd(told, seed=project.settings.seed)  # without predictions: voters never see them
     quality = {each.person: each for each in quality_of(told, run, truth=truth)}
     agreeing = _agreement(told)
-    reliable = _reliability(agreeing)
     names, paces = voter_names(connection, project), _paces(told, time)
     found = [
         _person(
-            project,
             names.get(voter, voter.removeprefix("ext:")),
             each,
             agreeing[voter],
-            reliable[voter],
             paces.get(voter),
-            _by_class(run.state, number, careful=each.kinds[0]),
         )
-        for number, voter in enumerate(told.people)
+        for voter in told.people
         if (each := quality.get(voter)) is not None
     ]
     return tuple(sorted(found, key=lambda each: (each.name.lower(), each.voter)))
@@ -173,14 +164,6 @@ def _agreement(told: Ballots) -> dict[str, tuple[float, int]]:
     return found
 
 
-def _reliability(agreeing: Mapping[str, tuple[float, int]]) -> dict[str, float]:
-    """By voter: agreement with the others, shrunk towards the mean of all while there are few votes."""
-    agreements, compared = zip(*agreeing.values(), strict=True)
-    of_all = sum(agreements), float(sum(compared))
-    found = reliability(np.array(agreements, float), np.array(compared, float), of_all=of_all, first_guess=0.0)
-    return dict(zip(agreeing, map(float, found), strict=True))
-
-
 def _paces(told: Ballots, time: FloatArray) -> dict[str, float]:
     """Median seconds between a person's votes within a sitting."""
     found = {}
@@ -193,13 +176,10 @@ def _paces(told: Ballots, time: FloatArray) -> dict[str, float]:
 
 
 def _person(
-    project: Project,
     name: str,
     each: PersonQuality,
     agreeing: tuple[float, int],
-    reliable: float,
     seconds: float | None,
-    by_class: tuple[float, ...],
 ) -> PersonFigures:
     right = round((each.with_truth or 0.0) * each.num_known)
     gold_low, gold_high = wilson(right / each.num_known, each.num_known) if each.num_known else (None, None)
@@ -210,13 +190,5 @@ def _person(
         gold_answers=each.num_known, gold_right=right, gold_low=gold_low, gold_high=gold_high,
         accuracy=each.accuracy.value, accuracy_low=each.accuracy.low, accuracy_high=each.accuracy.high,
         compared=compared, agreement=agrees / compared if compared else None, agreement_low=low, agreement_high=high,
-        reliability=reliable,
         kind=each.kind, kind_probability=each.kinds[TYPES.index(each.kind)], evidence=each.evidence, seconds=seconds,
-        price=project.settings.person_prices.get(each.person, project.settings.price), by_class=by_class,
     )  # fmt: skip
-
-
-def _by_class(state: CrowdState, person: int, *, careful: float) -> tuple[float, ...]:
-    """How often a person is right on items of each class; careless votes are right as often as guesses."""
-    right = careful * rows_of(state, person).diagonal() + (1.0 - careful) / len(state.pooled)
-    return tuple(round(float(each), 4) for each in right)

@@ -18,7 +18,6 @@ from sqlalchemy import Connection, Row, bindparam, insert, select, update
 from quorate.errors import InvalidInput, UnknownItem
 from quorate.service.access.log import note
 from quorate.service.domain.events import append_project_event, record
-from quorate.service.domain.routing import Routing
 from quorate.service.domain.settings import ProjectSettings, parameters_of
 from quorate.service.domain.webhooks import announce
 from quorate.service.store import Store
@@ -73,7 +72,6 @@ class Projects:
         self._settings: dict[tuple[str, str], tuple[ProjectSettings, Settings]] = {}  # by their text, so never outdated
         self._versions: dict[tuple[str, int, int, int], ParamsVersion] = {}
         self._parameters: dict[int, dict[str, Any]] = {}
-        self.routing = Routing()
 
     def create(self, name: str, settings: ProjectSettings, *, by: str | None = None, now: float) -> Project:
         """Create a project; its first event is a "tune" with the initial parameters of the policy."""
@@ -152,14 +150,6 @@ class Projects:
             }
             settings = before.settings.changed(**changes) if changes else before.settings
             return self._change_in(connection, before, settings, values, by=by, now=now)
-
-    def set_price(self, project_id: str, person: str, price: float | None, *, by: str | None, now: float) -> None:
-        """Set the price of one vote of this person; None: the project's price. The prices of others stay."""
-        with self.store.write() as connection:
-            before = self.locked(connection, project_id)
-            prices = {name: each for name, each in before.settings.person_prices.items() if name != person}
-            prices |= {} if price is None else {person: price}
-            self._change_in(connection, before, before.settings.changed(person_prices=prices), {}, by=by, now=now)
 
     def _change_in(
         self,

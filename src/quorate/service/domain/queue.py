@@ -13,17 +13,25 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Row, Select, and_, bindparam, exists, func, or_, select
+from sqlalchemy import Connection, Row, Select, and_, bindparam, func, select
 
 from quorate.service.domain.cost import decisions_ahead
 from quorate.service.domain.events import item_events
 from quorate.service.domain.gold import with_gold
 from quorate.service.domain.item_projection import votes_to_settle
-from quorate.service.domain.leases import Leased, Want, any_over, give_back_expired, grant, held_by, met, num_out
+from quorate.service.domain.leases import (
+    Leased,
+    Want,
+    any_over,
+    give_back_expired,
+    grant,
+    held_by,
+    is_new,
+    met,
+    num_out,
+)
 from quorate.service.domain.projects import Project, Projects, unknown
-from quorate.service.domain.routing import LEFT_TO_OTHERS, Presence, Suits, candidates, is_new
-from quorate.service.store.bulk import among
-from quorate.service.store.schema import ballots, is_gold, items, leases, projects
+from quorate.service.store.schema import is_gold, items, leases, projects
 
 FIRST_LOOK = 16  # candidates of the first query; nearly always one of them is free
 LOOKED_AT = 64  # candidates of the next ones: enough unless the voter has acted on most open items
@@ -47,11 +55,7 @@ def _start() -> Select[Any]:
 
 
 def _looks() -> list[Select[Any]]:
-    """Queries for items with a place left, in order, locked: the first read few candidates, the last one all.
-
-    The first one is for voters who go first (`routing`): it leaves out the most urgent items on which somebody acted
-    recently, which are left to others.
-    """
+    """Queries for items with a place left, in order, locked: the first read few candidates, the last one all."""
     line = items.alias("line")
     in_line = and_(line.c.project_id == bindparam("project"), line.c.is_wanted, line.c.slots > 0)
     order = (line.c.priority.desc(), line.c.to_close, line.c.number)
@@ -64,10 +68,7 @@ def _looks() -> list[Select[Any]]:
         everything.where(new).order_by(order[0], order[2]).limit(LOOKED_AT),
     )
     free = _in_line().where(is_new())
-    acted = exists().where(ballots.c.item_id == line.c.id, ballots.c.time > bindparam("since"))
-    waited = everything.where(line.c.priority == most_urgent, or_(line.c.num_ballots == 0, ~acted))
-    yours = free.where(items.c.id.in_(waited.order_by(*order).limit(FIRST_LOOK)))
-    return [yours, *(free.where(items.c.id.in_(each)) for each in candidates), LINE.where(is_new())]
+    return [*(free.where(items.c.id.in_(each)) for each in candidates), LINE.where(is_new())]
 
 
 def _in_line() -> Select[Any]:
@@ -79,8 +80,7 @@ def _in_line() -> Select[Any]:
 
 
 START, LINE = _start(), _in_line().where(items.c.project_id == bindparam("project"))
-WAITED, *LOOKS = _looks()
-CHOSEN = LINE.where(among(items.c.id, "ids"), is_new())
+LOOKS = _looks()
 
 
 def next_items(projects_: Projects, project_id: str, voter: str, *, count: int = 1, now: float) -> list[Leased]:
@@ -106,8 +106,7 @@ def serve(
     short = [Want(want.voter, want.count - len(found[want.voter])) for want in wants]
     short = [want for want in short if want.count > 0]
     expires = now + project.settings.lease_seconds
-    presence = projects_.routing.now(connection, project, now=now)
-    serving = _Serving(projects_, connection, project, presence, start.gold_item is not None, now)
+    serving = _Serving(projects_, connection, project, start.gold_item is not None, now)
     for voter, rows in serving.hand_out(short, start.busy_priority):
         found[voter] += [Leased(row.name, json.loads(row.show), expires) for row in rows]
     return project, [found[want.voter] for want in wants]
@@ -120,23 +119,21 @@ class _Serving:
     projects: Projects
     connection: Connection
     project: Project
-    presence: Presence
     has_gold: bool
     now: float
 
     def hand_out(self, wants: Sequence[Want], busy: int | None) -> Iterator[tuple[str, list[Row[Any]]]]:
         """New items for each voter in turn: the first in the queue that they have not met. It is read once for all.
 
-        `busy`: the highest priority of items without a place left, None without any. `_take` serves the voters who are
-        routed, and those for whom the front of the queue has too few items or something more urgent is busy.
+        `busy`: the highest priority of items without a place left, None without any. `_take` serves the voters for
+        whom the front of the queue has too few items, or something more urgent is busy.
         """
         line, met_by = self._front(wants) if len(wants) > 1 else ({}, set())
         given: list[tuple[int, str]] = []
         for want in wants:
             new = (row for number, row in line.items() if (number, want.voter) not in met_by)
             rows = list(islice(new, want.count))
-            is_routed = self.presence.suits is not None or want.voter in self.presence.first
-            if not is_routed and len(rows) == want.count and (busy is None or busy <= rows[0].priority):
+            if len(rows) == want.count and (busy is None or busy <= rows[0].priority):
                 rows = self._with_gold(want.voter, rows)
                 given += [(row.id, want.voter) for row in rows]
             else:
@@ -160,12 +157,8 @@ class _Serving:
 
     def _take(self, want: Want, busy: int | None) -> list[Row[Any]]:
         """The next items for one voter, however far back in the queue; preceded by a busy item if it is more urgent."""
-        voter, suits = want.voter, self.presence.suits
-        rows = [] if suits is None else self._suited(want, suits)
-        if len(rows) < want.count:
-            chosen = {row.id for row in rows}
-            more = self._free(voter, want.count + len(rows))
-            rows = (rows + [row for row in more if row.id not in chosen])[: want.count]
+        voter = want.voter
+        rows = self._free(voter, want.count)
         if busy is not None and (not rows or busy > rows[0].priority):
             above = rows[0].priority if rows else None
             rows = (self._doubled_up(voter, above=above) + rows)[: want.count]
@@ -173,33 +166,12 @@ class _Serving:
         seen = met(self.connection, [row.id for row in rows])  # e.g. by a late vote just before the lock
         rows = [row for row in rows if (row.id, voter) not in seen]
         grant(self.connection, self.project, [(row.id, voter) for row in rows], self.now)
-        if suits is not None:
-            self.projects.routing.given(row.id for row in rows)
         return rows
-
-    def _suited(self, want: Want, suits: Suits) -> list[Row[Any]]:
-        """Of the most urgent items at the front of the queue those that suit the voter best, locked.
-
-        The candidates are read without a lock, so that they stay available to others; the chosen ones are then locked,
-        unless another request has locked them.
-        """
-        rows = candidates(self.connection, self.project, want.voter)
-        if not rows:
-            return []
-        has_met: dict[int, set[str]] = {row.id: set() for row in rows}
-        for item_id, voter in met(self.connection, list(has_met)):
-            has_met[item_id].add(voter)
-        classes, who = self.project.settings.classes, list(has_met.values())
-        ids = self.projects.routing.best_of(suits, want.voter, rows, who, classes, want.count, self.now)
-        asked = {"project": self.project.id, "voter": want.voter, "ids": ids, "count": want.count}
-        locked = {row.id: row for row in self.connection.execute(CHOSEN, asked).all()}
-        return [locked[each] for each in ids if each in locked]
 
     def _free(self, voter: str, count: int) -> list[Row[Any]]:
         """Items with a place left, in order, locked."""
-        since = self.now - LEFT_TO_OTHERS
-        asked = {"project": self.project.id, "voter": voter, "count": count, "since": since}
-        for look in [WAITED, *LOOKS] if voter in self.presence.first else LOOKS:
+        asked = {"project": self.project.id, "voter": voter, "count": count}
+        for look in LOOKS:
             rows = self.connection.execute(look, asked).all()
             if rows:
                 return list(rows)

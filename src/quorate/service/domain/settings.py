@@ -9,10 +9,9 @@ from typing import Any, Self
 from quorate.decision.policy import Stateless
 from quorate.decision.quota import QuotaPolicy
 from quorate.errors import shown
-from quorate.methods import REFIT_EVERY, WINDOW, Method, require_anonymous
+from quorate.methods import WINDOW, Method, require_anonymous
 from quorate.methods import method as build_method
 from quorate.service.domain.cost import check_pool
-from quorate.service.domain.routing import RULES, Rule
 from quorate.session.state import Settings
 from quorate.session.tuning import policy_parameters
 from quorate.streams.control import BudgetControl, rule_parameter
@@ -27,11 +26,9 @@ LEAST_SHARE = 1e-6  # smallest target_error, and smallest audit_rate above 0
 LEAST_BUDGET = 0.01  # votes per item
 MOST_PRICE = 1e9
 MOST_GOLD = 0.5  # largest share of the items given out
-MOST_PEOPLE = 1000  # with an individual price
-MOST_ID = 60  # characters of a voter's id in an event
 LIMITED = ("pool_size", "min_votes", "max_votes", "threshold", "budget", "method")  # checked together (`check_limits`)
 RANGED = ("target_error", "audit_rate", "budget", "price")  # checked each by itself (`_check_ranges`)
-FIXED = ("classes", "models", "method", "seed", "window")  # past events rely on these
+FIXED = ("classes", "models", "method", "seed")  # past events rely on these
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +39,9 @@ class ProjectSettings:
     classifiers, one prediction each per item   `method` by name, with parameters as in "finexp:threshold=0.9"
     `threshold`, `budget` (votes per item), `target_error`: at most one   `price` of a vote, for display   `min_votes`,
     `max_votes` per item   `audit_rate` share of closed, unsettled items drawn for the audit   `lease_seconds` an item
-    is reserved for its voter   `undo_seconds` a vote can be undone   `window` items that learning uses, `refit_every`
-    closed items   `seed` of ties and audit draws   `display_names` that pages show instead of classes   `gold_share`
-    of the items given out that are gold, if there are any   `person_prices` of one vote, by account or `ext:<name>`,
-    if not `price`   `adjudicate_below` this confidence closed items wait for a senior's verdict, as do ties of a whole
-    pool   `show_own_gold`: voters see their own accuracy on gold   `routing`: who gets items first (`routing.RULES`)
+    is reserved for its voter   `seed` of ties and audit draws   `display_names` that pages show instead of classes
+    `gold_share` of the items given out that are gold, if there are any   `adjudicate_below` this confidence closed
+    items wait for a senior's verdict, as do ties of a whole pool
 
     >>> ProjectSettings(classes=["cat", "dog"], pool_size=5).session().method.name
     'quorate'
@@ -66,16 +61,10 @@ class ProjectSettings:
     max_votes: int | None = None
     audit_rate: float = 0.05
     lease_seconds: float = 120.0
-    undo_seconds: float = 20.0
-    window: int = WINDOW
-    refit_every: int = REFIT_EVERY
     seed: int = 0
     display_names: dict[str, str] = field(default_factory=dict)
     gold_share: float = 0.05
-    person_prices: dict[str, float] = field(default_factory=dict)
     adjudicate_below: float | None = None
-    show_own_gold: bool = False
-    routing: Rule = "any"
 
     def __post_init__(self) -> None:
         """Check and normalise all settings."""
@@ -84,7 +73,7 @@ class ProjectSettings:
         put(self, "models", _models(self.models))
         put(self, "display_names", _display_names(self.display_names, self.classes))
         put(self, "pool_size", members(self.pool_size))
-        for name, least in (("min_votes", 0), ("window", 1), ("refit_every", 1), ("seed", 0)):
+        for name, least in (("min_votes", 0), ("seed", 0)):
             put(self, name, whole(getattr(self, name), where=name, least=least))
         if self.max_votes is not None:
             put(self, "max_votes", whole(self.max_votes, where="max_votes", least=0))
@@ -92,15 +81,9 @@ class ProjectSettings:
         put(self, "price", bounded(self.price, where="price", least=0.0))
         if self.adjudicate_below is not None:
             put(self, "adjudicate_below", fraction(self.adjudicate_below, where="adjudicate_below"))
-        if self.routing not in RULES:
-            raise invalid("routing", self.routing, f"one of {', '.join(RULES)}", "choose one.")
-        if not isinstance(self.show_own_gold, bool):
-            raise invalid("show_own_gold", self.show_own_gold, "true or false", "pass one of them.")
-        put(self, "person_prices", _person_prices(self.person_prices))
         put(self, "audit_rate", fraction(self.audit_rate, where="audit_rate"))
         put(self, "gold_share", bounded(self.gold_share, where="gold_share", least=0.0, most=MOST_GOLD))
         put(self, "lease_seconds", bounded(self.lease_seconds, where="lease_seconds", least=5.0, most=86400.0))
-        put(self, "undo_seconds", bounded(self.undo_seconds, where="undo_seconds", least=0.0, most=3600.0))
         for name, most in (("currency", 8), ("instructions", 10_000)):
             put(self, name, _text(getattr(self, name), where=name, most=most))
         self._check_goal()
@@ -185,7 +168,7 @@ class ProjectSettings:
             method=self.chosen_method(),
             classes=self.classes,
             pool_size=self.pool_size,
-            window=self.window,
+            window=WINDOW,
             refit_every=None,
             seed=self.seed,
             num_classifiers=len(self.models),
@@ -304,20 +287,6 @@ def _display_names(given: object, classes: tuple[str, ...]) -> dict[str, str]:
         if list(shown.values()).count(text) > 1 and name in given:
             raise invalid("display_names", text, "a name that no other class has", "choose another.")
     return {name: text for name, text in shown.items() if text != name}
-
-
-def _person_prices(given: object) -> dict[str, float]:
-    if not isinstance(given, Mapping) or len(given) > MOST_PEOPLE:
-        rule = f"the price of a vote of at most {MOST_PEOPLE} people"
-        raise invalid("person_prices", given, rule, "pass e.g. {'ext:ada': 0.5}.")
-    for person in given:
-        if not isinstance(person, str) or not 0 < len(person) <= MOST_ID or not person.isprintable():
-            raise invalid("person_prices", person, "the id of an account, or ext:<name>", "correct it.")
-    checked = {
-        person: bounded(price, where=f"person_prices of {person!r}", least=0.0, most=MOST_PRICE)
-        for person, price in given.items()
-    }
-    return dict(sorted(checked.items()))
 
 
 def _models(models: object) -> tuple[str, ...]:

@@ -14,11 +14,9 @@ from sqlalchemy import ColumnElement, Connection, Integer, and_, case, cast, des
 
 from quorate.audit.statement import standing
 from quorate.service.domain.audits import ProjectAudit, audit_report
-from quorate.service.domain.events import Prices, prices
 from quorate.service.domain.learning import stored_control
 from quorate.service.domain.listing import num_waiting, voter_names
 from quorate.service.domain.projects import Project
-from quorate.service.store.bulk import among
 from quorate.service.store.schema import (
     accounts,
     ballots,
@@ -42,7 +40,7 @@ MOST_VOTERS = 200  # listed individually
 class Stats:
     """The numbers of a project at `time` (seconds since 1970), without withdrawn items.
 
-    Money: each vote at its voter's price when it was cast; votes saved at the project's price when their item closed.
+    Money is at the project's price now.
 
     Null where there is nothing yet. The API returns these fields.
     """
@@ -90,25 +88,22 @@ def stats(connection: Connection, project: Project, *, now: float) -> Stats:
     num_people = _num_people(connection, project)
     counts = _counts(connection, project, num_voters, num_people)
     closed, asked, pools = counts["num_closed"], counts["votes_on_closed"], counts["votes_of_pools"]
-    history = prices(connection, project.id, now=project.settings.price)
-    own = _own_money(connection, project, history)
-    spent, saved = _money(connection, project, history, counts["num_votes"], pools - asked)
-    spent += sum(paid - usual for paid, usual in own.values())
-    gold = _gold(connection, project, history)
+    price = project.settings.price
+    gold = _gold(connection, project)
     audit = audit_report(connection, project)
     return Stats(
         time=now,
         votes_per_closed=asked / closed if closed else None,
         votes_saved=pools - asked,
         share_saved=1.0 - asked / pools if pools else None,
-        money_spent=round(spent, 9),
-        money_saved=saved,
+        money_spent=_money(counts["num_votes"], price),
+        money_saved=_money(pools - asked, price),
         reasons=_grouped(connection, project, items.c.reason),
         labels=_grouped(connection, project, items.c.label),
         hours=_hours(connection, project, now),
         num_voters=num_voters,
         num_people=num_people,
-        voters=_voters(connection, project, history, own),
+        voters=_voters(connection, project),
         learning=learning_history(connection, project),
         goal=_goal(connection, project, audit),
         audit=audit,
@@ -174,49 +169,17 @@ def _counts(connection: Connection, project: Project, num_voters: int, num_peopl
     return counts | {"believed_error": believed}
 
 
-Own = dict[str, tuple[float, float]]
-"""The cost of the votes of people with individual prices: at those, and at the project's price."""
-
-
-def _own_money(connection: Connection, project: Project, history: Prices, which: ColumnElement[bool] = counted) -> Own:
-    """By person, of `which` items: one query counts the votes of each person between two changes of prices."""
-    if not history.people:
-        return {}
-    since = history.since(ballots.c.time)
-    query = select(ballots.c.voter, since.label("since"), func.count().label("votes"))
-    query = query.join(items, items.c.id == ballots.c.item_id).where(ballots.c.project_id == project.id, which)
-    query = query.where(among(ballots.c.voter, "people"), ballots.c.kind == "vote").group_by(ballots.c.voter, "since")
-    found = dict.fromkeys(history.people, (0.0, 0.0))
-    for row in connection.execute(query, {"people": history.people}):
-        paid, usual = found[row.voter]
-        paid += row.votes * history.at(row.since, row.voter)
-        found[row.voter] = (paid, usual + row.votes * history.at(row.since))
-    return found
-
-
-def _gold(connection: Connection, project: Project, history: Prices) -> dict[str, Any]:
+def _gold(connection: Connection, project: Project) -> dict[str, Any]:
     """The number of gold items, of answers to them, and their cost."""
     here = (items.c.project_id == project.id, is_gold, not_withdrawn)
     number = connection.execute(select(func.count()).where(*here)).scalar_one()
-    query = select(func.count(), func.sum(history.of(ballots.c.time))).join(items, items.c.id == ballots.c.item_id)
-    answers, usual = connection.execute(query.where(*here, ballots.c.kind == "vote")).one()
-    own = _own_money(connection, project, history, is_gold & not_withdrawn).values()
-    cost = float(usual or 0.0) + sum(paid - at_usual for paid, at_usual in own)
-    return {"num_gold": int(number), "gold_answers": int(answers), "money_gold": round(cost, 9)}
+    query = select(func.count()).select_from(ballots).join(items, items.c.id == ballots.c.item_id)
+    answers = int(connection.execute(query.where(*here, ballots.c.kind == "vote")).scalar_one())
+    return {"num_gold": int(number), "gold_answers": answers, "money_gold": _money(answers, project.settings.price)}
 
 
-def _money(
-    connection: Connection, project: Project, history: Prices, num_votes: int, votes_saved: int
-) -> tuple[float, float]:
-    """The cost of the votes, and the money saved on closed items, at the project's prices."""
-    if history.only is not None:
-        return history.only * num_votes, history.only * votes_saved
-    cast_votes = select(func.sum(history.of(ballots.c.time))).join(items, items.c.id == ballots.c.item_id)
-    cast_votes = cast_votes.where(ballots.c.project_id == project.id, ballots.c.kind == "vote", counted)
-    not_asked = select(func.sum((items.c.pool_size - items.c.num_votes) * history.of(items.c.closed)))
-    not_asked = not_asked.where(items.c.project_id == project.id, ~items.c.is_open, counted)
-    spent, saved = (connection.execute(query).scalar_one() for query in (cast_votes, not_asked))
-    return round(float(spent or 0.0), 9), round(float(saved or 0.0), 9)
+def _money(num_votes: int, price: float) -> float:
+    return round(num_votes * price, 9)  # 0.3, not 0.30000000000000004
 
 
 def _grouped(connection: Connection, project: Project, column: ColumnElement[str]) -> dict[str, int]:
@@ -255,7 +218,7 @@ def _num_people(connection: Connection, project: Project) -> int:
     return sum(int(connection.execute(query).scalar_one()) for query in found)
 
 
-def _voters(connection: Connection, project: Project, history: Prices, own: Own) -> list[dict[str, Any]]:
+def _voters(connection: Connection, project: Project) -> list[dict[str, Any]]:
     """The busiest voters: votes, abstentions, skips, and agreement with the answers of closed items."""
     agreed = and_(ballots.c.kind == "vote", ~items.c.is_open, ballots.c.label == items.c.label)
     judged = and_(ballots.c.kind == "vote", ~items.c.is_open)
@@ -266,7 +229,6 @@ def _voters(connection: Connection, project: Project, history: Prices, own: Own)
         func.sum(case((ballots.c.kind == "skip", 1), else_=0)).label("skipped"),
         func.sum(case((agreed, 1), else_=0)).label("agreed"),
         func.sum(case((judged, 1), else_=0)).label("judged"),
-        func.sum(case((ballots.c.kind == "vote", history.of(ballots.c.time)), else_=0.0)).label("spent"),
         func.max(ballots.c.time).label("last"),
     )
     query = query.join(items, items.c.id == ballots.c.item_id).where(ballots.c.project_id == project.id, counted)
@@ -278,7 +240,6 @@ def _voters(connection: Connection, project: Project, history: Prices, own: Own)
             "voter": row.voter, "name": names.get(row.voter, row.voter.removeprefix("ext:")), "votes": int(row.votes),
             "abstained": int(row.abstained), "skipped": int(row.skipped), "last": float(row.last),
             "agreement": int(row.agreed) / int(row.judged) if row.judged else None,
-            "spent": round(own[row.voter][0] if row.voter in own else float(row.spent), 9),
         }
         for row in rows
     ]  # fmt: skip

@@ -26,10 +26,11 @@ from quorate.types import Decision
 from quorate.validate import invalid
 
 Kind = Literal["vote", "abstain", "skip", "retract", "close"]
+UNDO_SECONDS = 20.0  # after an act, its voter can undo it
 
 
 class TooLate(InvalidInput):
-    """An undo after `undo_seconds`."""
+    """An undo after `UNDO_SECONDS`."""
 
 
 class NotServed(UnknownItem):

@@ -18,10 +18,10 @@ from quorate.compiled import compile_in_background, status
 from quorate.reasons import SHORT
 from quorate.service.access.cookies import csrf_token
 from quorate.service.access.request_context import allow_images
-from quorate.service.domain.gold import gold_record
 from quorate.service.domain.listing import acts_of, count_set_aside
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.stats import LIVE_SECONDS, latest_stats
+from quorate.service.domain.votes import UNDO_SECONDS
 from quorate.service.label_studio.connections import connection_of
 from quorate.service.pages.rendering import (
     ChartLine,
@@ -154,20 +154,19 @@ def vote_page(on: VoterVisit) -> Response:
     allow_images(on.request, "https:", "http:")
     with on.store.read() as connection:
         is_new = acts_of(connection, on.project_id, on.me) == 0
-        own_gold = gold_record(connection, project, on.me, now=on.now)
     start = {
         "isNew": is_new,
         "project": project.id,
         "account": on.me,
         "csrf": csrf_token(on.request),
-        "undoSeconds": project.settings.undo_seconds,
+        "undoSeconds": UNDO_SECONDS,
         "leaseSeconds": project.settings.lease_seconds,
         "state": project.state,
     }
     classes = project.settings.shown_classes
     keys = keys_of(project.settings.classes)  # of the classes, so that renaming one does not move its key
     shown = {
-        "project": project, "start": start, "shape": _shape(classes), "own_gold": own_gold,
+        "project": project, "start": start, "shape": _shape(classes),
         "classes": list(zip(project.settings.classes, classes, strict=True)), "keys": keys,
         "keys_told": keys_told(keys), "names_are_keys": keys == [name.lower() for name in classes],
         "own_keys": keys == [name.lower() for name in project.settings.classes],

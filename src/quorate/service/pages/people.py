@@ -26,7 +26,6 @@ from quorate.validate import invalid
 router = APIRouter(include_in_schema=False)
 INVITATION = {"name": "For whom", "role": "They join as", "days": "Valid, days", "most_uses": "Most people"}
 USUAL = {"name": "", "role": "voter", "days": "14", "most_uses": ""}
-MOST_OUTSIDE = 300  # outside voters to choose from
 LEAST_DAYS, MOST_DAYS = 0.01, round(invitations.LONGEST / invitations.DAY)
 
 
@@ -71,17 +70,6 @@ def change_role(on: OwnerVisit, fields: Fields) -> Response:
     account, role = fields.get("account", ""), fields.get("role", "")
     with_role = partial(accounts.change_role, on.store, on.project_id, account, role=role, by=on.me, now=on.now)
     return _done(on, with_role, "role")
-
-
-@router.post("/p/{project_id}/people/price")
-def change_price(on: OwnerVisit, fields: Fields) -> Response:
-    """Set the price of one vote of this person; an empty field: the project's price."""
-
-    def change() -> None:
-        price, person = number(fields, "price"), fields.get("person", "")
-        on.projects.set_price(on.project_id, person, price, by=on.me, now=on.now)
-
-    return _done(on, change, "saved")
 
 
 @router.post("/p/{project_id}/people/remove")
@@ -129,8 +117,6 @@ def _page(on: Visit, **more: object) -> Response:
     invited = invitations.list_invitations(store, project_id)
     with store.read() as connection:
         shared = cookies.sharing_browsers(connection, project_id)
-        outside = outside_voters(connection, project_id)
-    may_vote = [(each.account_id, each.name) for each in members if each.role in accounts.VOTING]
     shown = {
         "shared": shared, "same_name": same_names(members), "tab": "people", "project": on.projects.get(project_id),
         "members": sorted(members, key=lambda each: each.name.lower()),
@@ -138,16 +124,8 @@ def _page(on: Visit, **more: object) -> Response:
         "keys": [each for each in mine if each.revoked is None and each.project_id in (None, project_id)],
         "invitation_link": None, "member_link": None, "key": None, "labels": INVITATION,
         "invite": USUAL, "invite_problem": None,
-        "voters": sorted(may_vote, key=lambda each: each[1].lower()) + outside,
     }  # fmt: skip
     return on.render("people.html", status_of(more.get("problem")), **shown | more)
-
-
-def outside_voters(connection: Connection, project_id: str) -> list[tuple[str, str]]:
-    """Id and name of people whose votes an owner's program sent, at most MOST_OUTSIDE."""
-    query = select(schema.ballots.c.voter).distinct().where(schema.ballots.c.project_id == project_id)
-    query = query.where(schema.ballots.c.voter.startswith("ext:")).order_by(schema.ballots.c.voter).limit(MOST_OUTSIDE)
-    return [(voter, voter.removeprefix("ext:")) for voter in connection.execute(query).scalars()]
 
 
 def same_names(members: Sequence[accounts.Membership]) -> set[str]:

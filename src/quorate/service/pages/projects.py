@@ -41,11 +41,8 @@ LABELS = {
     "max_votes": "Most votes per item",
     "audit_rate": "Audited share, %",
     "gold_share": "Gold items among those given out, %",
-    "routing": "Who gets which item",
-    "show_own_gold": "Voters see their own accuracy on gold items",
     "adjudicate_below": "A senior decides below this confidence, %",
     "lease_seconds": "Item reserved for a voter, s",
-    "undo_seconds": "Undo possible for, s",
     "price": "Price of one vote",
     "currency": "Currency",
     "error_price": "One wrong answer is as bad as this many extra votes",
@@ -84,10 +81,7 @@ def changes_of(fields: Mapping[str, str], *, before: ProjectSettings | None = No
         "audit_rate": lambda name: _audit_rate(fields, name, before),
         "gold_share": lambda name: _given(share(fields, name), name),
         "adjudicate_below": lambda name: share(fields, name),
-        "show_own_gold": lambda name: _plain(fields[name]) == "yes",
-        "routing": lambda name: _plain(fields[name]),
         "lease_seconds": lambda name: _given(number(fields, name), name),
-        "undo_seconds": lambda name: _given(number(fields, name), name),
         "currency": lambda name: _plain(fields[name]),
         "instructions": lambda name: _plain(fields[name]),
     }
@@ -211,8 +205,6 @@ def as_form(settings: ProjectSettings) -> dict[str, str]:
         "goal": next(iter(numbers), "value"),
         "audit_rate": decimal(100 * settings.audit_rate, 3),
         "gold_share": decimal(100 * settings.gold_share, 3),
-        "routing": settings.routing,
-        "show_own_gold": "yes" if settings.show_own_gold else "no",
         "adjudicate_below": ("" if settings.adjudicate_below is None else decimal(100 * settings.adjudicate_below, 3)),
         "classes": "\n".join(settings.classes),
         "models": "\n".join(settings.models),
@@ -221,7 +213,7 @@ def as_form(settings: ProjectSettings) -> dict[str, str]:
     shown |= USUAL | {name: decimal(value, 3) for name, value in numbers.items()}
     shown |= {"error_price": decimal(1 / gain, 6)} if gain else {}
     plain = ("pool_size", "min_votes", "currency", "instructions")
-    timed = ("price", "lease_seconds", "undo_seconds")
+    timed = ("price", "lease_seconds")
     shown |= {name: str(getattr(settings, name)) for name in plain}
     shown |= {name: decimal(getattr(settings, name), 4) for name in timed}
     names = [settings.display_names.get(name, "") for name in settings.classes]
