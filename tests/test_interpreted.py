@@ -233,15 +233,12 @@ def test_crowds_run_interpreted_until_their_own_kernels_are_compiled(fresh, code
     assert not state.experts and len(children) == 1
 
 
-@pytest.mark.parametrize("most_states", [0, 1000])
-def test_until_then_a_panel_compiles_nothing_in_this_process(monkeypatch, most_states):
+def test_until_then_a_panel_compiles_nothing_in_this_process(monkeypatch):
     """Its kernels call others that are compiled, but only as a part of the kernels that contain them."""
 
     def play():
         rng = np.random.default_rng(5)
-        run = run_panel(
-            rng.integers(0, 3, (8, 4)), rng.dirichlet(np.ones(3), 8), min_gain=0.01, most_states=most_states
-        )
+        run = run_panel(rng.integers(0, 3, (8, 4)), rng.dirichlet(np.ones(3), 8), min_gain=0.01)
         return run.probs.tolist(), run.asked.tolist()
 
     _, made = both_ways(play)

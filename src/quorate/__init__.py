@@ -2,9 +2,9 @@
 
 votes + prediction -> prior -> posterior/ -> decision/ -> session/ (journal) -> learning/ -> back to prior
 
-A live loop: `Session`, `method`, `JsonlJournal`; with people known by name also `Expert` and `parse_rule`. The maths
-alone: `concentration`, `plurality_finite`, `plurality_infinite`, `fit`, `PriorParams`. Recorded streams: `simulate`,
-`VoteDataset`, `quorate.datasets`.
+A live loop: `Session`, `method`, `JsonlJournal`; with people known by name also `Expert` and rules about
+people. The maths alone: `concentration`, `plurality_finite`, `plurality_infinite`, `fit`, `PriorParams`. Recorded
+streams: `simulate`, `VoteDataset`, `quorate.datasets`.
 Your own tables: `run`, `score`, `calibrate`, and `plan` for the next batch; `draw_audit` and `report_audit` for how
 many answers can be wrong; `rate_experts` and `agreement` for the people behind the votes.
 """
@@ -18,13 +18,10 @@ from quorate.version import __version__
 if TYPE_CHECKING:
     from quorate.experts.person import Expert
     from quorate.experts.rules import (
-        CostOf,
         CountAtMost,
         DailyLimit,
         MustConfirm,
         NeverTogether,
-        PairsOnce,
-        parse_rule,
     )
     from quorate.learning.fit import fit
     from quorate.live import ConsensusClassifier
@@ -49,7 +46,6 @@ _ON_FIRST_USE = {  # name -> module, imported when the name is first used, so th
     "METHODS": "quorate.methods",
     "BudgetControl": "quorate.streams.control",
     "ConsensusClassifier": "quorate.live",
-    "CostOf": "quorate.experts.rules",
     "CountAtMost": "quorate.experts.rules",
     "DailyLimit": "quorate.experts.rules",
     "Decision": "quorate.types",
@@ -63,7 +59,6 @@ _ON_FIRST_USE = {  # name -> module, imported when the name is first used, so th
     "MustConfirm": "quorate.experts.rules",
     "NeverTogether": "quorate.experts.rules",
     "NextExpert": "quorate.session",
-    "PairsOnce": "quorate.experts.rules",
     "PriorParams": "quorate.types",
     "Session": "quorate.session",
     "Simulation": "quorate.streams.simulate",
@@ -75,7 +70,6 @@ _ON_FIRST_USE = {  # name -> module, imported when the name is first used, so th
     "concentration": "quorate.prior",
     "fit": "quorate.learning.fit",
     "method": "quorate.methods",
-    "parse_rule": "quorate.experts.rules",
     "plan": "quorate.workflows.plan",
     "rate_experts": "quorate.workflows.experts",
     "report_audit": "quorate.workflows.audit",
@@ -108,7 +102,6 @@ __all__ = [
     "METHODS",
     "BudgetControl",
     "ConsensusClassifier",
-    "CostOf",
     "CountAtMost",
     "DailyLimit",
     "Decision",
@@ -122,7 +115,6 @@ __all__ = [
     "MustConfirm",
     "NeverTogether",
     "NextExpert",
-    "PairsOnce",
     "PriorParams",
     "QuorateError",
     "Session",
@@ -136,7 +128,6 @@ __all__ = [
     "draw_audit",
     "fit",
     "method",
-    "parse_rule",
     "plan",
     "plurality_finite",
     "plurality_infinite",

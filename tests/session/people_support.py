@@ -31,7 +31,6 @@ def known_of_people(session):
         "totals": (people.agreements, people.judged, people.temperature),
         "gold": {item: (belief.tolist(), truth) for item, (belief, truth) in people.gold.items()},
         "since_fit": people.gold_since_fit,
-        "pairs": people.pairs.snapshot().tobytes(),
     }
     if people.crowd is not None:
         crowd = people.crowd

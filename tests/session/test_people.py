@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import quorate
-from quorate import Expert, MemoryJournal, Session, errors
+from quorate import CountAtMost, DailyLimit, Expert, MemoryJournal, MustConfirm, NeverTogether, Session, errors
 from quorate import rng as streams
 from quorate.experts import crowd_stream
 from quorate.experts.crowd import CrowdItems, new_state
@@ -16,7 +16,7 @@ from quorate.session.inputs import parse_prediction
 from quorate.session.lines import FORMAT, FORMAT_WITH_PEOPLE
 from quorate.session.people import MODELS
 from tests.session.conftest import CLASSES
-from tests.session.people_support import PANEL, SENIOR, known_of_people, make
+from tests.session.people_support import PANEL, SENIOR, TRAINEE, known_of_people, make
 
 DAY = 86_400.0
 
@@ -83,7 +83,6 @@ def test_a_cheaper_person_is_asked_before_an_equal_one():
     assert session.next_expert("x").expert.name == "bob"
     dear = session.next_expert("x", ["ann"])
     assert dear.gain_per_cost == dear.gain / 2 > 0 and dear.reason.count(". ") == 0 and dear.reason.endswith(".")
-    assert make(experts=["ann", "bob"], rules=["bob costs 2"])._state.people.members["bob"].expert.cost == 2
 
 
 def test_presence_says_who_is_asked():
@@ -149,9 +148,9 @@ def test_calls_that_do_not_fit_are_refused_and_change_nothing(act, field):
         ("gold", {"method": "crowd", "gold": {"x": "cow"}}),
         ("experts", {"experts": ["ann", "ann"]}),
         ("experts", {"experts": [7]}),
-        ("rules", {"rules": ["every boss costs 2"]}),
-        ("rules", {"rules": ["a senior must confirm before an item closes as cow"]}),
-        ("rule", {"rules": ["be nice"]}),
+        ("rules", {"rules": [CountAtMost("boss", 2)]}),
+        ("rules", {"rules": [MustConfirm(SENIOR, "cow")]}),
+        ("rules", {"rules": ["be nice"]}),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(field, settings):
@@ -180,7 +179,7 @@ def test_a_timeout_is_an_abstention_with_a_replacement():
 
 
 def test_an_item_closes_only_after_a_senior_has_confirmed():
-    rule = "a senior must confirm before an item closes as cat"
+    rule = MustConfirm(SENIOR, "cat")
     session = make(quorate.method("quorate", min_gain=0.6), rules=[rule])
     session.open("x", [0.98, 0.01, 0.01])
     assert session.decision("x").ask and session.next_expert("x").expert.name == "ann"
@@ -192,7 +191,7 @@ def test_an_item_closes_only_after_a_senior_has_confirmed():
 
 
 def test_without_a_senior_the_item_closes_unconfirmed():
-    session = make(quorate.method("quorate", min_gain=0.6), rules=["a senior must confirm before an item closes"])
+    session = make(quorate.method("quorate", min_gain=0.6), rules=[MustConfirm(SENIOR)])
     session.open("x", [0.98, 0.01, 0.01])
     session.away("ann")
     assert session.decision("x").ask and not session.next_expert("x")
@@ -202,7 +201,7 @@ def test_without_a_senior_the_item_closes_unconfirmed():
 
 def test_an_item_that_waits_for_a_senior_closes_unconfirmed_when_the_last_one_leaves(tmp_path):
     journal = tmp_path / "j.jsonl"
-    rules = ["a senior must confirm before an item closes as dog"]
+    rules = [MustConfirm(SENIOR, "dog")]
     session = make(
         quorate.method("quorum", votes=1), rules=rules, experts=[*PANEL, Expert("eli", rank=SENIOR)], journal=journal
     )
@@ -221,7 +220,7 @@ def test_an_item_that_waits_for_a_senior_closes_unconfirmed_when_the_last_one_le
 
 
 def test_an_item_closed_by_hand_without_its_confirmation_says_so():
-    session = make(quorate.method("quorum", votes=1), rules=["a senior must confirm before an item closes as dog"])
+    session = make(quorate.method("quorum", votes=1), rules=[MustConfirm(SENIOR, "dog")])
     session.open("x")
     session.vote("x", "dog", "bob")
     assert session.close("x").reason == "unconfirmed"
@@ -230,7 +229,7 @@ def test_an_item_closed_by_hand_without_its_confirmation_says_so():
 
 
 def test_a_confirmation_may_be_one_vote_more_than_the_most():
-    rules = ["a senior must confirm before an item closes as dog"]
+    rules = [MustConfirm(SENIOR, "dog")]
     session = make("quorate", rules=rules, max_votes=2)
     for item, label in (("x", "dog"), ("y", "cat")):
         session.open(item)
@@ -242,7 +241,7 @@ def test_a_confirmation_may_be_one_vote_more_than_the_most():
 
 
 def test_votes_of_an_earlier_day_do_not_reset_the_count_of_the_day():
-    session = make(rules=["bob answers at most 2 items a day"])
+    session = make(rules=[DailyLimit("bob", 2)])
     for number in range(4):
         session.open(str(number))
     for number, time in ((0, 5 * DAY), (1, 5 * DAY + 60.0), (2, 2 * DAY)):
@@ -253,7 +252,7 @@ def test_votes_of_an_earlier_day_do_not_reset_the_count_of_the_day():
 
 def test_a_senior_who_disagrees_confirms_nothing():
     experts = [Expert("ann", rank=SENIOR), Expert("max", rank=SENIOR), Expert("bob"), Expert("kim")]
-    session = make("until-settled", experts=experts, rules=["a senior must confirm before an item closes as cat"])
+    session = make("until-settled", experts=experts, rules=[MustConfirm(SENIOR, "cat")])
     session.open("x")
     for name, label in (("bob", "cat"), ("ann", "dog"), ("kim", "cat")):
         decision = session.vote("x", label, name)
@@ -262,7 +261,7 @@ def test_a_senior_who_disagrees_confirms_nothing():
 
 
 def test_only_so_many_votes_of_trainees_count_towards_the_stop():
-    session = make(quorate.method("quorum", votes=2), rules=["at most 1 vote by trainees count towards the stop"])
+    session = make(quorate.method("quorum", votes=2), rules=[CountAtMost(TRAINEE, 1)])
     session.open("x")
     session.vote("x", "cat", "eve")
     assert {session.next_expert("x", [name]).expert is None for name in ("joe",)} == {True}
@@ -272,38 +271,13 @@ def test_only_so_many_votes_of_trainees_count_towards_the_stop():
 
 
 def test_two_people_are_kept_apart_once_one_has_voted():
-    session = make(experts=["ann", "bob", "eve"], rules=["never ann and bob on one item"])
+    session = make(experts=["ann", "bob", "eve"], rules=[NeverTogether("ann", "bob")])
     session.open("x")
     session.abstain("x", "ann")
     assert session.next_expert("x", ["bob"])
     session.retract("x", "ann")
     session.vote("x", "cat", "ann")
     assert session.next_expert("x").expert.name == "eve" and not session.next_expert("x", ["bob"])
-
-
-def test_the_same_two_people_meet_once():
-    session = make(experts=["ann", "bob", "eve"], rules=["never the same two people on one item"])
-    session.open("x")
-    session.vote("x", "cat", "ann")
-    session.vote("x", "dog", "bob")
-    session.open("y")
-    session.vote("y", "cat", "ann")
-    assert session.next_expert("y").expert.name == "eve"
-    assert session.vote("y", "dog", "eve").reason == "nobody_left"  # bob has met ann
-
-
-def test_people_whose_only_meeting_was_retracted_may_meet_again():
-    session = make(experts=["ann", "bob", "eve"], rules=["never the same two people on one item"])
-    for item in ("x", "y"):
-        session.open(item)
-        session.vote(item, "cat", "ann")
-        session.vote(item, "dog", "bob")  # against the rule the second time, but counted
-    session.open("z")
-    session.vote("z", "cat", "ann")
-    session.retract("x", "bob")
-    assert not session.next_expert("z", ["bob"]), "they are still both on y"
-    session.retract("y", "ann")
-    assert session.next_expert("z", ["bob"]).expert.name == "bob"
 
 
 def test_a_retracted_vote_does_not_count_for_its_voter():
@@ -548,9 +522,9 @@ def test_a_panel_waits_for_those_who_are_away_and_needs_to_know_its_members():
 # -- the journal ------------------------------------------------------------------------------------------------------
 
 ALL_RULES = [
-    "a senior must confirm before an item closes as cat", "at most 1 vote by trainees count towards the stop",
-    "never ann and bob on one item", "never the same two people on one item",
-    "every trainee answers at most 9 items a day",
+    MustConfirm(SENIOR, "cat"), CountAtMost(TRAINEE, 1),
+    NeverTogether("ann", "bob"),
+    DailyLimit(TRAINEE, 9, is_rank=True),
 ]  # fmt: skip
 
 
@@ -624,10 +598,10 @@ def test_a_session_with_people_killed_anywhere_comes_back_as_it_was(settings):
 
 def test_settings_about_people_are_compared_on_resume():
     journal = MemoryJournal()
-    make(journal=journal, rules=["bob costs 2"])
-    assert Session.resume(journal, experts=PANEL, target="plurality", rules=["bob costs 2"])
+    make(journal=journal, rules=[DailyLimit("bob", 2)])
+    assert Session.resume(journal, experts=PANEL, target="plurality", rules=[DailyLimit("bob", 2)])
     with pytest.raises(errors.JournalMismatch) as caught:
-        Session.resume(journal, rules=["bob costs 3"])
+        Session.resume(journal, rules=[DailyLimit("bob", 3)])
     assert caught.value.field == "rules"
 
 
@@ -677,8 +651,8 @@ def test_who_is_absent_is_not_in_the_pool_of_the_item_and_a_resume_knows_it():
 
 def test_one_setting_of_a_panel_can_be_compared_on_resume():
     journal = MemoryJournal()
-    make("panel", journal=journal, rules=["bob costs 2"])
-    assert Session.resume(journal, rules=["bob costs 2"]) and Session.resume(journal, target="plurality")
+    make("panel", journal=journal, rules=[DailyLimit("bob", 2)])
+    assert Session.resume(journal, rules=[DailyLimit("bob", 2)]) and Session.resume(journal, target="plurality")
 
 
 def test_who_joins_or_leaves_a_panel_changes_its_pools(tmp_path):

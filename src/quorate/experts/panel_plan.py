@@ -9,7 +9,8 @@ mass(s) is its probability, W_k(s) the probability of s and of class k winning t
 
 so U(now) is the best P(right answer) - lambda * expected cost of any plan. A member who is away is left out of the
 inner maximum but stays in the pool; one who abstained or left is in neither. `advise` checks its input, the rest are
-kernels. Above MOST_STATES states `panel_large` is used.
+kernels. A panel
+has at most MOST_STATES states: `check_panel_size`.
 """
 
 from __future__ import annotations
@@ -27,10 +28,9 @@ from quorate.experts.panel import (
     PanelState,
     beliefs_of,
 )
-from quorate.experts.panel_large import plan_large
 from quorate.posterior.settled import plurality_share_into
 from quorate.types import FloatArray, IntArray
-from quorate.validate import as_floats, bounded, invalid, whole
+from quorate.validate import as_floats, bounded, invalid
 
 MOST_STATES = 65_536  # K + 2 numbers each: 5 MB and a few milliseconds at K = 8
 WARM_UP = 20  # votes before the model is fully trusted: until then lambda is lower. Better than 60 on four panels
@@ -71,13 +71,11 @@ def advise(
     available: ArrayLike | None = None,
     costs: ArrayLike | None = None,
     min_gain: float,
-    most_states: int = MOST_STATES,
 ) -> PanelAdvice:
     """Whom to ask next on an item with prediction log_f (M, K) or (K,) and votes (N,): classes, UNSEEN or GONE.
 
     `available` (N,) who can be asked now (None: everybody who has not voted)   `costs` (N,) of one vote of each (None:
-    1)   `min_gain` required gain in probability of a right answer per unit of cost   `most_states` the plan is exact up
-    to this number of states; above, `panel_large` is used
+    1)   `min_gain` required gain in probability of a right answer per unit of cost
 
     >>> from quorate.experts.panel import new_panel
     >>> found = advise(new_panel(3, 2), np.log([0.8, 0.2]), [-1, -1, -1], min_gain=0.01, available=[True, False, True])
@@ -95,6 +93,7 @@ def advise(
     prices = np.ones(N) if costs is None else np.array(as_floats(costs, where="costs"))
     if prices.shape != (N,) or not np.all(np.isfinite(prices) & (prices >= 0)):
         raise invalid("costs", prices.tolist(), f"{N} numbers >= 0", "pass the cost of one vote of each member.")
+    check_panel_size(int((cast == UNSEEN).sum()), K, where="votes")
     least = bounded(min_gain, where="min_gain", least=0.0)
     logs = np.array(log_f, dtype=np.float64).reshape(len(state.tau), K)
     probs, net_gains = np.empty(K), np.empty(N)
@@ -105,11 +104,18 @@ def advise(
         present,
         prices,
         least,
-        whole(most_states, where="most_states", least=0, most=MOST_STATES),
         probs,
         net_gains,
     )
     return PanelAdvice(int(expert), float(gain), float(cost), probs, net_gains)
+
+
+def check_panel_size(num_members: int, num_classes: int, *, where: str = "experts") -> None:
+    """Refuse a panel whose plan would have more than MOST_STATES states."""
+    if (num_classes + 1) ** num_members > MOST_STATES:
+        most = int(np.log(MOST_STATES) / np.log(num_classes + 1) + ROUND_OFF)
+        rule = f"at most {most} members of a panel with {num_classes} classes"
+        raise invalid(where, num_members, rule, "use `quorate.method('quorate', order='agreement')`.")
 
 
 @shared_kernel
@@ -120,7 +126,6 @@ def advise_into(
     available: BoolArray,
     costs: FloatArray,
     min_gain: float,
-    most_states: int,
     probs: FloatArray,
     net_gains: FloatArray,
 ) -> tuple[int, float, float]:
@@ -135,10 +140,7 @@ def advise_into(
         if votes[e] == UNSEEN:
             who[place], can_ask[place], cost_of[place] = e, available[e], costs[e]
             place += 1
-    if num_states(probs.size, m) <= max(most_states, 1):
-        best, gain, cost = plan(beliefs, can_ask, cost_of, price, probs, values)
-    else:
-        best, gain, cost = plan_large(beliefs, can_ask, cost_of, price, probs, values)
+    best, gain, cost = plan(beliefs, can_ask, cost_of, price, probs, values)
     for place in range(m):
         net_gains[who[place]] = values[place]
     return (who[best] if best >= 0 else -1), gain, cost

@@ -14,10 +14,10 @@ from quorate import compiled
 from quorate.compiled import kernel
 from quorate.experts.panel import GONE, UNSEEN, WINDOW, PanelState, new_panel
 from quorate.experts.panel_learning import learn_item
-from quorate.experts.panel_plan import MOST_STATES, BoolArray, advise_into
+from quorate.experts.panel_plan import BoolArray, advise_into, check_panel_size
 from quorate.posterior.settled import plurality_shares
 from quorate.types import FloatArray, IntArray
-from quorate.validate import as_floats, bounded, invalid, probabilities, whole
+from quorate.validate import as_floats, bounded, invalid, probabilities
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,13 +54,11 @@ def run_panel(
     costs: ArrayLike | None = None,
     available: ArrayLike | None = None,
     window: int = WINDOW,
-    most_states: int = MOST_STATES,
 ) -> PanelRun:
     """Replay votes (T, N), a column for each member; -1: the member did not vote and is not in the item's pool.
 
     `predictions` (T, K) or (T, M, K)   `min_gain` required gain per unit of cost   `costs` (N,) of one vote of each
-    member (None: 1)   `available` (T, N) who can be asked (None: everybody)   `most_states` as in
-    `panel_plan.advise`
+    member (None: 1)   `available` (T, N) who can be asked (None: everybody)
 
     >>> run = run_panel([[0, 0, 1], [1, 1, 1], [0, 1, 0]], [[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], min_gain=0.05)
     >>> run.num_votes, run.labels
@@ -69,6 +67,7 @@ def run_panel(
     table, log_f = _checked(votes, predictions)
     T, N = table.shape
     K = log_f.shape[2]
+    check_panel_size(int((table >= 0).sum(axis=1).max(initial=0)), K, where="votes")
     prices = np.ones(N) if costs is None else np.array(as_floats(costs, where="costs"))
     if prices.shape != (N,) or not np.all(np.isfinite(prices) & (prices >= 0)):
         raise invalid("costs", prices.tolist(), f"{N} numbers >= 0", "pass the cost of one vote of each member.")
@@ -79,8 +78,7 @@ def run_panel(
     probs, asked, paid = np.empty((T, K)), np.full((T, N), -1), np.zeros(T)
     compiled.prepare_for(T, of_experts=True)
     least = bounded(min_gain, where="min_gain", least=0.0)
-    most = whole(most_states, where="most_states", least=0, most=MOST_STATES)
-    stream(state, log_f, table, present, prices, least, most, probs, asked, paid)
+    stream(state, log_f, table, present, prices, least, probs, asked, paid)
     counts = (table[:, :, None] == np.arange(K)).sum(axis=1)
     right = plurality_shares(counts)[np.arange(T), probs.argmax(axis=1)]
     return PanelRun(probs, asked, paid, 1.0 - right, state)
@@ -107,7 +105,6 @@ def stream(
     available: BoolArray,
     costs: FloatArray,
     min_gain: float,
-    most_states: int,
     probs: FloatArray,
     asked: IntArray,
     paid: FloatArray,
@@ -119,9 +116,7 @@ def stream(
         for e in range(N):
             votes[e] = UNSEEN if recorded[t, e] >= 0 else GONE
         for place in range(N + 1):
-            e, _, _ = advise_into(
-                state, log_f[t], votes, available[t], costs, min_gain, most_states, probs[t], net_gains
-            )
+            e, _, _ = advise_into(state, log_f[t], votes, available[t], costs, min_gain, probs[t], net_gains)
             if e < 0:
                 break
             votes[e] = recorded[t, e]

@@ -1,21 +1,16 @@
-"""Rules about people as sentences and as typed values, for sessions with named people.
+"""Rules about people as typed values, for sessions with named people. `session.people_rules` applies them.
 
-`parse_rule(sentence)` reads one, `str(rule)` writes it; the two are inverse, so journals and files store sentences.
-`session.people_rules` applies the rules.
+A journal stores a rule as data: `rule_data` writes it, `rule_from` reads it.
 """
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
 
-from quorate.experts.person import LEAST_COST, MOST_COST, text
-from quorate.validate import bounded, invalid, whole
-
-_PLAIN = re.compile(r"[^\W_][\w.@+-]*")
-_WHO = r'(?:"(?:[^"\\]|\\.)*"|[^\s"]+)'
+from quorate.experts.person import text
+from quorate.validate import invalid, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +26,6 @@ class MustConfirm:
         if self.label is not None:
             text(self.label, where="label")
 
-    def __str__(self) -> str:
-        return f"a {_word(self.rank)} must confirm before an item closes" + (
-            "" if self.label is None else f" as {_word(self.label)}"
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class CountAtMost:
@@ -48,9 +38,6 @@ class CountAtMost:
         """Check the values."""
         text(self.rank, where="rank")
         whole(self.most, where="most", least=0)
-
-    def __str__(self) -> str:
-        return f"at most {self.most} votes by any {_word(self.rank)} count towards the stop"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,34 +53,6 @@ class NeverTogether:
         if text(self.second, where="second") == self.first:
             raise invalid("second", self.second, "somebody other than `first`", "name two people.")
 
-    def __str__(self) -> str:
-        return f"never {_word(self.first)} and {_word(self.second)} on one item"
-
-
-@dataclass(frozen=True, slots=True)
-class PairsOnce:
-    """Two people who have voted on the same item are not asked about another item together."""
-
-    def __str__(self) -> str:
-        return "never the same two people on one item"
-
-
-@dataclass(frozen=True, slots=True)
-class CostOf:
-    """The cost of a vote of one person, or of each person of a rank."""
-
-    who: str
-    cost: float
-    is_rank: bool = False
-
-    def __post_init__(self) -> None:
-        """Check the values."""
-        text(self.who, where="who")
-        object.__setattr__(self, "cost", bounded(self.cost, where="cost", least=LEAST_COST, most=MOST_COST))
-
-    def __str__(self) -> str:
-        return f"{_whom(self.who, self.is_rank)} costs {self.cost!r}"
-
 
 @dataclass(frozen=True, slots=True)
 class DailyLimit:
@@ -107,106 +66,40 @@ class DailyLimit:
         """Check the values."""
         text(self.who, where="who")
         whole(self.most, where="most", least=0)
-
-    def __str__(self) -> str:
-        return f"{_whom(self.who, self.is_rank)} answers at most {self.most} items a day"
-
-
-Rule = MustConfirm | CountAtMost | NeverTogether | PairsOnce | CostOf | DailyLimit
-
-_FORMS: tuple[tuple[str, Callable[[re.Match[str]], Rule]], ...] = (
-    (
-        rf"an? (?P<rank>{_WHO}) must confirm before an item closes(?: as (?P<label>{_WHO}))?",
-        lambda said: MustConfirm(_name(said["rank"]), None if said["label"] is None else _name(said["label"])),
-    ),
-    (
-        rf"at most (?P<most>\d+) votes? by any (?P<rank>{_WHO}) counts? towards the stop",
-        lambda said: CountAtMost(_name(said["rank"]), int(said["most"])),
-    ),
-    (
-        rf"at most (?P<most>\d+) votes? by (?P<ranks>{_WHO}) counts? towards the stop",
-        lambda said: CountAtMost(_singular(_name(said["ranks"])), int(said["most"])),
-    ),
-    (r"never the same two people on (?:one|the same) item", lambda said: PairsOnce()),
-    (
-        rf"never (?P<first>{_WHO}) and (?P<second>{_WHO}) on (?:one|the same) item",
-        lambda said: NeverTogether(_name(said["first"]), _name(said["second"])),
-    ),
-    (
-        rf"(?P<every>(?:every|each) )?(?P<who>{_WHO}) costs (?P<cost>[\d.eE+-]+)",
-        lambda said: CostOf(_name(said["who"]), _number(said["cost"]), is_rank=said["every"] is not None),
-    ),
-    (
-        rf"(?P<every>(?:every|each) )?(?P<who>{_WHO}) answers at most (?P<most>\d+) (?:items? |votes? )?(?:a|per) day",
-        lambda said: DailyLimit(_name(said["who"]), int(said["most"]), is_rank=said["every"] is not None),
-    ),
-)
-
-EXAMPLES = (
-    "a senior must confirm before an item closes as malignant",
-    "at most 2 votes by trainees count towards the stop",
-    "never ann and bob on one item",
-    "never the same two people on one item",
-    "every senior costs 5",
-    "ann answers at most 20 items a day",
-)
+        if not isinstance(self.is_rank, bool):
+            raise invalid("is_rank", self.is_rank, "True or False", "say whether `who` is a rank.")
 
 
-def parse_rule(sentence: str | Rule) -> Rule:
-    """The rule of a sentence; a rule is returned unchanged. Names and classes with spaces are in double quotes.
+Rule = MustConfirm | CountAtMost | NeverTogether | DailyLimit
 
-    >>> parse_rule("A senior must confirm before an item closes as malignant.")
-    MustConfirm(rank='senior', label='malignant')
-    >>> parse_rule("at most 2 votes by trainees count towards the stop")
-    CountAtMost(rank='trainee', most=2)
-    >>> str(parse_rule('never "Dr Ann" and bob on the same item'))
-    'never "Dr Ann" and bob on one item'
+KINDS: Mapping[str, type[Rule]] = {
+    "must_confirm": MustConfirm,
+    "count_at_most": CountAtMost,
+    "never_together": NeverTogether,
+    "daily_limit": DailyLimit,
+}
+
+
+def rule_data(rule: Rule) -> dict[str, Any]:
+    """The rule as stored in a journal.
+
+    >>> rule_data(DailyLimit("eve", 20))
+    {'rule': 'daily_limit', 'who': 'eve', 'most': 20, 'is_rank': False}
     """
-    if isinstance(sentence, Rule):
-        return sentence
-    if isinstance(sentence, str):
-        said = sentence.strip().removesuffix(".")
-        for form, made in _FORMS:
-            found = re.fullmatch(form, said, flags=re.IGNORECASE)
-            if found is not None:
-                return made(found)
-    raise invalid(
-        "rule", sentence, "a sentence of one of these forms: " + "; ".join(EXAMPLES), "write it like one of these."
-    )
+    name = next(name for name, kind in KINDS.items() if type(rule) is kind)
+    return {"rule": name, **asdict(rule)}
 
 
-def parse_rules(sentences: Iterable[str | Rule]) -> tuple[Rule, ...]:
-    """Every rule of a list."""
-    if isinstance(sentences, str):
-        raise invalid("rules", sentences, "a list of sentences", "pass [sentence].")
-    return tuple(parse_rule(each) for each in sentences)
-
-
-def _word(name: str) -> str:
-    """A name for a sentence: in quotes unless it is a single plain word."""
-    return name if _PLAIN.fullmatch(name) and name.lower() not in ("every", "each", "any") else json.dumps(name)
-
-
-def _whom(who: str, is_rank: bool) -> str:
-    return ("every " if is_rank else "") + _word(who)
-
-
-def _name(written: str) -> str:
-    """The name written in a sentence, without quotes."""
-    if not written.startswith('"'):
-        return written
-    try:
-        return str(json.loads(written))
-    except ValueError:
-        raise invalid("rule", written, "a name in double quotes", "write it as JSON does.") from None
-
-
-def _singular(ranks: str) -> str:
-    return ranks[:-1] if len(ranks) > 1 and ranks.endswith("s") else ranks
-
-
-def _number(written: str) -> float:
-    try:
-        return float(written)
-    except ValueError:
-        raise invalid("cost", written, "a number", "write e.g. 2.5.") from None
+def rule_from(given: object) -> Rule:
+    """The rule of `rule_data`; a rule is returned unchanged."""
+    if isinstance(given, Rule):
+        return given
+    if isinstance(given, Mapping) and given.get("rule") in KINDS:
+        kind, values = KINDS[given["rule"]], {name: value for name, value in given.items() if name != "rule"}
+        if set(values) <= set(kind.__dataclass_fields__):
+            try:
+                return kind(**values)
+            except TypeError:  # a value is missing
+                pass
+    kinds = ", ".join(f"quorate.{kind.__name__}" for kind in KINDS.values())
+    raise invalid("rules", given, f"one of {kinds}", "pass e.g. [quorate.MustConfirm('senior')].")

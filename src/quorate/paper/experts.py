@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate import compiled
-from quorate.experts.panel_plan import MOST_STATES
 from quorate.experts.panel_stream import run_panel
 from quorate.methods import method
 from quorate.paper.jobs import area, area_ratio, mean_se
@@ -285,9 +284,9 @@ def _as_ways(streams: Sequence[dict[str, Points]]) -> dict[str, StreamCurves]:
     return {way: as_curves([points[way] for points in streams]) for way in (RANDOM, ORDERED, PANEL)}
 
 
-def panel_points(part: VoteDataset, gains: Sequence[float], *, most_states: int = MOST_STATES) -> Points:
+def panel_points(part: VoteDataset, gains: Sequence[float]) -> Points:
     """Votes per item and share wrong of the panel's plan at every `min_gain`."""
-    runs = [run_panel(part.votes, part.predictions[0], min_gain=gain, most_states=most_states) for gain in gains]
+    runs = [run_panel(part.votes, part.predictions[0], min_gain=gain) for gain in gains]
     return [(float(run.num_votes.mean()), float(run.expected_errors.mean())) for run in runs]
 
 

@@ -87,7 +87,7 @@ def _check_open(state: State, event: Event) -> None:
     vote_limits(low, None if high is None else whole(_integer(high, "max_votes"), where="max_votes", least=0))
     if event["quota"] is not None:
         whole(_integer(event["quota"], "quota"), where="quota", least=0, most=NO_LIMIT)
-    if "absent" in event and checked_absent(state.people, event["absent"]) != event["absent"]:
+    if checked_absent(state.people, event.get("absent", [])) != event.get("absent", []):
         raise invalid("absent", event["absent"], "a list of different names", RESTORE)
     draw = event["tie_draw"]
     if type(draw) is not float or not 0.0 <= draw < 1.0:

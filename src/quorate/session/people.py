@@ -8,7 +8,7 @@ it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, TypeGuard
 
@@ -18,19 +18,9 @@ from quorate.experts.crowd_online import OnlineCrowd
 from quorate.experts.panel_online import OnlinePanel
 from quorate.experts.person import Expert
 from quorate.experts.reliability import reliability
-from quorate.experts.rules import (
-    CostOf,
-    CountAtMost,
-    DailyLimit,
-    MustConfirm,
-    NeverTogether,
-    PairsOnce,
-    Rule,
-    parse_rules,
-)
+from quorate.experts.rules import CountAtMost, DailyLimit, MustConfirm, NeverTogether, Rule, rule_data, rule_from
 from quorate.methods import Method, Target, checked_target
 from quorate.session.inputs import checked_id, class_number
-from quorate.session.ledger import CompactMap
 from quorate.types import FloatArray
 from quorate.validate import invalid
 
@@ -59,7 +49,7 @@ class PeopleSettings:
         return {
             "target": self.target,
             "experts": [asdict(each) for each in self.experts],
-            "rules": [str(each) for each in self.rules],
+            "rules": [rule_data(each) for each in self.rules],
             "gold": dict(self.gold),
             "model": MODELS[self.target],
         }
@@ -67,7 +57,7 @@ class PeopleSettings:
 
 @dataclass(frozen=True, slots=True)
 class SessionMember:
-    """One person: cost and daily limit after the rules, presence, votes on the day `day` and in total.
+    """One person: daily limit after the rules, presence, votes on the day `day` and in total.
 
     Of `judged` votes on closed items, `agreements` equal the answer.
     """
@@ -96,7 +86,6 @@ class SessionPeople:
     most_gold: int | None = None  # items in `gold`; None: no limit
     gold_since_fit: int = 0
     temperature: float | None = None
-    pairs: CompactMap = field(default_factory=lambda: CompactMap([("items", "i4")], words=1))
 
     @property
     def is_complete(self) -> bool:
@@ -123,16 +112,14 @@ class SessionPeople:
 
 
 def new_member(settings: PeopleSettings, expert: Expert) -> SessionMember:
-    """A new member, with cost and limit from the rules; a rule on the name takes precedence over one on the rank."""
-    cost, limit = expert.cost, expert.daily_limit
+    """A new member, with the limit of the rules; a rule on the name takes precedence over one on the rank."""
+    limit = expert.daily_limit
     for by_rank in (True, False):
         who = expert.rank if by_rank else expert.name
         for rule in settings.rules:
-            if isinstance(rule, CostOf) and rule.is_rank is by_rank and rule.who == who:
-                cost = rule.cost
             if isinstance(rule, DailyLimit) and rule.is_rank is by_rank and rule.who == who:
                 limit = rule.most
-    return SessionMember(Expert(expert.name, cost, expert.rank, limit))
+    return SessionMember(replace(expert, daily_limit=limit))
 
 
 def initial_people(
@@ -196,9 +183,9 @@ def expert_from(given: object) -> Expert:
 def _rules(given: object, classes: tuple[str, ...]) -> tuple[Rule, ...]:
     if given is None:
         return ()
-    if not isinstance(given, Iterable):
-        raise invalid("rules", given, "a list of sentences", "pass [sentence].")
-    rules = parse_rules(given)
+    if isinstance(given, (str, Mapping)) or not isinstance(given, Iterable):
+        raise invalid("rules", given, "a list of rules", "pass [quorate.MustConfirm('senior'), ...].")
+    rules = tuple(rule_from(each) for each in given)
     for rule in rules:
         if isinstance(rule, MustConfirm) and rule.label is not None:
             class_number(rule.label, classes, where="rules")
@@ -229,7 +216,7 @@ def _check_names(settings: PeopleSettings) -> None:
         return
     names, ranks = {each.name for each in settings.experts}, {each.rank for each in settings.experts}
     for rule in settings.rules:
-        if isinstance(rule, (CostOf, DailyLimit)):
+        if isinstance(rule, DailyLimit):
             missing = [] if rule.who in (ranks if rule.is_rank else names) else [rule.who]
         elif isinstance(rule, (MustConfirm, CountAtMost)):
             missing = [] if rule.rank in ranks else [rule.rank]
@@ -239,22 +226,5 @@ def _check_names(settings: PeopleSettings) -> None:
             missing = []
         for each in missing:
             raise invalid(
-                "rules", str(rule), f"a rule about `experts`; none of them is {each!r}", "check the name or the rank."
+                "rules", rule, f"a rule about `experts`; none of them is {each!r}", "check the name or the rank."
             )
-
-
-def pair_key(one: str, other: str) -> str:
-    """Key of two people in `SessionPeople.pairs`; the same in both orders."""
-    first, second = sorted((one, other))
-    return f"{len(first)}:{first}:{second}"
-
-
-def have_met(people: SessionPeople, one: str, other: str) -> bool:
-    """Whether both have voted on one item; only known if a rule depends on it."""
-    found = people.pairs.get(pair_key(one, other))
-    return found is not None and found[0] > 0
-
-
-def keeps_pairs(people: SessionPeople) -> bool:
-    """True if a rule depends on which people have voted together."""
-    return bool(people.rules(PairsOnce))

@@ -28,9 +28,7 @@ from quorate.session.people import (
     SessionPeople,
     Status,
     expert_from,
-    keeps_pairs,
     new_member,
-    pair_key,
 )
 from quorate.session.people_rules import day_of, may_ever, uncounted
 from quorate.types import FloatArray, IntArray
@@ -156,7 +154,7 @@ def log_prediction(item: ItemState) -> FloatArray:
     return np.log(item.prediction)
 
 
-def count_vote(people: SessionPeople, event: Event, before: ItemState | None) -> None:
+def count_vote(people: SessionPeople, event: Event) -> None:
     """Count a vote for its voter; if people are learned as they appear, the voter becomes a member."""
     name, day = event["voter"], day_of(event["time"])
     member = people.member(name)
@@ -167,8 +165,6 @@ def count_vote(people: SessionPeople, event: Event, before: ItemState | None) ->
     people.members[name] = replace(member, day=day, today=today, votes=member.votes + 1)
     if people.crowd is not None:
         people.crowd.enter(name)
-    if before is not None:
-        _count_pairs(people, name, before, 1)
 
 
 def uncount_vote(people: SessionPeople, name: str, before: ItemState) -> None:
@@ -178,17 +174,6 @@ def uncount_vote(people: SessionPeople, name: str, before: ItemState) -> None:
         return
     today = member.today - 1 if day_of(ballot.time) == member.day else member.today
     people.members[name] = replace(member, today=today, votes=member.votes - 1)
-    _count_pairs(people, name, before, -1)
-
-
-def _count_pairs(people: SessionPeople, name: str, item: ItemState, change: int) -> None:
-    """Add or undo one item for this person and each other voter of the item, if a rule depends on it."""
-    if not keeps_pairs(people):
-        return
-    for other, _ in votes_of(item):
-        if other != name:
-            key = pair_key(name, other)
-            people.pairs.set(key, ((people.pairs.get(key) or (0,))[0] + change,))
 
 
 def learn(people: SessionPeople, event: Event, before: ItemState | None, after: ItemState, seed: int) -> None:

@@ -14,13 +14,14 @@ import numpy as np
 
 from quorate.decision.belief import STOP_REASONS
 from quorate.decision.policy import PolicyState
+from quorate.experts.panel_plan import check_panel_size
 from quorate.experts.rules import CountAtMost, MustConfirm, NeverTogether
 from quorate.methods import Method
 from quorate.session.decide import Verdict, decide
 from quorate.session.inputs import checked_id
 from quorate.session.items import ABSTAINED, ItemState, Prior
 from quorate.session.journal import Event
-from quorate.session.people import SECONDS_A_DAY, SessionMember, SessionPeople, expert_from, have_met, keeps_pairs
+from quorate.session.people import SECONDS_A_DAY, SessionMember, SessionPeople, expert_from
 from quorate.types import Reason
 from quorate.validate import bounded, invalid
 
@@ -159,7 +160,7 @@ def _kept_apart(people: SessionPeople, item: ItemState, name: str) -> bool:
     for rule in people.rules(NeverTogether):
         if (name == rule.first and rule.second in others) or (name == rule.second and rule.first in others):
             return True
-    return keeps_pairs(people) and any(have_met(people, name, other) for other in others)
+    return False
 
 
 def _voters(item: ItemState) -> list[str]:
@@ -185,6 +186,7 @@ def check_member(people: SessionPeople | None, event: Event) -> None:
         member = known.members.get(expert.name)
         if member is not None and member.status != "left":
             raise invalid("expert", expert.name, "somebody who is not a member", "call leave(name) first.")
+        _check_pool(known, len(_present(known)) + 1)
         return
     name = checked_id(event["voter"], where="voter")
     member = known.members.get(name)
@@ -203,7 +205,19 @@ def checked_absent(people: SessionPeople | None, names: Iterable[str]) -> list[s
     for name in missing:
         if people is not None and people.is_complete and name not in people.members:
             raise invalid("absent", name, "the name of somebody who has joined", "call join(name) first.")
+    if people is not None:
+        _check_pool(people, len(_present(people) - set(missing)))
     return missing
+
+
+def _present(people: SessionPeople) -> set[str]:
+    return {name for name, member in people.members.items() if member.status != "left"}
+
+
+def _check_pool(people: SessionPeople, size: int) -> None:
+    """Refuse a pool that is too large for the plan of a panel."""
+    if people.panel is not None:
+        check_panel_size(size, len(people.classes))
 
 
 def check_ballot(people: SessionPeople, event: Event) -> None:

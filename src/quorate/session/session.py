@@ -59,9 +59,10 @@ class Session(ReadCalls, PeopleCalls):
     Each item has `num_classifiers` predictions. `min_votes`, `max_votes` limit the votes per item. With a `journal`
     nothing that was acknowledged is lost: `Session.resume(journal)`.
 
-    If people are known by name: `experts` can be asked (`[]`: learned as they appear), `rules` are sentences about
-    them, `target` is "plurality" (default: what the whole pool would vote) or "truth" (the class behind the votes, by
-    the method `crowd`), `gold` the true classes of some items, which calibrate the confidence under "truth".
+    If people are known by name: `experts` can be asked (`[]`: learned as they appear), `rules` are about them
+    (`MustConfirm` and others), `target` is "plurality" (default: what the whole pool would vote) or "truth" (the class
+    behind the votes, by the method `crowd`), `gold` the true classes of some items, which calibrate the confidence of
+    "truth".
     `method` may then be omitted, and so may `pool_size` if it is the number of `experts`.
 
     `with Session.resume("votes.jsonl") as session:` releases the journal at the end, for the next session.
@@ -89,7 +90,7 @@ class Session(ReadCalls, PeopleCalls):
         max_votes: int | None = None,
         experts: Iterable[Expert | str] | None = None,
         target: Target | None = None,
-        rules: Iterable[str | Rule] | None = None,
+        rules: Iterable[Rule] | None = None,
         gold: Mapping[str, str] | None = None,
     ) -> None:
         chosen = as_method(("crowd" if target == "truth" else "quorate") if method is None else method)

@@ -273,7 +273,7 @@ def _item_event(state: State, event: Event) -> None:
     else:
         before = state.find(item_id)
         if state.people is not None and event["type"] == "vote":
-            count_vote(state.people, event, before)
+            count_vote(state.people, event)
         if state.people is not None and event["type"] == "retract" and before is not None:
             uncount_vote(state.people, event["voter"], before)
         if before is None:  # only a summary is kept: the vote is in the journal, but nothing is learned from it
