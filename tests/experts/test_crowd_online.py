@@ -129,7 +129,7 @@ def test_a_sure_belief_has_nothing_to_gain():
 
 
 @pytest.mark.parametrize("K", [2, 10])
-def test_a_person_takes_as_much_memory_as_is_stated(K):
+def test_a_person_takes_little_memory(K):
     crowd = OnlineCrowd(K, window=None)
     for number in range(1000):
         crowd.enter(str(number))
