@@ -176,7 +176,7 @@ areas: $(VENV)/.ready-dev ## quorate's area under the error-cost curve relative 
 	@$(PYTHON) benchmarks/areas.py
 
 docs-experiments: $(VENV)/.ready-dev ## Reproduce the paper on the data in QUORATE_DATA and write docs/experiments.md
-	@$(PYTHON) -m quorate reproduce all --as-published --out quorate-reproduction
+	@$(PYTHON) -m quorate reproduce all --out quorate-reproduction
 	@$(PYTHON) benchmarks/experiments_page.py quorate-reproduction
 
 docs-figures: $(VENV)/.ready-dev ## The figures of the docs

@@ -1,6 +1,6 @@
 """Writes docs/experiments.md from the folder of a full reproduction; every number on the page is in its summary.json.
 
-    quorate reproduce all --as-published --data DIR --out quorate-reproduction
+    quorate reproduce all --data DIR --out quorate-reproduction
     python benchmarks/experiments_page.py quorate-reproduction [summary.json of the timed run]
 
 Also copies the figures of the page. Run by `make docs-experiments`.
@@ -106,17 +106,6 @@ def by_budget(rows, value, digits):
     return table(("classifier", "method", *(f"{budget:g} votes" for budget in budgets)), out)
 
 
-def published(summary):
-    rows = summary.get("as_published", [])
-    if not rows:
-        return "Run with `--as-published` to have this table."
-    heads = list(rows[0])
-    return table(heads, [
-        tuple(number(row[key]) if isinstance(row[key], float) else str("–" if row[key] is None else row[key]) for key in heads)
-        for row in rows
-    ])  # fmt: skip
-
-
 def page(summary, timed):
     seconds = timed["seconds"]
     verdicts = summary["verdicts"]["shift-pre-shift-cost"]
@@ -130,7 +119,6 @@ quorate {summary["version"]}). [How to get the data](data.md); [on several machi
 ```
 quorate reproduce all --data DIR --out quorate-reproduction      # everything; open quorate-reproduction/report.html
 quorate reproduce shift --data DIR --quick                       # one part, a quick run
-quorate reproduce all --data DIR --as-published                  # also the estimators as published
 ```
 
 You can stop or kill it at any time, and it continues where it stopped: each result is stored under a hash of its design,
@@ -221,14 +209,6 @@ Pearson correlation of learned tau with the classifier's accuracy per class; the
 **Classifiers unlike the paper's**:
 
 {by_budget(summary["calibration"], "correlation", 2)}
-
-## As published against exact
-
-Error in percent at equal cost on the shift set (DenseNet): the published estimators (Monte Carlo, Adam; FinExp's
-likelihood in closed form, which is the limit of its importance sampling), FinExp with the released counting error,
-which leaves the votes already seen out of the final count, and the exact ones.
-
-{published(summary)}
 """
 
 

@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from quorate.datasets.content import beside, cache_folder, find, locate
+from quorate.datasets.content import beside, data_folder, find, locate
 from quorate.errors import InvalidInput, MissingExtra
 
 
@@ -35,19 +35,11 @@ def test_what_is_not_there_is_named_with_the_ways_out(tmp_path, where):
     with pytest.raises(InvalidInput) as caught:
         locate(tmp_path / where, ["votes.pkl"], dataset="toy")
     assert (caught.value.field, caught.value.value) == ("path", str(tmp_path / where))
-    assert all(way in caught.value.fix for way in ("quorate data fetch toy", "QUORATE_DATA"))
-
-
-def test_the_cache_is_the_users_or_the_one_named(monkeypatch, tmp_path):
-    monkeypatch.setenv("QUORATE_CACHE", str(tmp_path))
-    assert cache_folder() == tmp_path
-    monkeypatch.delenv("QUORATE_CACHE")
-    pytest.importorskip("pooch")
-    assert cache_folder().name == "quorate"
+    assert all(way in caught.value.fix for way in ("quorate reproduce fetch toy", "QUORATE_DATA"))
 
 
 def test_without_the_extra_the_line_that_installs_it_is_said(monkeypatch):
-    monkeypatch.delenv("QUORATE_CACHE", raising=False)
+    monkeypatch.delenv("QUORATE_DATA", raising=False)
     monkeypatch.setitem(sys.modules, "pooch", None)
     with pytest.raises(MissingExtra, match=r"needs pooch.*pip install 'quorate\[data\]'.*QUORATE_DATA"):
-        cache_folder()
+        data_folder(None)

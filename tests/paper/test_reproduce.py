@@ -2,10 +2,7 @@
 
 import json
 import re
-import threading
-import time
 from dataclasses import replace
-from functools import partial
 
 import pytest
 
@@ -125,36 +122,6 @@ def test_what_was_done_before_an_interrupt_is_not_done_again(data, tmp_path):
     assert after.num_run + after.num_stored == 2 * 3 * (2 + 3 + 1)
 
 
-def test_calls_that_are_no_jobs_are_spread_over_threads_and_counted(data, tmp_path):
-    seen, threads = [], set()
-
-    def called(number):
-        threads.add(threading.get_ident())
-        time.sleep(0.02)
-        return number
-
-    def section(context):
-        found = context.each([(f"call {number}", partial(called, number)) for number in range(8)])
-        return Section("toy", "Toy", (f"{found}",))
-
-    done = reproduce("toy", data=data, out=tmp_path, jobs=2, progress=lambda *said: seen.append(said),
-                     experiments={"toy": section})  # fmt: skip
-    assert done.parts[0].section.lead == (str(list(range(8))),)
-    assert len(threads) == 2 and done.parts[0].work_seconds > 0
-    assert {what for _, _, what in seen} >= {f"toy: call {number}" for number in range(8)}
-    assert [place for place, _, _ in seen] == sorted(place for place, _, _ in seen)
-
-
-def test_a_call_that_fails_is_named(data, tmp_path):
-    def section(context):
-        context.each([("the first call", lambda: 1 / 0)])
-        raise AssertionError
-
-    with pytest.raises(ZeroDivisionError) as raised:
-        reproduce("toy", data=data, out=tmp_path, experiments={"toy": section})
-    assert raised.value.__notes__ == ["while running the first call"]
-
-
 def test_progress_rises_to_the_end(data, tmp_path):
     seen = []
     reproduce("shift", data=data, out=tmp_path, progress=lambda *said: seen.append(said), experiments=TOY)
@@ -197,7 +164,7 @@ def test_no_data_at_all_says_how_to_get_it(tmp_path):
     with pytest.raises(InvalidInput) as caught:
         reproduce("shift", data=tmp_path, out=tmp_path / "out", experiments=TOY)
     assert (caught.value.field, caught.value.value) == ("data", str(tmp_path))
-    assert all(command in caught.value.fix for command in ("quorate data list", "quorate data fetch"))
+    assert all(command in caught.value.fix for command in ("quorate reproduce list", "quorate reproduce fetch"))
     assert not (tmp_path / "out").exists()
 
 

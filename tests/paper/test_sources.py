@@ -5,8 +5,7 @@ import pytest
 
 from quorate.datasets import checksum
 from quorate.datasets.content import data_folder
-from quorate.errors import InvalidInput
-from quorate.paper.sources import USES, Sources, load_panel
+from quorate.paper.sources import USES, Sources
 from tests.paper.toy_data import write_toy_data
 
 
@@ -77,24 +76,5 @@ def test_the_folder_is_the_one_given_then_the_one_of_the_environment(monkeypatch
     assert data_folder(None) == tmp_path
     assert data_folder("mine").name == "mine"
     monkeypatch.delenv("QUORATE_DATA")
-    monkeypatch.setenv("QUORATE_CACHE", str(tmp_path / "cache"))
-    assert data_folder(None) == tmp_path / "cache"
-
-
-def test_columns_of_a_panel_are_experts(tmp_path):
-    np.savez(tmp_path / "kelly_nih.npz", votes=np.array([[0, 1, 1], [1, 1, 0]]), probs=[[0.5, 0.5], [0.1, 0.9]])
-    found = load_panel("kelly_nih", tmp_path)
-    assert found.votes.tolist() == [[0, 1, 1], [1, 1, 0]] and found.voters.tolist() == [[0, 1, 2]] * 2
-    assert found.predictions.shape == (1, 2, 2)
-
-
-def test_what_is_wrong_with_a_panel_is_named(tmp_path):
-    np.savez(tmp_path / "kelly_nih.npz", other=[1])
-    for field, call in (
-        ("path", lambda: load_panel("kelly_nih", tmp_path)),
-        ("path", lambda: load_panel("kelly_cifar", tmp_path)),
-        ("name", lambda: load_panel("mnist", tmp_path)),
-    ):
-        with pytest.raises(InvalidInput) as raised:
-            call()
-        assert raised.value.field == field
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert data_folder(None) == tmp_path / "quorate"

@@ -34,15 +34,13 @@ SENTENCES = {  # command -> what it does; its module in this folder has its name
     "simulate": "What methods cost and how often they are wrong: on a stream like yours, or on your own recorded "
     "votes.",
     "methods": "Every method to choose from, one sentence each, with its parameters and their defaults.",
-    "reproduce": "The paper's experiments on the real data: every table beside the printed figures, every figure, a "
-    "report.",
+    "reproduce": "The paper's experiments on the real data, beside its printed figures; and the data sets they need.",
     "serve": "Serve projects in the browser and over an API: experts vote, quorate decides when enough have voted.",
     "service": "Manage the database of `quorate serve`: backup, restore, upgrade, check, links, keys and accounts "
     "(docs/service.md).",
     "connect": "Let people answer in a tool they already use; quorate decides when enough have answered "
     "(docs/howto/label-studio.md).",
     "disconnect": "Undo `quorate connect`: remove the webhook, and restore overlap, state and data of every task.",
-    "data": "Published data sets: list them, fetch them, check what you have.",
     "audit": "How many closed items can be wrong? Random audits by the full panel, and a statement to sign.",
 }
 TYPED = "quorate.typed"  # key of the command line's words in a context's `meta`
@@ -159,7 +157,7 @@ whole pool. quorate computes how sure the answer already is, and asks only while
 
 [cyan]quorate simulate --method quorate --method beta --accuracy 0.9[/cyan]  error and cost on a stream like yours
 
-[cyan]quorate reproduce --quick[/cyan]  the paper's experiments on real data, beside its printed figures
+[cyan]quorate reproduce all --quick[/cyan]  the paper's experiments on real data, beside its printed figures
 
 [cyan]quorate methods[/cyan]  every method to choose from
 """

@@ -31,7 +31,7 @@ FORMS = "cifar10h.npz, the votes (items, votes) as a pickle or .npy, or the coun
 
 
 def load(path: str | Path | None = None, *, predictions: Paths | None = None) -> VoteDataset:
-    """CIFAR-10H from a file or a folder; None: the folder in `QUORATE_DATA`, else the `quorate data fetch` cache.
+    """CIFAR-10H from a file or a folder; None: the folder in `QUORATE_DATA`, else the user's cache.
 
     `predictions`: file(s) of classifiers' probabilities (items, 10) or (models, items, 10), rows in the order of the
     CIFAR-10 test set: .npy, .npz, .csv, .parquet or a pickle of plain arrays. Required for files of votes only, unless

@@ -1,7 +1,7 @@
 """Finds files of data sets, and summarises a data set: checksum, origin, accuracies of its classifiers.
 
-Files are in a folder with a known layout, in `QUORATE_DATA` or in the cache of `data fetch`. Called by the loaders, by
-`fetch`, by `catalogue` and by results that record which data they used.
+Files are in a folder with a known layout, in `QUORATE_DATA` or in the user's cache. Called by the loaders, by `fetch`
+and by results that record which data they used.
 """
 
 from __future__ import annotations
@@ -29,12 +29,6 @@ AUTHORS = ("cifar-10H", "cifar-10", "imagenet-16H-distshift", "imagenet-16H")
 CHAOS = ("chaosNLI_v1.0", "model_predictions")
 SUBFOLDERS = ("", "raw", "data", *AUTHORS, *CHAOS, *(f"data/{name}" for name in (*AUTHORS, *CHAOS)))
 PICKLES = (".pkl", ".pickle")
-
-
-def cache_folder() -> Path:
-    """Where `quorate data fetch` saves files: `QUORATE_CACHE` if set, else pooch's cache folder of the user."""
-    given = os.environ.get("QUORATE_CACHE")
-    return Path(given) if given else Path(extra("pooch").os_cache("quorate"))
 
 
 def extra(module: str) -> ModuleType:
@@ -68,7 +62,7 @@ def locate(path: str | Path | None, names: Sequence[str], *, dataset: str) -> Pa
     found = find(where, names, dataset=dataset)
     if found is None:
         rule = f"a file, or a folder with one of {', '.join(names)}"
-        fix = f"run `quorate data fetch {dataset}`, pass your own copy as `path`, or set QUORATE_DATA to its folder."
+        fix = f"run `quorate reproduce fetch {dataset}`, pass a copy as `path`, or set QUORATE_DATA to its folder."
         raise invalid("path", str(where), rule, fix)
     return found
 
@@ -82,8 +76,9 @@ def papers_own(path: str | Path | None, names: Sequence[str], *, dataset: str) -
 
 
 def data_folder(path: str | Path | None) -> Path:
-    """The given path, else the folder in `QUORATE_DATA`, else the cache of `quorate data fetch`."""
-    return Path(path) if path is not None else Path(os.environ.get("QUORATE_DATA") or cache_folder())
+    """The given path, else the folder in `QUORATE_DATA`, else the user's cache; `reproduce fetch` saves there."""
+    given = path if path is not None else os.environ.get("QUORATE_DATA")
+    return Path(given or extra("pooch").os_cache("quorate"))
 
 
 def beside(file: Path, names: Sequence[str]) -> Path | None:

@@ -41,7 +41,7 @@ NUMBERED = "classes are numbered as in the authors' file, which does not name th
 def load(
     path: str | Path | None = None, *, predictions: Paths | None = None, model: str | Sequence[str] | None = None
 ) -> VoteDataset:
-    """All items with all classifiers; None: the folder in `QUORATE_DATA`, else the `quorate data fetch` cache.
+    """All items with all classifiers; None: the folder in `QUORATE_DATA`, else the user's cache.
 
     Where a classifier has no prediction all classes are equally likely; `notes` say which levels each one covers.
     `model`: the same as `covered(load(path), model)`. `predictions`: other classifiers' file(s), rows of NaN (or empty

@@ -29,7 +29,7 @@ FORMS = "imagenet16h_shift.npz, or imagenet16h_dist_shift.pkl with `model_confs`
 
 
 def load(path: str | Path | None = None, *, predictions: Paths | None = None) -> VoteDataset:
-    """The shift set from a file or a folder; None: the folder in `QUORATE_DATA`, else the `quorate data fetch` cache.
+    """The shift set from a file or a folder; None: the folder in `QUORATE_DATA`, else the user's cache.
 
     Both forms give equal data: the pickle's confidences (rows sum to as little as 5e-9) are normalised and rounded to
     the single precision of the npz. If a folder has both, the pickle is read; `notes` say which. `predictions`: other

@@ -15,7 +15,6 @@ from quorate.errors import QuorateError
 from quorate.paper.jobs import Job, JobOutcome
 from quorate.paper.published import ELSEWHERE
 from quorate.paper.store import revision
-from quorate.paper.sweep import Call
 from quorate.reports import render
 from quorate.reports.figures import DrawnFigure
 from quorate.reports.format import Cell
@@ -25,31 +24,19 @@ from quorate.types import VoteDataset
 from quorate.version import __version__
 
 Run = Callable[[Sequence[Job]], dict[Job, JobOutcome]]
-Each = Callable[[Sequence[Call[Any]]], list[Any]]
-
-
-def in_turn(calls: Sequence[Call[Any]]) -> list[Any]:
-    """The results of named calls, one after the other.
-
-    >>> in_turn([("one", lambda: 1), ("two", lambda: 2)])
-    [1, 2]
-    """
-    return [call() for _, call in calls]
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
     """The input of an experiment. `datasets` by name (see `sources`); `quick`: fewer values, models and orderings.
 
-    `run(jobs)` returns the outcome of each job, from the store if it is there. `each(calls)` returns the results of
-    named calls, in order: work that is no job, spread over the cores.
+    `run(jobs)` returns the outcome of each job, from the store if it is there.
     """
 
     datasets: Mapping[str, VoteDataset]
     seeds: tuple[int, ...]
     quick: bool
     run: Run
-    each: Each = in_turn
 
 
 OWN_VERDICTS: tuple[str, ...] = tuple(ELSEWHERE)  # on the paper's own classifiers: these make the headline
@@ -125,10 +112,7 @@ class Reproduction:
 
     def command(self, name: str) -> str:
         """The command that runs this part again."""
-        option = " --as-published" if name == "as-published" else ""
-        what = "shift" if option else name
-        seeds = ",".join(str(seed) for seed in self.seeds)
-        return f"quorate reproduce {what} --data DIR --out DIR --seeds {seeds}{' --quick' * self.quick}{option}"
+        return f"quorate reproduce {name} --data DIR --out DIR{' --quick' * self.quick}"
 
 
 def verdict_counts(table: Table) -> dict[str, int]:

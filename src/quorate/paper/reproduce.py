@@ -13,22 +13,20 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from quorate import compiled
 from quorate.datasets.content import data_folder
 from quorate.errors import InvalidInput, MissingExtra, QuorateError
 from quorate.files import write_atomic
-from quorate.paper import calibration, curves, experts, published_variants, shift, two_phase
+from quorate.paper import calibration, curves, shift, two_phase
 from quorate.paper.cluster import backend_for
 from quorate.paper.jobs import Job, JobOutcome
 from quorate.paper.report import Context, Part, Reproduction, page, summary_of
 from quorate.paper.sources import USES, Sources
 from quorate.paper.store import Record, RunStore, distinct, run_records, table_csv, write_runs
-from quorate.paper.sweep import Backend, Call, Progress, spread, sweep
+from quorate.paper.sweep import Backend, Progress, sweep
 from quorate.reports.figures import DrawnFigure, draw
 from quorate.reports.format import json_page
 from quorate.reports.section import Section
@@ -36,14 +34,11 @@ from quorate.types import VoteDataset
 from quorate.validate import invalid
 
 Experiment = Callable[[Context], Section]
-AS_PUBLISHED = "as-published"
 EXPERIMENTS: dict[str, Experiment] = {
     "curves": curves.section,
     "shift": shift.section,
     "two-phase": two_phase.section,
     "calibration": calibration.section,
-    "experts": experts.section,
-    AS_PUBLISHED: published_variants.section,
 }
 SEEDS = (3, 4, 5)
 OUT = "quorate-reproduction"
@@ -56,8 +51,6 @@ SECONDS = {
     "shift": 45.0,
     "two-phase": 35.0,
     "calibration": 3.0,
-    "experts": 35.0,
-    "as-published": 200.0,
 }
 FIRST_SHARE = 0.8  # share of the rest of a part that the current jobs count for, because more may follow
 STEPS = 1000  # of the progress bar
@@ -72,17 +65,15 @@ def reproduce(
     quick: bool = False,
     jobs: int | None = None,
     cluster: str | None = None,
-    as_published: bool = False,
     progress: Progress | None = None,
     experiments: Mapping[str, Experiment] = EXPERIMENTS,
 ) -> Reproduction:
     """Run one experiment, or "all", on the data sets in `data`; write the report and all files to `out`.
 
-    `jobs`: threads (None: one per core). `cluster`: address of a Dask scheduler, or "local:2". `as_published`: also run
-    the estimators as published. `experiments`: name -> experiment, to run your own. The results do not depend on
-    `jobs`, `cluster` or earlier stored runs.
+    `jobs`: threads (None: one per core). `cluster`: address of a Dask scheduler, or "local:2". `experiments`:
+    name -> experiment, to run your own. The results do not depend on `jobs`, `cluster` or earlier stored runs.
     """
-    parts = _parts(what, experiments, as_published)
+    parts = _parts(what, experiments)
     chosen_seeds = _checked_seeds(seeds)
     if jobs is not None and jobs < 1:
         raise invalid("jobs", jobs, "at least 1", "leave it out for one per core.")
@@ -95,7 +86,7 @@ def reproduce(
     compiled.wait_until_compiled()  # there are thousands of runs
     with backend_for(cluster, jobs) as backend:
         tally = RunTally(sources, folder / "runs", backend, jobs or os.cpu_count() or 1, progress, parts)
-        context = Context(sources, chosen_seeds, quick, tally.run, tally.each)
+        context = Context(sources, chosen_seeds, quick, tally.run)
         tried = {name: _part(name, experiments[name], context, tally) for name in parts}
     made = tuple(part for part in tried.values() if isinstance(part, Part))
     refused = {name: part for name, part in tried.items() if isinstance(part, InvalidInput)}
@@ -109,12 +100,10 @@ def reproduce(
     return _written(done, tally)
 
 
-def _parts(what: str, experiments: Mapping[str, Experiment], as_published: bool) -> tuple[str, ...]:
-    names = [name for name in experiments if name != AS_PUBLISHED]
-    if what != "all" and what not in names:
-        raise invalid("what", what, f"one of {', '.join(names)}, or all", "name an experiment.")
-    chosen = names if what == "all" else [what]
-    return (*chosen, AS_PUBLISHED) if as_published else tuple(chosen)
+def _parts(what: str, experiments: Mapping[str, Experiment]) -> tuple[str, ...]:
+    if what != "all" and what not in experiments:
+        raise invalid("what", what, f"one of {', '.join(experiments)}, or all", "name an experiment.")
+    return tuple(experiments) if what == "all" else (what,)
 
 
 def _checked_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
@@ -135,7 +124,7 @@ def _need_data(sources: Sources, parts: Sequence[str]) -> None:
     known = [part for part in parts if part in USES]
     if known and not sources.any_of(known):
         rule = f"a folder with a data set of the paper ({'; '.join(sources.left_out(known))})"
-        fix = "see `quorate data list`, get one with `quorate data fetch NAME`, and pass its folder as `data`."
+        fix = "see `quorate reproduce list`, and get one with `quorate reproduce fetch NAME`."
         raise invalid("data", str(sources.folder), rule, fix)
 
 
@@ -209,12 +198,6 @@ def _once(stems: Sequence[str]) -> None:
         raise QuorateError(f"two tables or figures are called {', '.join(twice)}: give each its own key.")
 
 
-def _timed(call: Callable[[], Any]) -> tuple[Any, float]:
-    """The result of a call and the time of this thread that it took."""
-    started = time.thread_time()
-    return call(), time.thread_time() - started
-
-
 @dataclass(slots=True)
 class RunTally:
     """Runs jobs through the store and counts them; `begin` starts a part. The counts are for the current part.
@@ -259,18 +242,6 @@ class RunTally:
         for job, outcome in outcomes.items():
             self.records.setdefault(job, run_records(self.part, outcome))
         return outcomes
-
-    def each(self, calls: Sequence[Call[Any]]) -> list[Any]:
-        """The results of named calls that are no jobs, made on `num_threads` threads of this machine, not stored."""
-        found: dict[int, Any] = {}
-        self._before, self._done, self._known = self._within(), 0.0, len(calls)
-        timed = [(name, partial(_timed, call)) for name, call in calls]
-        for place, (result, seconds) in spread(timed, self.num_threads):
-            found[place] = result
-            self.work_seconds += seconds
-            self._done += 1
-            self._say(calls[place][0])
-        return [found[place] for place in range(len(calls))]
 
     def _counted(self, jobs: Sequence[Job], datasets: Mapping[str, VoteDataset]) -> Iterator[JobOutcome]:
         """The backend, with each job counted when it is done."""

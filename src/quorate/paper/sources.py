@@ -1,9 +1,5 @@
 """The data sets in a folder, by the names experiments use, loaded on first use, with their checksums.
 
-Those of `quorate.datasets`, and `PANELS`: the four sets of Kelly et al. (ICML 2025), with a column of votes for each
-expert. Chest X-rays (5 radiologists) and Chaoyang (3 pathologists) are real votes; the experts of the other two were
-simulated by the authors (GitHub `markellekelly/consensus`).
-
 `Sources` is a mapping for `Context.datasets`; data sets that cannot be loaded are not in it, and `left_out` lists the
 results that are missing for this reason. Called by `reproduce`.
 """
@@ -12,72 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 
-import numpy as np
-
 from quorate.datasets import cifar10h, imagenet16h
-from quorate.datasets.arrays import tidied, vote_dataset
 from quorate.datasets.catalogue import LOADERS as PUBLISHED
-from quorate.datasets.content import checksum, find, locate
+from quorate.datasets.content import checksum, find
 from quorate.errors import InvalidInput
-from quorate.packed_files import plain_arrays
 from quorate.types import VoteDataset
-from quorate.validate import invalid
-
-PANELS = {  # name -> title
-    "kelly_nih": "chest X-ray",
-    "kelly_chaoyang": "Chaoyang",
-    "kelly_cifar": "cifar, simulated experts",
-    "kelly_imagenet": "imagenet, simulated experts",
-}
-
-
-def load_panel(name: str, path: str | Path | None = None) -> VoteDataset:
-    """One of `PANELS` from NAME.npz, with `votes` (T, N) and `probs` (T, K); None: the folder in `QUORATE_DATA`.
-
-    >>> load_panel("kelly_nih", "nowhere")  # doctest: +IGNORE_EXCEPTION_DETAIL
-    Traceback (most recent call last):
-    quorate.errors.InvalidInput: path='nowhere' is neither a file nor a folder with kelly_nih.npz, ...
-    """
-    if name not in PANELS:
-        raise invalid("name", name, f"one of {', '.join(PANELS)}", "pass one of them.")
-    try:
-        file = locate(path, (f"{name}.npz",), dataset=name)
-    except InvalidInput as missing:  # these sets have no licence, so `data fetch` does not offer them
-        fix = "create it from the tables of GitHub `markellekelly/consensus` and pass its folder as `path`."
-        raise invalid("path", missing.value, f"a file, or a folder with {name}.npz", fix) from None
-    content = plain_arrays(file)
-    if not isinstance(content, dict) or not {"votes", "probs"} <= content.keys():
-        rule = "an .npz with `votes` (items, experts) and `probs` (items, classes)"
-        raise invalid("path", str(file), rule, "save it with np.savez.")
-    votes = np.asarray(content["votes"]).astype(np.int64)
-    probs, notes = tidied(content["probs"])
-    experts = np.broadcast_to(np.arange(votes.shape[1]), votes.shape)
-    classes = [str(k) for k in range(probs.shape[-1])]
-    return vote_dataset(votes, probs, classes=classes, name=name, notes=notes, voters=np.array(experts))
-
 
 LOADERS: dict[str, tuple[Callable[[Path], VoteDataset], tuple[str, ...]]] = {
     **PUBLISHED,
     cifar10h.IMBALANCED: (cifar10h.load_imbalanced, cifar10h.IMBALANCED_FILES),
-    **{name: (partial(load_panel, name), (f"{name}.npz",)) for name in PANELS},
 }
 TITLES = {  # of the published sets: only these can be reported as missing
     "cifar10h": "CIFAR-10H",
     "imagenet16h": "ImageNet-16H",
     "imagenet16h_shift": "the ImageNet-16H shift set",
     "chaosnli": "ChaosNLI",
-    **{name: f"the panel {title}" for name, title in PANELS.items()},
 }
 USES = {  # experiment -> the data sets it reads, with a phrase for the result
     "curves": ("curves", ("cifar10h", "imagenet16h", "imagenet16h_shift", "chaosnli")),
     "shift": ("shift experiments", ("imagenet16h_shift",)),
     "two-phase": ("two-phase gains", ("cifar10h", "cifar10h_imbalanced")),
     "calibration": ("calibration figures", ("cifar10h", "cifar10h_imbalanced")),
-    "experts": ("panels", (*PANELS, "imagenet16h", "cifar10h")),
-    "as-published": ("as-published estimators", ("imagenet16h_shift",)),
 }
 NEVER_THINNED = ("imagenet16h_shift",)  # its results are compared with the paper's table
 
