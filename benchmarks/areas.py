@@ -1,4 +1,4 @@
-"""Area under the error-cost curve of "quorate" relative to "finexp", which stops at a confidence: `make areas`.
+"""Area under the error-cost curve of "value" relative to "finexp", which stops at a confidence: `make areas`.
 
 The measure of docs/experiments.md (`quorate reproduce curves`): whole streams, single classifiers, ties in expectation,
 mean of the ratios of the streams over the costs both methods reach, starting from never asking. Below 1 our rule errs
@@ -88,7 +88,7 @@ def data_sets(row: Row, sources: Sources | None, seed: int) -> Iterator[tuple[st
 def jobs_of(row: Row, data: str, dataset: VoteDataset, model: str, seed: int) -> list[Job]:
     """The reference, quorate, and asking until settled: the jobs of a reproduction."""
     shape = {"pool_size": row.pool_size, "num_classes": dataset.num_classes}
-    own = [Job(data, row.pool_size, model, seed, name, grid(name, **shape)) for name in ("finexp", "quorate")]
+    own = [Job(data, row.pool_size, model, seed, name, grid(name, **shape)) for name in ("finexp", "value")]
     return [*own, Job(data, row.pool_size, model, seed, "until-settled", settings(None))]
 
 
@@ -102,7 +102,7 @@ def ratios(row: Row, sources: Sources | None, options: argparse.Namespace) -> Ma
                 jobs = jobs_of(row, data, dataset, model, seed)
                 done = sweep(jobs, {data: dataset}, RunStore(options.runs, sums), backend=on_threads(options.threads))
                 curves = panel(CurveSetting(data, row.data, row.pool_size, model), dataset, jobs, done)
-                found.setdefault(model, []).append(float(curves.ratios("quorate")[0]))
+                found.setdefault(model, []).append(float(curves.ratios("value")[0]))
     return {model: np.array(values) for model, values in found.items()}
 
 

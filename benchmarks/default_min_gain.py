@@ -1,11 +1,11 @@
-"""How the default `min_gain` of the method "quorate" was chosen, and how its rules compare: `make default-min-gain`.
+"""How the default `min_gain` of the method "value" was chosen, and how its rules compare: `make default-min-gain`.
 
 For every data set (synthetic ones, and the real ones if QUORATE_DATA is set) and a grid of `min_gain`, prints votes per
 item and the error above the tie floor, i.e. the cost of stopping early. The default is the largest value on the grid
 whose excess error is at most one percentage point on every real set (mean over classifiers and seeds), so that default
 settings stay within a point of asking everybody.
 
-Also prints the area under the error-cost curve of each rule of "quorate" relative to "finexp", which stops at a
+Also prints the area under the error-cost curve of each rule of "value" relative to "finexp", which stops at a
 confidence instead: below 1, our rule errs less at equal cost. Linear interpolation on the common range, mean of the
 ratios of the streams; in brackets the worst stream.
 
@@ -25,7 +25,7 @@ from rich.table import Table
 
 from quorate import method, simulate
 from quorate.datasets import load_npz, synthetic
-from quorate.methods import DEFAULT_MIN_GAIN
+from quorate.methods import DEFAULT_ERROR_COST
 from quorate.rng import stream as random_stream
 from quorate.workflows.demo import SETTINGS
 
@@ -81,7 +81,7 @@ def measure(dataset, pool_size, options, threads):
 
             floor = curve(["until-settled"])[0]
             theirs = curve([method("finexp", threshold=threshold) for threshold in THRESHOLDS])
-            rules = [curve([method("quorate", rule=rule, min_gain=gain) for gain in WIDE]) for rule in options.rules]
+            rules = [curve([method("value", rule=rule, min_gain=gain) for gain in WIDE]) for rule in options.rules]
             settled.append(floor[0])
             points.append(rules[0][: len(GRID)] - [0.0, floor[1]])
             ratios.append([area_ratio(ours, theirs) for ours in rules])
@@ -125,7 +125,7 @@ def main():
         return
     chosen = max((gain for gain, above in zip(GRID, worst, strict=True) if above <= ALLOWED), default=None)
     console.print(f"largest min_gain within {100 * ALLOWED:g} point of the floor on every real set: {chosen}")
-    console.print(f"the default in quorate.methods is {DEFAULT_MIN_GAIN:g}")
+    console.print(f"the default in quorate.methods is {DEFAULT_ERROR_COST:g}")
 
 
 if __name__ == "__main__":

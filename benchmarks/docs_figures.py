@@ -228,7 +228,7 @@ def two_targets(num_items: int = 80) -> tuple[dict[str, float], quorate.Decision
     """How often each of five people was right, and the decision of both targets if the two best are outvoted."""
     draws, names, skill = stream(3, "which-truth"), ("ann", "bob", "eve", "joe", "kim"), (0.95, 0.9, 0.45, 0.45, 0.45)
     sessions = [
-        quorate.Session(quorate.method("crowd", doubt=0.0), classes=CLASSES, experts=names),
+        quorate.Session(quorate.method("crowd", threshold=1.0), classes=CLASSES, experts=names),
         quorate.Session("ask-all", classes=CLASSES, pool_size=5),
     ]
     hits = dict.fromkeys(names, 0)

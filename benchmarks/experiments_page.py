@@ -21,8 +21,8 @@ FIGURES = ("shift-curves", "shift-orderings", "curves-cifar10h-10", "curves-imag
 LABELS = {
     "random": "RANDOM", "entropy": "ENTROPY", "mp": "MP as described", "mp-released": "MP as released",
     "fixed-finexp": "Fix-FinExp", "fixed-infexp": "Fix-InfExp", "fixed-ask-finexp": "Fix-FinExp (asks)",
-    "fixed-ask-infexp": "Fix-InfExp (asks)", "finexp": "FinExp", "infexp": "InfExp", "quorate": "quorate",
-    "quorate-all": "quorate, all five", "fused": "quorate, all five",
+    "fixed-ask-infexp": "Fix-InfExp (asks)", "finexp": "FinExp", "infexp": "InfExp", "value": "value",
+    "value-all": "quorate, all five", "fused": "quorate, all five",
 }  # fmt: skip
 SETS = {"cifar10h": "CIFAR-10H", "imagenet16h": "ImageNet-16H", "imagenet16h_shift": "ImageNet-16H shift",
         "chaosnli": "ChaosNLI"}  # fmt: skip
@@ -212,13 +212,13 @@ Pearson correlation of learned tau with the classifier's accuracy per class; the
 """
 
 
-WHY = """**Areas.** At a fixed budget in the middle the gain of `quorate` over FinExp is larger than these ratios (see the shift
+WHY = """**Areas.** At a fixed budget in the middle the gain of `value` over FinExp is larger than these ratios (see the shift
 tables below). An area over *all* budgets also includes the range next to never asking, where every method equals the
 classifier, and the range at the tie floor, where none can gain; both move the ratio towards 1, so a ratio depends on the
 range. Both ranges are printed. On CIFAR-10H the class bias loses some of what the rule gains: its classifiers have little
 bias between classes to correct.
 
-**Fusing.** Against FinExp with the best single classifier all five gain more; `quorate` with the best single one is itself
+**Fusing.** Against FinExp with the best single classifier all five gain more; `value` with the best single one is itself
 better than FinExp, so less remains to gain.
 
 **Two phases and tau.** Parameters fitted to every vote of every item would hardly gain on three of the four classifiers

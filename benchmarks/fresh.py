@@ -10,7 +10,7 @@ from report import Row
 
 OPEN_AND_VOTE = """
 import quorate
-session = quorate.Session("quorate", classes=["cat", "dog", "bird"], pool_size=6)
+session = quorate.Session("value", classes=["cat", "dog", "bird"], pool_size=6)
 session.open("photo-1", [0.7, 0.2, 0.1])
 session.vote("photo-1", "cat")
 """

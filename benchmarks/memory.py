@@ -1,7 +1,7 @@
 """How much memory a long session uses, and whether its decisions slow down. Run by `make bench-memory`.
 
 One million items with named voters and a request id on every call pass through one `Session` (window 500, K = 10, pool
-of 6, method "quorate" with defaults). Prints memory during the run; exits 1 if the peak is above 400 MB or if decisions
+of 6, method "value" with defaults). Prints memory during the run; exits 1 if the peak is above 400 MB or if decisions
 are more than 1.3 times slower than those of a young session, measured in alternation.
 """
 
@@ -19,11 +19,11 @@ from quorate import Session, method
 
 MOST_BYTES, MOST_SLOWDOWN = 400e6, 1.3
 WINDOW, NUM_CLASSES, POOL, WARM_UP, MEASURED, PEOPLE = 500, 10, 6, 5000, 2000, 997
-METHOD = method("quorate")  # with defaults
+METHOD = method("value")  # with defaults
 BLOCK = 20_000  # synthetic items, repeated under new ids
 COMPILE = """
 from quorate import Session
-session = Session("quorate", classes=["cat", "dog"], pool_size=6, refit_every=1)
+session = Session("value", classes=["cat", "dog"], pool_size=6, refit_every=1)
 session.open("1", [0.6, 0.4])
 session.vote("1", "cat", "ann")
 session.close("1")
@@ -103,7 +103,7 @@ def main() -> int:
     compile_first(COMPILE)
     feed = Feed()
     session = feed.session()
-    print(f"Session({METHOD.name!r}, window={WINDOW}), min_gain={METHOD.parameters['min_gain']}, K={NUM_CLASSES}, "
+    print(f"Session({METHOD.name!r}, window={WINDOW}), error_cost={METHOD.parameters['error_cost']}, K={NUM_CLASSES}, "
           f"pool of {POOL}, named voters, request ids, no journal")  # fmt: skip
     for t in range(WARM_UP):
         feed.pass_item(session, t)

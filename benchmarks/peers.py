@@ -58,7 +58,7 @@ def own_methods(case):
         for name in ("quorum", "unanimous-then-cap")
     }
     return {
-        "quorate": [method("quorate", min_gain=gain) for gain in MIN_GAINS],
+        "value": [method("value", min_gain=gain) for gain in MIN_GAINS],
         **counting,
         "beta": [method("beta", threshold=threshold) for threshold in BETAS],
     }
@@ -97,7 +97,7 @@ def one_set(source, models, seeds, num_rounds, only):
     for case in cases:
         say(f"{source.title}: {case.dataset.models[case.model]}, seed {case.seed}, {case.num_items} items")
         runs.append(measure(case, num_rounds, only))
-    ours = [run["quorate"][0] for run in runs]
+    ours = [run["value"][0] for run in runs]
     rows = {name: row(cases, [run[name][0] for run in runs], ours) for name in runs[0]}
     for name, each in rows.items():
         each["speed"] = len(runs) / sum(1 / run[name][1] for run in runs)

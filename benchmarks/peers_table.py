@@ -45,7 +45,7 @@ def row(cases, curves, ours):
     }
 
 
-def markdown(title, rows, ours="quorate"):
+def markdown(title, rows, ours="value"):
     """The table of one set. `rows`: name -> `row(...)` with "speed" added."""
     heads = " | ".join(f"error at {100 * share:.0f} %" for share in SHARES)
     head = f"| method | values | {heads} | area to {ours} | items a second | speed to {ours} |"
@@ -74,7 +74,7 @@ def _one_digit(value):
     return f"{rounded:,.0f}" if rounded >= 1 else f"{rounded:g}"
 
 
-def losses(rows, ours="quorate"):
+def losses(rows, ours="value"):
     """A sentence for every budget at which a peer errs less than quorate, and whether the difference is significant."""
     sentences = []
     for name, each in rows.items():

@@ -38,7 +38,7 @@ ABOVE_FLOOR = (0.005, 0.01, 0.02, 0.04)  # targets: the pilot's floor plus this
 BUDGETS = (0.3, 0.5, 0.7)  # of the votes until settled
 LEVEL = 0.9
 ORDERINGS, DRAWS = 4, 400
-STOPPED_AT = 0.02  # min_gain of the rule that thins a pilot, with at least one vote on every item
+STOPPED_AT = 50  # error cost of the rule that thins a pilot, with at least one vote on every item
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def part(data, rows, model=None):
 
 def thinned(data, pool_size, seed):
     """The votes that a rule that stops early would have asked, in one order."""
-    rule = method("quorate", min_gain=STOPPED_AT)
+    rule = method("value", error_cost=STOPPED_AT)
     run = simulate(data, rule, pool_size=pool_size, model="all", seed=seed, order="given", min_votes=1)
     votes = np.array(prepare(data, pool_size, "all", seed, "given").votes)
     votes[np.arange(votes.shape[1]) >= run.costs[:, None]] = -1
@@ -92,7 +92,7 @@ def goals(data, pool_size):
     yield from (Goal("budget", settled.mean_cost * share) for share in BUDGETS)
 
 
-def split(data, pool_size, number, *, name="quorate", share=0.5, orderings=ORDERINGS, wanted=None, partly=None):
+def split(data, pool_size, number, *, name="value", share=0.5, orderings=ORDERINGS, wanted=None, partly=None):
     """One split: every goal, or those with the indices `wanted`, chosen on the pilot, measured on the rest.
 
     Goals also come from the pilot only. `partly`: thin the pilot first, and how to treat it then.
@@ -136,7 +136,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="six splits of the four cheapest sets")
     parser.add_argument("--splits", type=int, default=20)
-    parser.add_argument("--method", default="quorate")
+    parser.add_argument("--method", default="value")
     parser.add_argument("--pilot-share", type=float, default=0.5)
     parser.add_argument("--only", default="", help="a data set")
     parser.add_argument("--thinned", choices=("complete", "own-pool", "drop"), help="thin the pilot; how it is treated")

@@ -1,6 +1,6 @@
 """How long `quorate run` takes: synthetic votes and predictions written as files, then read, replayed and reported.
 
-    python benchmarks/run_speed.py [--items 100000] [--votes 10] [--classes 10] [--budget 3] [--method quorate]
+    python benchmarks/run_speed.py [--items 100000] [--votes 10] [--classes 10] [--budget 3] [--method value]
 
 Prints the seconds of a second run in the same process, when every kernel is compiled and loaded.
 """
@@ -41,7 +41,7 @@ def main() -> None:
     for name, value in (("items", 100_000), ("votes", 10), ("classes", 10)):
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--budget", type=float, default=None)
-    parser.add_argument("--method", default="quorate")
+    parser.add_argument("--method", default="value")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -45,11 +45,11 @@ def tell(outcome: Outcome) -> None:
 def main(path: Path | None) -> int:
     """Go on with the journal if it exists, else start it."""
     if path is None:
-        return vote(quorate.Session("quorate", classes=CLASSES, pool_size=len(PEOPLE)))
+        return vote(quorate.Session("value", classes=CLASSES, pool_size=len(PEOPLE)))
     with closing(quorate.JsonlJournal(path)) as journal:
         if path.exists():
             return vote(quorate.Session.resume(journal))
-        return vote(quorate.Session("quorate", classes=CLASSES, pool_size=len(PEOPLE), journal=journal))
+        return vote(quorate.Session("value", classes=CLASSES, pool_size=len(PEOPLE), journal=journal))
 
 
 def vote(session: quorate.Session) -> int:

@@ -31,7 +31,7 @@ from quorate.streams.classifier_saving import classifier_report
 FIRST_START = """
 import sys
 import quorate
-session = quorate.Session("quorate", classes=["a", "b", "c"], pool_size=5)
+session = quorate.Session("value", classes=["a", "b", "c"], pool_size=5)
 session.open("x", [0.5, 0.3, 0.2])
 decision = session.vote("x", "a", "v1")
 print(decision.confidence, quorate.compiled.status(), "numba" in sys.modules)
@@ -55,7 +55,7 @@ def outcome(name, data, **more):
     return [np.asarray(getattr(done, each)).tolist() for each in ("costs", "predictions", "confidence", "fits")]
 
 
-@pytest.mark.parametrize("name", [*ANONYMOUS, "quorate:rule=optimistic"])
+@pytest.mark.parametrize("name", ANONYMOUS)
 def test_every_method_decides_a_stream_alike(name):
     data = synthetic(num_items=40, num_classes=4, pool_size=6, num_models=2, seed=2)
     chosen = method(name, threshold=0.9 if name in ("finexp", "infexp") else None)
@@ -63,7 +63,7 @@ def test_every_method_decides_a_stream_alike(name):
     assert interpreted == made
 
 
-@pytest.mark.parametrize("name", ["quorate", "infexp", "mp"])
+@pytest.mark.parametrize("name", ["value", "infexp", "mp"])
 def test_a_session_that_switches_in_between_goes_on_alike(name):
     def play(switch_after):
         with pytest.MonkeyPatch.context() as patch:
@@ -320,7 +320,7 @@ def test_a_first_start_decides_without_importing_the_compiler(tmp_path):
     done = subprocess.run([sys.executable, "-c", FIRST_START], env=env, capture_output=True, text=True, check=True)
     confidence, status, imported = done.stdout.split()
     assert (status, imported) == ("interpreted", "False")
-    session = Session("quorate", classes=["a", "b", "c"], pool_size=5)
+    session = Session("value", classes=["a", "b", "c"], pool_size=5)
     session.open("x", [0.5, 0.3, 0.2])
     assert float(confidence) == session.vote("x", "a", "v1").confidence
 
@@ -343,7 +343,7 @@ def test_a_first_run_leaves_out_what_the_classifier_saves_and_the_next_has_it(fr
     data = synthetic(num_items=60, num_classes=3, pool_size=3, seed=1)
     stream = prepare(data, 3, 0, 1)
     report = classifier_report(
-        stream, method("quorate"), models=["a"], classes=data.classes, votes=1.0, truth=np.eye(3)[data.votes[:, 0]],
+        stream, method("value"), models=["a"], classes=data.classes, votes=1.0, truth=np.eye(3)[data.votes[:, 0]],
         is_scored=np.ones(60, dtype=bool),
     )  # fmt: skip
     assert report.too_soon == (started == "run") == (report.here is None)

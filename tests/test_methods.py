@@ -5,10 +5,11 @@ import pytest
 
 from quorate import Session, run
 from quorate.decision.threshold import Threshold
-from quorate.decision.value import ValueOfInformation
 from quorate.errors import InvalidInput, UnknownMethod
-from quorate.methods import DEFAULT_MIN_GAIN, METHODS, OPTIMISTIC_MIN_GAIN, method, stored_method
+from quorate.methods import DEFAULT_ERROR_COST, METHODS, method
 from quorate.prior import Hyperprior
+
+WRONG = (0, -1, float("inf"), float("nan"), 10**400, "200", True, [200])
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -22,27 +23,11 @@ def test_every_method_builds_with_its_defaults_and_describes_itself_completely(n
 
 
 def test_the_recommended_default_learns_a_bias_and_stops_by_value():
-    built = method("quorate")
+    built = method("value")
     assert built.learner.bias
-    assert built.policy.min_gain == DEFAULT_MIN_GAIN
+    assert built.policy.error_cost == DEFAULT_ERROR_COST == 200
     assert built.asking.posterior == "finite"
-    assert method("quorate", threshold=0.9).policy.threshold == 0.9
-
-
-def test_the_rule_before_stays_available_by_name_with_its_default():
-    built = method("quorate", rule="optimistic")
-    assert built.policy == ValueOfInformation(OPTIMISTIC_MIN_GAIN)
-    assert method("quorate", rule="blended").describe() == method("quorate").describe()
-    assert method("quorate").describe()["parameters"]["rule"] == "blended"
-
-
-def test_a_method_stored_before_rules_had_names_asks_by_the_rule_of_its_time():
-    parameters = {"hyperprior": "default", "bias": True, "min_gain": 0.002}
-    assert stored_method("quorate", parameters).policy == ValueOfInformation(0.002)
-    assert stored_method("quorate", {"threshold": 0.9}).policy == Threshold(0.9)
-    for name in METHODS:
-        described = method(name).describe()
-        assert stored_method(**described).describe() == described
+    assert set(built.parameters) == {"error_cost", "hyperprior"}
 
 
 def test_fixed_ask_asks_with_the_fixed_prior_and_predicts_with_the_learned_one():
@@ -64,9 +49,10 @@ def test_a_hyperprior_may_be_named_or_given():
         (lambda: method("finxp"), UnknownMethod, "method"),
         (lambda: method("finexp", scale=2), UnknownMethod, "method"),
         (lambda: method("ask-all", threshold=1), UnknownMethod, "method"),
-        (lambda: method("quorate", threshold=0.9, min_gain=0.1), InvalidInput, "threshold"),
-        (lambda: method("quorate", threshold=0.9, rule="blended"), InvalidInput, "threshold"),
-        (lambda: method("quorate", rule="ovi"), InvalidInput, "rule"),
+        (lambda: method("value", threshold=0.9), UnknownMethod, "method"),
+        (lambda: method("value", choose="nobody"), InvalidInput, "choose"),
+        *((lambda wrong=wrong: method("value", error_cost=wrong), InvalidInput, "error_cost") for wrong in WRONG),
+        (lambda: method("panel", error_cost=-1), InvalidInput, "error_cost"),
         (lambda: method("finexp", threshold=1.5), InvalidInput, "threshold"),
         (lambda: method("finexp", hyperprior="flat"), InvalidInput, "hyperprior"),
         (lambda: method(object()), UnknownMethod, "method"),
@@ -90,7 +76,7 @@ def test_numpy_numbers_are_fine_as_parameters():
 @pytest.mark.parametrize(
     ("text", "name", "parameters"),
     [
-        ("quorate:order=agreement", "quorate", {"order": "agreement"}),
+        ("value:choose=agreement", "value", {"choose": "agreement"}),
         ("unanimous-then-cap:first=3, cap=5", "unanimous-then-cap", {"first": 3, "cap": 5}),
         ("finexp", "finexp", {}),
     ],
@@ -111,7 +97,7 @@ def test_a_run_takes_the_same_text():
         (lambda: method("quorum:vote=3"), "'quorum:votes=3'"),
         (lambda: method("quorum", vote=3), " votes=3"),
         (lambda: run(np.zeros((3, 3), dtype=int), method="quorum:vote=3"), "'quorum:votes=3'"),
-        (lambda: run(np.eye(3, dtype=int), order="agreement"), "'quorate:order=agreement'"),
+        (lambda: run(np.eye(3, dtype=int), order="agreement"), "'value:choose=agreement'"),
     ],
 )
 def test_an_unknown_parameter_names_the_syntax_of_the_place_where_it_was_written(wrong, right):

@@ -9,28 +9,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from quorate.methods import DEFAULT_FITS, DEFAULT_HYPERPRIOR, DEFAULT_RULE, METHODS, Method, method
+from quorate.methods import DEFAULT_HYPERPRIOR, METHODS, Method, method
 
 
 def parameter_text(parameters: Mapping[str, Any]) -> str:
-    """The parameters of a method as short text, without the usual ones of learning (hyperprior, bias, fits) and rule.
+    """The parameters of a method as short text, without the hyperprior unless it is another than the default.
 
     >>> parameter_text(method("finexp", threshold=0.9).parameters), parameter_text(method("ask-all").parameters)
     ('threshold 0.9', '')
     """
-    usual: dict[str, Any] = {"rule": DEFAULT_RULE, "fits": DEFAULT_FITS, "hyperprior": DEFAULT_HYPERPRIOR}
-    if "fits" not in parameters:  # only quorate has it; of the other methods the hyperprior is not shown
-        usual["hyperprior"] = parameters.get("hyperprior")
-    visible = {
-        key: value for key, value in parameters.items() if key != "bias" and not (key in usual and value == usual[key])
-    }
+    usual = (DEFAULT_HYPERPRIOR, "default")
+    visible = {key: value for key, value in parameters.items() if key != "hyperprior" or value not in usual}
     return ", ".join(
         f"{key} {value:.3g}" if isinstance(value, float) else f"{key} {value}" for key, value in visible.items()
     )
 
 
 SENTENCES = {
-    "quorate": "Our default: exact finite-pool posterior with a learned prior; asks while a vote is worth its cost.",
+    "value": "Our default: exact finite-pool posterior with a learned prior; asks while a vote is worth its cost.",
     "finexp": "The paper's FinExp: exact finite-pool posterior with a learned prior; stops at a confidence threshold.",
     "infexp": "The paper's InfExp: like finexp, but assumes an infinite pool.",
     "fixed-finexp": "finexp without learning: the classifier always counts as one vote.",
@@ -64,7 +60,7 @@ def catalogue() -> tuple[MethodEntry, ...]:
     """Every method of `METHODS`, in its order.
 
     >>> catalogue()[-2].name, catalogue()[-2].parameters
-    ('crowd', {'doubt': 0.02})
+    ('crowd', {'threshold': 0.98})
     """
     return tuple(MethodEntry(name, SENTENCES[name], dict(method(name).describe()["parameters"])) for name in METHODS)
 

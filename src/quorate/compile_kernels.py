@@ -81,7 +81,7 @@ def live_crowd() -> None:
 
 def session_calls() -> list[Callable[[], object]]:
     """Calls that compile the kernels of a live session."""
-    return [partial(live, _data(), "quorate"), partial(live, _data(), "mp")]
+    return [partial(live, _data(), "value"), partial(live, _data(), "mp")]
 
 
 def belief_calls() -> list[Callable[[], object]]:
@@ -132,7 +132,7 @@ def small_calls() -> list[Callable[[], object]]:
 
 def stream_calls() -> list[Callable[[], object]]:
     """Calls that compile the kernels of recorded streams."""
-    return [partial(simulate, _data(), "quorate", seed=0, window=4, refit_every=2)]
+    return [partial(simulate, _data(), "value", seed=0, window=4, refit_every=2)]
 
 
 def other_calls() -> list[Callable[[], object]]:
@@ -142,7 +142,7 @@ def other_calls() -> list[Callable[[], object]]:
     params = PriorParams(theta=1.0, phi=1.0, tau=np.ones(3))
     return [
         partial(fixed_paths, prepare(data, 3, 0, 3), FINITE),
-        partial(decide_items, method("quorate"), params, np.ones((2, 1, 3)) / 3, votes, pool_size=5),
+        partial(decide_items, method("value"), params, np.ones((2, 1, 3)) / 3, votes, pool_size=5),
         partial(plurality_finite, alpha, votes, pool_size=5),
         partial(plurality_infinite, alpha, votes),
         *session_calls(),

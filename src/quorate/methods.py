@@ -1,6 +1,6 @@
 """Every method by name: a policy, the belief it asks with, the belief it predicts with, and what it learns.
 
-`method("quorate")` is the recommended one; the others are the paper's methods, its baselines and the rules people use
+`method("value")` is the recommended one; the others are the paper's methods, its baselines and the rules people use
 today. `method(MyPolicy())` makes a method from a user's own policy.
 """
 
@@ -22,7 +22,6 @@ from quorate.decision.model_picker import ModelPicker
 from quorate.decision.policy import QueryPolicy
 from quorate.decision.quota import EntropyQuota, RandomQuota, ReleasedModelPicker
 from quorate.decision.threshold import Threshold
-from quorate.decision.value import ValueOfInformation
 from quorate.errors import UnknownMethod
 from quorate.experts.crowd_stream import CrowdStop
 from quorate.experts.panel_online import PanelValue
@@ -32,12 +31,10 @@ from quorate.types import PriorParams
 from quorate.validate import invalid
 
 WINDOW, REFIT_EVERY = 1000, 20  # items that learning uses; closed items between two fits (see `fit_is_due`)
-DEFAULT_RULE, DEFAULT_HYPERPRIOR, DEFAULT_FITS = "blended", "pooled", "proportional"  # of quorate
-DEFAULT_MIN_GAIN = 0.001  # chosen by `make default-min-gain` (docs/default-min-gain.md)
-PANEL_MIN_GAIN = 0.0005  # of panel, whose plan is exact
-OPTIMISTIC_MIN_GAIN = 0.002  # the default of rule="optimistic", chosen in the same way
-DEFAULT_DOUBT = 0.02  # of crowd
-ORDERS = ("agreement",)
+DEFAULT_ERROR_COST = 200.0  # what a wrong answer costs, in votes: docs/default-error-cost.md
+PANEL_ERROR_COST = 2000.0  # of panel, whose plan is exact
+CROWD_THRESHOLD = 0.98
+DEFAULT_HYPERPRIOR = "pooled"  # of value
 Target = Literal["plurality", "truth"]
 Given = TypeVar("Given")
 
@@ -62,7 +59,7 @@ class Learner:
 class Method:
     """A complete way to decide. `asking` and `predicting` may be different beliefs.
 
-    `order`: whom to ask first, if the people are known by name.
+    `choose`: whom to ask first, if the people are known by name.
     """
 
     name: str
@@ -71,7 +68,7 @@ class Method:
     predicting: Belief
     learner: Learner | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    order: str | None = None
+    choose: str | None = None
 
     @property
     def target(self) -> Target:
@@ -81,7 +78,7 @@ class Method:
     @property
     def needs_people(self) -> bool:
         """True if the method needs to know who voted."""
-        return self.order is not None or self.asking.posterior in PEOPLE_POSTERIORS
+        return self.choose is not None or self.asking.posterior in PEOPLE_POSTERIORS
 
     @property
     def answers_by_people(self) -> bool:
@@ -133,49 +130,23 @@ def _fixed_ask(posterior: Literal["finite", "infinite"]) -> Callable[..., Method
     return build
 
 
-def _quorate(
+def _value(
     *,
-    min_gain: float | None = None,
-    threshold: float | None = None,
-    rule: str | None = None,
+    error_cost: float = DEFAULT_ERROR_COST,
     hyperprior: str | Hyperprior = DEFAULT_HYPERPRIOR,
-    bias: bool = True,
-    fits: str = DEFAULT_FITS,
-    order: str | None = None,
+    choose: str | None = None,
 ) -> Method:
-    belief = Belief("finite", learned=True)
-    policy = _value_rule(min_gain, rule) if threshold is None else _threshold_alone(threshold, min_gain, rule)
-    if order is not None and order not in ORDERS:
+    if choose not in (None, "agreement"):
         rule = "'agreement', which asks the people who agreed most first"
-        raise invalid("order", order, rule, "pass it, or leave it out.")
-    if fits not in ("proportional", "regular"):
-        rule = "'proportional' (the fewer items, the more often) or 'regular' (after every `refit_every` items)"
-        raise invalid("fits", fits, rule, "pass one of these, or leave it out.")
-    by_share = fits == "proportional"
-    learner = Learner(_hyperprior(hyperprior), bias=bias, shrinks_answers=True, proportional=by_share)
-    return Method("", policy, belief, belief, learner, order=order)
+        raise invalid("choose", choose, rule, "pass it, or leave it out.")
+    belief = Belief("finite", learned=True)
+    learner = Learner(_hyperprior(hyperprior), bias=True, shrinks_answers=True, proportional=True)
+    return Method("", BlendedValue(error_cost), belief, belief, learner, choose=choose)
 
 
-def _crowd(*, doubt: float = DEFAULT_DOUBT) -> Method:
+def _crowd(*, threshold: float = CROWD_THRESHOLD) -> Method:
     asking, predicting = Belief("crowd", learned=True), Belief("crowd_calibrated", learned=True)
-    return Method("", CrowdStop(doubt), asking, predicting)
-
-
-def _value_rule(min_gain: float | None, rule: str | None) -> QueryPolicy:
-    """The value-of-information policy of quorate: "blended" unless another rule is named."""
-    if rule is None or rule == "blended":
-        return BlendedValue(DEFAULT_MIN_GAIN if min_gain is None else min_gain)
-    if rule != "optimistic":
-        raise invalid("rule", rule, "'blended' or 'optimistic'", "pass one of these, or leave it out.")
-    return ValueOfInformation(OPTIMISTIC_MIN_GAIN if min_gain is None else min_gain)
-
-
-def _threshold_alone(threshold: float, min_gain: float | None, rule: str | None) -> QueryPolicy:
-    for name, value in {"min_gain": min_gain, "rule": rule}.items():
-        if value is not None:
-            one_of = f"only one of `threshold` and `{name}`, as a method has one stopping rule; `{name}` is {value!r}"
-            raise invalid("threshold", threshold, one_of, "pass one.")
-    return Threshold(threshold)
+    return Method("", CrowdStop(threshold), asking, predicting)
 
 
 def hyperprior_from(values: Mapping[str, float]) -> Hyperprior:
@@ -199,13 +170,13 @@ def _hyperprior(name: str | Hyperprior | Mapping[str, float]) -> Hyperprior:
     return hyperprior_from(name) if isinstance(name, Mapping) else hyperprior(name)
 
 
-def _panel(*, min_gain: float = PANEL_MIN_GAIN) -> Method:
-    return Method("", PanelValue(min_gain), Belief("panel", learned=True), Belief("panel_all", learned=True))
+def _panel(*, error_cost: float = PANEL_ERROR_COST) -> Method:
+    return Method("", PanelValue(error_cost), Belief("panel", learned=True), Belief("panel_all", learned=True))
 
 
 METHODS: Mapping[str, Callable[..., Method]] = MappingProxyType(
     {
-        "quorate": _quorate,
+        "value": _value,
         "finexp": _expert("finite"),
         "infexp": _expert("infinite"),
         "fixed-finexp": _fixed("finite"),
@@ -225,7 +196,7 @@ METHODS: Mapping[str, Callable[..., Method]] = MappingProxyType(
         "panel": _panel,
     }
 )
-DEFAULT_OF: Mapping[Target, str] = MappingProxyType({"plurality": "quorate", "truth": "crowd"})
+DEFAULT_OF: Mapping[Target, str] = MappingProxyType({"plurality": "value", "truth": "crowd"})
 NEED_PEOPLE = ("crowd", "panel")  # their decisions depend on who voted
 ANONYMOUS = tuple(name for name in METHODS if name not in NEED_PEOPLE)
 
@@ -233,7 +204,7 @@ ANONYMOUS = tuple(name for name in METHODS if name not in NEED_PEOPLE)
 def default_for(given: Given, target: Target | None) -> Given | str:
     """The given method; if it is the default by name, the default of the target instead.
 
-    >>> default_for("quorate", "truth"), default_for("finexp", "plurality")
+    >>> default_for("value", "truth"), default_for("finexp", "plurality")
     ('crowd', 'finexp')
     """
     is_default = isinstance(given, str) and given == DEFAULT_OF["plurality"]
@@ -315,11 +286,11 @@ def _parameter(text: str, spec: str) -> tuple[str, object]:
     key, equals, value = (part.strip() for part in text.partition("="))
     if not (key and equals and value):
         rule = f"the name of a method, a colon, and parameters as name=value, not {text!r}"
-        raise invalid("method", spec, rule, "write e.g. quorate:min_gain=0.01.", error=UnknownMethod)
-    return key, _value(value)
+        raise invalid("method", spec, rule, "write e.g. value:error_cost=100.", error=UnknownMethod)
+    return key, _typed(value)
 
 
-def _value(text: str) -> bool | float | str:
+def _typed(text: str) -> bool | float | str:
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
     for kind in (int, float):
@@ -349,25 +320,6 @@ def _example(name: str, known: Mapping[str, Any], *, is_text: bool) -> str:
     return f"write e.g. '{name}:{first}={value}'." if is_text else f"pass e.g. {first}={value!r}."
 
 
-def stored_parameters(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters that a journal or a file stores, with the defaults of the version that did not store them.
-
-    >>> stored_parameters("quorate", {"min_gain": 0.002})
-    {'hyperprior': 'default', 'fits': 'regular', 'rule': 'optimistic', 'min_gain': 0.002}
-    >>> stored_parameters("quorate", {"threshold": 0.9, "hyperprior": "paper"})
-    {'hyperprior': 'paper', 'fits': 'regular', 'threshold': 0.9}
-    """
-    if name != "quorate":
-        return {**parameters}
-    rule = {} if "threshold" in parameters else {"rule": "optimistic"}
-    return {"hyperprior": "default", "fits": "regular", **rule, **parameters}
-
-
-def stored_method(name: str, parameters: Mapping[str, Any]) -> Method:
-    """The method that a journal or a file stores by name and parameters (see `Method.describe`)."""
-    return method(name, **stored_parameters(name, parameters))
-
-
 def as_method(given: Method | str | QueryPolicy) -> Method:
     """A method unchanged, the method of that name with its defaults, or a method around a policy."""
     if isinstance(given, Method):
@@ -381,9 +333,8 @@ def _resolved(build: Callable[..., Method], built: Method, parameters: Mapping[s
     """Every parameter with its effective value, so that a journal keeps its meaning when a default changes."""
     defaults = {key: parameter.default for key, parameter in signature(build).parameters.items()}
     values = {key: _plain(value) for key, value in {**defaults, **parameters}.items() if value is not None}
-    if isinstance(built.policy, (BlendedValue, ValueOfInformation)):
-        rule = "blended" if isinstance(built.policy, BlendedValue) else "optimistic"
-        values |= {"rule": rule, "min_gain": built.policy.min_gain}
+    if isinstance(built.policy, (BlendedValue, PanelValue)):
+        values["error_cost"] = built.policy.error_cost
     return values
 
 

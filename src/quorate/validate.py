@@ -142,6 +142,14 @@ def bounded(
     return number
 
 
+def above_zero(value: object, *, where: str) -> float:
+    """A finite number above 0."""
+    number = _number(value)
+    if not (math.isfinite(number) and number > 0.0):
+        raise invalid(where, value, "a finite number above 0", "pass e.g. 200.")
+    return number
+
+
 def positive(value: object, *, where: str) -> FloatArray:
     """Numbers above 0, of any shape."""
     array = as_floats(value, where=where)

@@ -11,12 +11,12 @@ from quorate.workflows.audit.files import ClosedItem
 SETS = [("imagenet16h_shift", 6, 0.05), ("cifar10h", 10, 0.05), ("chaosnli_snli", 100, 0.01)]
 
 
-@pytest.mark.parametrize(("name", "pool_size", "min_gain"), SETS)
+@pytest.mark.parametrize(("name", "pool_size", "error_cost"), SETS)
 def test_the_bound_covers_at_every_time_on_real_errors_and_the_known_losses_are_right(
-    data_dir, name, pool_size, min_gain
+    data_dir, name, pool_size, error_cost
 ):
     dataset = load_npz(data_dir / f"{name}.npz")
-    run = quorate.simulate(dataset, quorate.method("quorate", min_gain=min_gain), pool_size=pool_size, seed=3)
+    run = quorate.simulate(dataset, quorate.method("value", error_cost=error_cost), pool_size=pool_size, seed=3)
     closed = [
         ClosedItem(str(n), "", min(float(run.confidence[n]), 1.0), run.reasons[n], int(run.costs[n]))
         for n in range(250)

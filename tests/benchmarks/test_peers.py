@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-OWN = ["quorate", "quorum", "unanimous-then-cap", "beta"]
+OWN = ["value", "quorum", "unanimous-then-cap", "beta"]
 BATCH = ["cleanlab", "crowd-kit", "crowd-kit + classifier", "crowd-kit one-coin", "crowd-kit one-coin + classifier"]
 
 needs_peers = pytest.mark.skipif(
@@ -50,7 +50,7 @@ def test_every_method_has_a_row_with_its_speed(run):
 @pytest.mark.slow
 @needs_peers
 def test_all_curves_end_where_asking_until_settled_does(run):
-    ends = [row["points"][0][-1] for name, row in run[1].items() if name != "quorate"]
+    ends = [row["points"][0][-1] for name, row in run[1].items() if name != "value"]
     assert all(end == pytest.approx(ends[0]) for end in ends)
 
 
@@ -72,12 +72,12 @@ def test_losses_are_said_and_called_by_their_spread(table):
     def row(difference):
         return {"differences": [(difference, 0.01)] * 4}
 
-    rows = {"quorate": row(0.0), "better": row(-0.05), "maybe": row(-0.01), "worse": row(0.05)}
+    rows = {"value": row(0.0), "better": row(-0.05), "maybe": row(-0.01), "worse": row(0.05)}
     said = table.losses(rows)
     assert len(said) == 8
     assert "better errs less than quorate at 15 %" in said[0] and "beyond chance" in said[0]
     assert "within the error of this run" in said[4]
-    assert table.losses({"quorate": row(0.0), "worse": row(0.05)})[0].startswith("No peer errs less")
+    assert table.losses({"value": row(0.0), "worse": row(0.05)})[0].startswith("No peer errs less")
 
 
 def test_speeds_are_told_to_one_digit(table):
@@ -89,7 +89,7 @@ def test_speeds_are_told_to_one_digit(table):
             "parameters": 1,
             "speed": speed,
         }
-        for name, speed in {"quorate": 43132.0, "fast": 1184999.0, "level": 31000.0, "slow": 691.0}.items()
+        for name, speed in {"value": 43132.0, "fast": 1184999.0, "level": 31000.0, "slow": 691.0}.items()
     }
     lines = table.markdown("a set", rows).splitlines()[-4:]
     ends = [tuple(cell.strip() for cell in line.split("|")[-3:-1]) for line in lines]

@@ -78,7 +78,7 @@ def test_the_time_column_can_be_named(run, files, tmp_path):
 
 def test_the_target_and_the_costs_of_people_decide_who_is_asked_and_what_is_right(run, named):
     args = ("calibrate", "--votes", named / "votes.csv", "--json")
-    by_name = (*args, "--method", "quorate:order=agreement")
+    by_name = (*args, "--method", "value:choose=agreement")
     plain, priced = (json.loads(run(*by_name, *more).stdout) for more in ((), ("--costs", named / "costs.csv")))
     assert plain["cost_per_item"] == plain["votes_per_item"]
     by_chance = plain["votes_per_item"] * sum(COSTS.values()) / 3

@@ -41,7 +41,7 @@ def test_json_has_every_field_and_probabilities_that_sum_to_one(run):
     assert content["num_votes"] == 1
 
 
-@pytest.mark.parametrize("name", ["quorate", "finexp", "infexp", "fixed-finexp", "beta", "until-settled"])
+@pytest.mark.parametrize("name", ["value", "finexp", "infexp", "fixed-finexp", "beta", "until-settled"])
 def test_the_decision_is_the_one_a_session_makes_of_its_first_item(run, name):
     session = Session(method(name), classes=["cat", "dog", "bird"], pool_size=6)
     expected = session.open("photo", [0.7, 0.2, 0.1])
@@ -89,8 +89,8 @@ def test_the_seed_draws_the_quota_and_the_sentence_says_so(run):
         (("--prediction", "0.7,0.3", "--pool-size", "6", "--method", "beta:x"), "parameters as name=value"),
         (("--prediction", "0.7,0.3", "--pool-size", "6", "--threshold", "2"), "expected a number in [0, 1]"),
         (
-            ("--prediction", "0.7,0.3", "--pool-size", "6", "--threshold", "0.9", "--min-gain", "0.1"),
-            "only one of --threshold and --min-gain",
+            ("--prediction", "0.7,0.3", "--pool-size", "6", "--threshold", "0.9", "--error-cost", "0.1"),
+            "only one of --threshold and --error-cost",
         ),
         (("--prediction", "0.7,0.3", "--pool-size", "0"), "--pool-size 0"),
         (("--pool-size", "6"), "--prediction not given; expected at least one of"),

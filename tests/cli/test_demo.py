@@ -65,7 +65,7 @@ def test_nobody_beats_the_tie_floor(summary):
 
 def test_the_headline_is_printed_and_has_the_measured_numbers(quick_demo, summary):
     rows = {row["method"]: row for row in summary["settings"][0]["budgets"][1]["methods"]}
-    assert f"quorate is wrong on {100 * rows['quorate']['error_rate']:.1f} %" in summary["headline"]
+    assert f"quorate is wrong on {100 * rows['value']['error_rate']:.1f} %" in summary["headline"]
     assert summary["headline"] in " ".join(quick_demo[0].stdout.split())
 
 
@@ -86,8 +86,8 @@ def test_votes_at_equal_error_are_printed_written_and_add_up(quick_demo, summary
     for setting in summary["settings"]:
         equal = setting["equal_error"]
         rows = {row["method"]: row for row in setting["budgets"][1]["methods"]}
-        assert equal["error_rate"] == rows["quorate"]["error_rate"]
-        assert equal["quorate_votes"] == rows["quorate"]["votes_per_item"]
+        assert equal["error_rate"] == rows["value"]["error_rate"]
+        assert equal["quorate_votes"] == rows["value"]["votes_per_item"]
         assert equal["until_settled_votes"] == setting["until_settled_votes"]
         saved = 1 - equal["quorate_votes"] / equal["best_simple_rule_votes"]
         assert equal["saved_against_best_simple_rule"] == pytest.approx(saved)

@@ -14,7 +14,7 @@ from quorate.errors import InvalidInput
 from quorate.tables.options import OPTIONS
 
 FIGURES = {"run": "learned", "plan": "advice", "calibrate": "every"}
-FEW = {"plan": ("--method", "quorate", "--orderings", "2", "--draws", "100")}
+FEW = {"plan": ("--method", "value", "--orderings", "2", "--draws", "100")}
 
 
 @pytest.fixture(scope="module")

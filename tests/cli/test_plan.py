@@ -8,7 +8,7 @@ import pytest
 from quorate.datasets import synthetic
 from tests.cli.conftest import COSTS
 
-FEW = ("--method", "quorate", "--method", "quorum", "--orderings", "2", "--draws", "200")
+FEW = ("--method", "value", "--method", "quorum", "--orderings", "2", "--draws", "200")
 
 
 @pytest.fixture(scope="module")
@@ -28,10 +28,10 @@ def test_the_sentence_comes_first_then_the_table_and_files(run, tables, tmp_path
     result = run("plan", *tables, *FEW, "--target-error", "0.1", "--price", "0.08", "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
     said = " ".join(result.stdout.split())
-    assert said.startswith("Use quorate with min_gain")
-    for part in ("On recorded votes: quorate run", "session = quorate.Session(quorate.method('quorate', min_gain="):
+    assert said.startswith("Use value with error_cost")
+    for part in ("On recorded votes: quorate run", "session = quorate.Session(quorate.method('value', error_cost="):
         assert part in said
-    assert 'In the service, when a project is made by the API: {"method": "quorate:min_gain=' in said
+    assert 'In the service, when a project is made by the API: {"method": "value:error_cost=' in said
     order = ("probability of", "prediction interval", "quorate run", "money per item", "Read votes.csv", "Written:")
     places = [result.stdout.index(words) for words in order]
     assert places == sorted(places)
@@ -46,7 +46,7 @@ def test_json_has_advice_intervals_curves_and_money(run, tables):
     assert content["goal"] == {"kind": "budget", "limit": 2.0, "given": True}
     votes = content["advice"]["votes_per_item"]
     assert votes["low"] <= votes["expected"] <= votes["high"] <= 2.3
-    assert {row["method"] for row in content["curves"]} == {"quorate", "quorum"}
+    assert {row["method"] for row in content["curves"]} == {"value", "quorum"}
     assert content["pilot"]["num_items"] == 120
 
 

@@ -35,9 +35,9 @@ def test_json_is_the_summary_and_nothing_else(run, tables, tmp_path):
     assert done.stderr == ""
 
 
-def test_min_gain_reaches_the_run(run, tables, tmp_path):
-    done = run("run", "-v", tables[0], "-p", tables[1], "-o", tmp_path / "out", "--json", "--min-gain", 0.05)
-    assert json.loads(done.stdout)["method"]["parameters"]["min_gain"] == 0.05
+def test_error_cost_reaches_the_run(run, tables, tmp_path):
+    done = run("run", "-v", tables[0], "-p", tables[1], "-o", tmp_path / "out", "--json", "--error-cost", 0.05)
+    assert json.loads(done.stdout)["method"]["parameters"]["error_cost"] == 0.05
 
 
 def test_every_option_reaches_the_run(run, tables, tmp_path):
@@ -94,8 +94,8 @@ def test_a_second_run_needs_overwrite(run, tables, tmp_path):
     ("options", "code", "said"),
     [
         (["--threshold", "2"], 1, "--threshold 2"),
-        (["--min-gain", "-1"], 1, "--min-gain -1"),
-        (["--min-gain", "0.1", "--budget", "2"], 1, "--min-gain 0.1"),
+        (["--error-cost", "-1"], 1, "--error-cost -1"),
+        (["--error-cost", "10", "--budget", "2"], 1, "--error-cost 10"),
         (["--pool-size", "many"], 1, "--pool-size many"),
         (["--order", "up"], 1, "--order up"),
         (["--format", "odd"], 1, "--format odd"),

@@ -15,14 +15,14 @@ SMALL = ("--items", "200", "--pool-size", "5", "--accuracy", "0.8", "--seed", "3
 
 
 def test_rows_agree_with_simulate_called_directly(run):
-    result = run("simulate", "--method", "quorate", "--method", "quorum:votes=2", *SMALL, "--json")
+    result = run("simulate", "--method", "value", "--method", "quorum:votes=2", *SMALL, "--json")
     content = json.loads(result.stdout)
     data = synthetic(num_items=200, pool_size=5, accuracy=0.8, seed=3)
     rows = {row["name"]: row for row in content["rows"]}
-    direct = simulate(data, "quorate", seed=3)
-    assert rows["quorate"]["votes_per_item"] == pytest.approx(direct.mean_cost)
-    assert rows["quorate"]["error_rate"] == pytest.approx(direct.error_rate)
-    assert rows["quorate"]["saved_against_ask_all"] == pytest.approx(1 - direct.mean_cost / 5)
+    direct = simulate(data, "value", seed=3)
+    assert rows["value"]["votes_per_item"] == pytest.approx(direct.mean_cost)
+    assert rows["value"]["error_rate"] == pytest.approx(direct.error_rate)
+    assert rows["value"]["saved_against_ask_all"] == pytest.approx(1 - direct.mean_cost / 5)
     assert rows["quorum"]["parameters"] == {"votes": 2}
     assert content["version"] == __version__
 

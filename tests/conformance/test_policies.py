@@ -15,9 +15,7 @@ def test_every_policy_of_ours_passes_the_shared_checks(name):
     check_policy(method(name).policy)
 
 
-@pytest.mark.parametrize(
-    "policy", [method(name).policy for name in ANONYMOUS] + [method("quorate", rule="optimistic").policy]
-)
+@pytest.mark.parametrize("policy", [method(name).policy for name in ANONYMOUS])
 def test_the_compiled_rule_says_what_the_class_says(policy):
     rng = np.random.default_rng(3)
     rule = rule_of(policy)

@@ -31,7 +31,7 @@ def test_parameters_metrics_report_and_decisions_are_there(store, tmp_path):
     result = quorate.run(synthetic(num_items=40, num_classes=3, pool_size=5, seed=1), price=0.5)
     found = store.get_run(log_run(result, name="first"))
     summary = result.summary()
-    assert found.data.params["method"] == "quorate" and found.data.params["seed"] == "0"
+    assert found.data.params["method"] == "value" and found.data.params["seed"] == "0"
     assert found.data.metrics["votes.per_item"] == pytest.approx(summary["votes"]["per_item"])
     assert found.data.metrics["error.rate"] == pytest.approx(summary["error"]["rate"])
     assert found.data.metrics["votes.money.spent"] == pytest.approx(summary["votes"]["money"]["spent"])

@@ -35,14 +35,14 @@ def test_it_asks_by_the_definition(min_gain, votes, remaining):
     seen, probs = item(votes=np.array(votes), pool_size=sum(votes) + remaining)
     gain = obvious_gain(seen, probs)
     assume(abs(gain - min_gain) > 1e-12)  # nearer, rounding decides
-    assert BlendedValue(min_gain).asks(None, seen, probs) == (gain > min_gain)
+    assert BlendedValue(1 / min_gain).asks(None, seen, probs) == (gain > min_gain)
 
 
 def test_it_asks_up_to_its_gain_and_no_further():
     seen, probs = item()
     gain = blended_gain(-1.0, probs, probs, VOTES, POOL - 3, ALPHA, NO_COSTS)
-    assert BlendedValue(gain - 1e-9).asks(None, seen, probs)
-    assert not BlendedValue(gain).asks(None, seen, probs)
+    assert BlendedValue(1 / (gain - 1e-9)).asks(None, seen, probs)
+    assert not BlendedValue(1 / (gain + 1e-9)).asks(None, seen, probs)
 
 
 @settings(max_examples=60, deadline=None)
@@ -66,30 +66,30 @@ def test_looking_only_as_far_as_needed_decides_like_the_gain_itself(seed, classe
 
 def test_it_never_asks_where_the_optimistic_value_does_not():
     seen, probs = item()
-    assert not BlendedValue(optimistic_gain(probs, VOTES, POOL - 3)).asks(None, seen, probs)
+    assert not BlendedValue(1 / optimistic_gain(probs, VOTES, POOL - 3)).asks(None, seen, probs)
 
 
 def test_v_decides_where_a_plan_gains_more_per_vote_than_votes_in_a_row():
     seen, probs = item(np.ones(2), np.array([1, 0]), 3)
     assert optimistic_gain(probs, seen.votes, 2) == pytest.approx(1 / 12)
     assert obvious_expected_gain(seen.alpha, seen.votes, 2) == pytest.approx(1 / 8)
-    assert not BlendedValue(0.1).asks(None, seen, probs)
+    assert not BlendedValue(10).asks(None, seen, probs)
 
 
-def test_at_no_price_it_asks_while_another_class_can_lead():
-    assert BlendedValue(0).asks(None, *item())
-    assert BlendedValue(0).asks(None, *item(ALPHA, np.array([45, 5, 0]), 100))  # further than it looks ahead
-    assert not BlendedValue(0).asks(None, *item(ALPHA, np.array([3, 0, 0]), 5))
+def test_at_any_error_cost_it_asks_while_another_class_can_lead():
+    assert BlendedValue(1e9).asks(None, *item())
+    assert BlendedValue(1e9).asks(None, *item(ALPHA, np.array([45, 5, 0]), 100))  # further than it looks ahead
+    assert not BlendedValue(1e9).asks(None, *item(ALPHA, np.array([3, 0, 0]), 5))
 
 
 def test_an_item_without_alpha_counts_the_prediction_as_one_vote():
     seen, probs = item(ALPHA / ALPHA.sum())
     for min_gain in (0.01, 0.05, 0.1, 0.2):
-        policy = BlendedValue(min_gain)
+        policy = BlendedValue(1 / min_gain)
         assert policy.asks(None, replace(seen, alpha=None), probs) == policy.asks(None, seen, probs)
 
 
 def test_a_negative_price_is_refused():
     with pytest.raises(InvalidInput) as caught:
         BlendedValue(-1)
-    assert caught.value.field == "min_gain"
+    assert caught.value.field == "error_cost"

@@ -16,7 +16,7 @@ from quorate.types import PriorParams
 POOL = 7
 EVENT = {"pool_size": POOL, "quota": None, "tie_draw": 0.0, "min_votes": 0, "max_votes": None}
 STATELESS = [
-    "quorate", "quorate:rule=optimistic", "finexp", "infexp", "fixed-finexp", "fixed-infexp", "fixed-ask-finexp",
+    "value", "finexp", "infexp", "fixed-finexp", "fixed-infexp", "fixed-ask-finexp",
     "fixed-ask-infexp", "ask-all", "until-settled", "quorum", "unanimous-then-cap", "beta",
 ]  # fmt: skip
 
@@ -52,11 +52,11 @@ def test_every_row_is_what_the_session_would_decide(name, num_models):
 
 
 def test_a_users_own_policy_has_no_compiled_rule_and_is_asked_row_by_row():
-    class Own(type(quorate.method("quorate").policy)):
+    class Own(type(quorate.method("value").policy)):
         """The same rule, in a class of its own."""
 
-    ours = quorate.method("quorate")
-    own = replace(ours, policy=Own(ours.policy.min_gain))
+    ours = quorate.method("value")
+    own = replace(ours, policy=Own(ours.policy.error_cost))
     predictions, votes = items(2)
     assert decider(own, learned(2), POOL) is None
     found, reasons = decide_items(own, learned(2), predictions, votes, pool_size=POOL, quota=5)

@@ -3,8 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quorate.decision.value import ValueOfInformation, optimistic_gain
-from quorate.errors import InvalidInput
+from quorate.decision.value import optimistic_gain
 
 
 def obvious_gain(probs, votes, remaining):
@@ -35,9 +34,3 @@ def test_a_hand_worked_gain():
 
 def test_nobody_can_overtake_so_nothing_is_gained():
     assert optimistic_gain(np.array([0.9, 0.1]), np.array([3, 0]), 2) == 0.0
-
-
-def test_a_negative_price_is_refused():
-    with pytest.raises(InvalidInput) as caught:
-        ValueOfInformation(-1)
-    assert caught.value.field == "min_gain"

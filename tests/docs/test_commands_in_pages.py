@@ -81,9 +81,10 @@ def test_the_table_of_thresholds_is_what_the_runs_give(tmp_path):
     page = (ROOT / "docs" / "howto" / "choose-a-threshold.md").read_text()
     rows = re.findall(r"^\| (0\.\d+) \| ([\d.]+) \| ([\d.]+) \|$", page, re.MULTILINE)
     assert len(rows) == 3
-    for min_gain, votes, wrong in rows:
-        found = quorate.run(tmp_path / "votes.csv", tmp_path / "predictions.csv", min_gain=float(min_gain)).summary()
+    for error_cost, votes, wrong in rows:
+        tables = tmp_path / "votes.csv", tmp_path / "predictions.csv"
+        found = quorate.run(*tables, error_cost=float(error_cost)).summary()
         assert (f"{found['votes']['per_item']:.2f}", f"{100 * found['error']['rate']:.2f}") == (votes, wrong)
-        if min_gain == "0.002":
+        if error_cost == "500":
             ties = 100 * found["error"]["from_ties"] / found["num_items"]
             assert f"At 0.002 the ties that nobody can avoid make {ties:.2f} %" in page

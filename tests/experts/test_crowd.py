@@ -68,7 +68,7 @@ def test_it_is_the_model_of_the_equations(doubt, with_predictions):
 
 def test_interpreted_and_compiled_are_the_same_to_the_bit():
     _, votes, f = world(5)
-    one, other = both_ways(lambda: run_crowd(from_matrix(votes), f, doubt=0.05, seed=1))
+    one, other = both_ways(lambda: run_crowd(from_matrix(votes), f, threshold=0.95, seed=1))
     assert np.array_equal(one.online, other.online) and np.array_equal(one.revised, other.revised)
     assert np.array_equal(one.state.evidence, other.state.evidence)
 
@@ -129,7 +129,7 @@ def test_names_do_not_matter(seed, classes, people):
 @given(st.integers(0, 10_000), st.floats(0, 1))
 def test_beliefs_are_probabilities(seed, doubt):
     _, votes, f = world(seed, num_items=25)
-    found = run_crowd(from_matrix(votes), f, doubt=doubt, seed=seed)
+    found = run_crowd(from_matrix(votes), f, threshold=1.0 - doubt, seed=seed)
     for belief in (found.online, found.revised):
         assert np.all(belief >= 0)
         np.testing.assert_allclose(belief.sum(axis=1), 1.0)
@@ -143,7 +143,7 @@ def test_no_votes_and_no_prediction_leave_the_classes_even():
 
 def test_people_who_are_always_right_are_believed():
     truth = np.random.default_rng(0).integers(CLASSES, size=300)
-    found = run_crowd(from_matrix(np.repeat(truth[:, None], 3, axis=1)), doubt=0.01)
+    found = run_crowd(from_matrix(np.repeat(truth[:, None], 3, axis=1)), threshold=0.99)
     assert np.array_equal(found.revised.argmax(axis=1), truth)
     assert found.num_votes.mean() < 3
 

@@ -83,7 +83,7 @@ def test_quorate_is_fitted_in_proportion_and_finexp_after_every_refit_every_item
     data = synthetic(num_items=1500, pool_size=3, seed=2)
     ours, theirs = (
         simulate(data, name, seed=1, window=window, refit_every=20, min_votes=1).fitted_after
-        for name in ("quorate", "finexp")
+        for name in ("value", "finexp")
     )
     assert len(theirs) == 75
     sizes = np.minimum(ours + 1, window or 1500)  # items in the window at each fit

@@ -31,7 +31,7 @@ def run(items=ITEMS, jury=None, **options):
     return asyncio.run(adecide_all(items, jury or judges(), **options))
 
 
-def session(method="quorate", **options):
+def session(method="value", **options):
     return quorate.Session(method, classes=CLASSES, pool_size=5, **options)
 
 
@@ -214,7 +214,7 @@ def test_items_that_need_no_expert_do_not_hold_up_the_event_loop():
 
     async def both():
         task = asyncio.create_task(clock())
-        sure = quorate.method("quorate", min_gain=0.9)
+        sure = quorate.method("value", error_cost=1.11111)
         result = await adecide_all(ITEMS, judges(), classes=CLASSES, method=sure, concurrency=1)
         task.cancel()
         return result

@@ -31,7 +31,7 @@ def test_probabilities_are_the_exact_posterior_under_the_learned_prior():
 
 
 def test_asks_until_the_pool_is_settled():
-    model = ConsensusClassifier(quorate.method("quorate", min_gain=0.0)).fit(PREDICTIONS, VOTES)
+    model = ConsensusClassifier(quorate.method("value", error_cost=1e9)).fit(PREDICTIONS, VOTES)
     assert not model.asks(PREDICTIONS, VOTES).any()
     assert model.asks(PREDICTIONS).all()
 
@@ -134,7 +134,7 @@ def test_labels_in_parts_need_the_classes_once():
 
 
 def test_items_one_by_one_are_learned_as_a_batch_of_them():
-    names, regular = ["a", "b", "c"], quorate.method("quorate", fits="regular")
+    names, regular = ["a", "b", "c"], "finexp"
     one = ConsensusClassifier(regular, refit_every=len(VOTES))
     for prediction, votes in zip(PREDICTIONS, VOTES, strict=True):
         one.learn_one(dict(zip(names, prediction, strict=True)), dict(zip(names, votes, strict=True)))
@@ -145,7 +145,7 @@ def test_items_one_by_one_are_learned_as_a_batch_of_them():
     assert np.allclose(list(found.values()), batch.predict_proba(PREDICTIONS[:1], [[0, 1, 0]])[0], atol=1e-6)
     eager = ConsensusClassifier(classes=names)
     start = eager.learn_one(PREDICTIONS[0], {"a": 1}).params_
-    assert start.theta != quorate.method("quorate").initial_params(3).theta  # the first votes are learned from at once
+    assert start.theta != quorate.method("value").initial_params(3).theta  # the first votes are learned from at once
     assert one.predict_one(PREDICTIONS[0]) == max(one.predict_proba_one(PREDICTIONS[0]).items(), key=lambda x: x[1])[0]
 
 

@@ -27,7 +27,7 @@ def jury(**asks):
 
 
 def test_decisions_are_those_of_a_session_driven_by_hand():
-    session = quorate.Session("quorate", classes=CLASSES, pool_size=3, seed=4)
+    session = quorate.Session("value", classes=CLASSES, pool_size=3, seed=4)
     by_hand = {}
     ask = answers()
     for item, prediction in ITEMS:
@@ -95,7 +95,7 @@ def test_when_every_judge_fails_the_item_is_unanswered_not_the_classifiers():
 
 
 def test_a_sure_classifier_answers_alone_and_that_is_an_answer():
-    result = decide_all([("a", {"cat": 0.99})], failing, method=quorate.method("quorate", min_gain=0.9), **POOL)
+    result = decide_all([("a", {"cat": 0.99})], failing, method=quorate.method("value", error_cost=1.1), **POOL)
     assert result.labels == {"a": "cat"} and result.cost == 0
 
 

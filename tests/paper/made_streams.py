@@ -14,7 +14,7 @@ def outcome(name, model, seed, costs, errors):
     """costs, errors (Q, 2) before and after the shift; errors as shares."""
     costs, errors = np.asarray(costs, float), np.asarray(errors, float)
     parameters = settings("query_rate", tuple(np.linspace(0, 1, len(costs))))
-    job = Job(DATA, 6, model, seed, "quorate" if name == FUSED else name, parameters)
+    job = Job(DATA, 6, model, seed, "value" if name == FUSED else name, parameters)
     none = np.zeros((len(costs), 0))
     return JobOutcome(job, np.array([10, 10]), costs, errors, errors, errors, none, none, none)
 

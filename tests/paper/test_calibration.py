@@ -59,7 +59,7 @@ def test_it_asks_for_the_very_jobs_of_the_two_phase_experiment():
     two_phase.section(context)
     assert asked[0] == asked[1]
     rows = [row for row in section.summary["calibration"] if row["num_streams"]]
-    assert {row["method"] for row in rows} >= {"finexp", "infexp", "quorate"}
+    assert {row["method"] for row in rows} >= {"finexp", "infexp", "value"}
     job = next(job for job in asked[0] if job.method == "finexp")
     outcome = run_job(job, toy)
     tau = calibration.learned_tau(outcome, 3)

@@ -75,7 +75,7 @@ def test_several_classifiers_are_fused_for_quorate_alone():
     fused = [setup for setup in setups if setup.model == "all"]
     assert {setup.pool_size for setup in fused} == {3, 10}
     assert {job.method for setup in fused for job in curves.jobs_of(setup, context(cifar10h=both))} == {
-        "quorate", "until-settled"}  # fmt: skip
+        "value", "until-settled"}  # fmt: skip
 
 
 def test_where_the_pool_is_everybody_two_seeds_of_a_large_set_are_run(monkeypatch):
@@ -93,7 +93,7 @@ def test_fused_classifiers_have_fewer_values_except_on_the_shift_set():
                 ("cifar10h", "imagenet16h_shift")}  # fmt: skip
     whole = replace(context(**datasets), quick=False)
     many = {
-        (name, model): max(len(job.parameters) for job in curves.jobs_of(setup, whole) if job.method == "quorate")
+        (name, model): max(len(job.parameters) for job in curves.jobs_of(setup, whole) if job.method == "value")
         for name in datasets
         for model in ("model-0", "all")
         for setup in [curves.CurveSetting(name, name, 6, model)]
@@ -110,7 +110,7 @@ def toy(family: str, heights: dict[str, float], pool_size: int = 6) -> CurvePane
     return CurvePanel(family, pool_size, "toy", 0.5, streams, np.full(3, 4.0), np.zeros(3))
 
 
-HEIGHTS = {"random": 0.5, "entropy": 0.5, "mp": 0.5, "mp-released": 0.5, "infexp": 0.4, "finexp": 0.4, "quorate": 0.3}
+HEIGHTS = {"random": 0.5, "entropy": 0.5, "mp": 0.5, "mp-released": 0.5, "infexp": 0.4, "finexp": 0.4, "value": 0.3}
 
 
 def test_a_method_above_a_rival_breaks_the_claim():
@@ -121,7 +121,7 @@ def test_a_method_above_a_rival_breaks_the_claim():
 
 
 def test_areas_above_their_limits_break_the_claims():
-    held = {claim.text: claim.holds for claim in claims([toy("chaosnli", HEIGHTS | {"quorate": 0.41}, 100)])}
+    held = {claim.text: claim.holds for claim in claims([toy("chaosnli", HEIGHTS | {"value": 0.41}, 100)])}
     assert held["ChaosNLI, 100 experts: quorate's area is at most 0.95 of FinExp's."] is False
     assert held["quorate's area is nowhere above 1.02 of FinExp's: with no data, pool and classifier."] is False
 

@@ -162,7 +162,7 @@ def test_a_job_travels():
 
 
 def test_what_takes_longer_weighs_more():
-    learned, fixed, drawn = (replace(JOB, method=name) for name in ("quorate", "fixed-finexp", "random"))
+    learned, fixed, drawn = (replace(JOB, method=name) for name in ("value", "fixed-finexp", "random"))
     assert drawn.weight < fixed.weight < learned.weight < replace(learned, pool_size=50).weight
     assert replace(learned, model="all").weight > learned.weight
     assert replace(JOB, variant="as-published").weight > 10 * JOB.weight
@@ -178,5 +178,5 @@ def test_a_job_has_the_usual_window_of_its_method_unless_another_is_given():
     def window(method, **options):
         return Job("toy", 3, "model-0", 3, method, settings(None), **options).window
 
-    assert (window("quorate"), window("finexp"), window("random")) == (WINDOW, 500, 500)
-    assert (window("quorate", window=500), window("quorate", window=None)) == (500, None)
+    assert (window("value"), window("finexp"), window("random")) == (WINDOW, 500, 500)
+    assert (window("value", window=500), window("value", window=None)) == (500, None)

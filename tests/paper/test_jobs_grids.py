@@ -7,7 +7,7 @@ from quorate.datasets import synthetic
 from quorate.paper.jobs import PAPER_METHODS, Job, grid, settings
 from quorate.paper.sweep import run_job
 
-METHODS = (*PAPER_METHODS, "quorate")
+METHODS = (*PAPER_METHODS, "value")
 DATA = synthetic(num_items=800, num_classes=5, pool_size=12, accuracy=0.6, agreement=0.7, seed=4)
 
 
@@ -36,12 +36,12 @@ def test_a_grid_rises_from_no_vote_to_all_that_can_matter(name, pool_size, quick
     done = outcome(name, pool_size, grid(name, pool_size=pool_size, num_classes=5, quick=quick))
     settled = outcome("until-settled", pool_size, settings(None))
     assert done.mean_costs[0] == 0
-    if name == "quorate":  # it does not ask for a vote that can at best bring a tie
+    if name == "value":  # it does not ask for a vote that can at best bring a tie
         assert done.mean_errors[-1] == pytest.approx(settled.mean_errors[0])
         assert done.mean_costs[-1] <= settled.mean_costs[0]
     else:
         assert done.mean_costs[-1] == pytest.approx(settled.mean_costs[0], rel=0.01)
-    learns = name in ("finexp", "infexp", "quorate", "mp")  # what is learned on the way may turn two near values round
+    learns = name in ("finexp", "infexp", "value", "mp")  # what is learned on the way may turn two near values round
     assert np.all(np.diff(done.mean_costs) >= (-0.03 * settled.mean_costs[0] if learns else 0))
 
 

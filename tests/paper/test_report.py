@@ -42,7 +42,7 @@ class Reader(HTMLParser):
 
 
 def reproduction(**more):
-    rows = (("quorate", HOSTILE, 1.234, "better"), ("mp", "m", float("nan"), "not reproduced"))
+    rows = (("value", HOSTILE, 1.234, "better"), ("mp", "m", float("nan"), "not reproduced"))
     heads = ("method", HOSTILE, "error", "verdict")
     section = Section(
         key="shift",

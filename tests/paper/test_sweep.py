@@ -26,7 +26,7 @@ JOBS = [
     for seed in (3, 4)
     for size in (3, 6)
     for name, parameter, values in (
-        ("quorate", "min_gain", (0.1, 0.01)),
+        ("value", "error_cost", (0.1, 0.01)),
         ("infexp", "threshold", (0.9,)),
         ("fixed-finexp", "threshold", (0.5, 0.9)),
         ("mp", "scale", (1.0, 10.0)),
@@ -153,7 +153,7 @@ def test_threads_stop_when_nobody_waits_for_them(tmp_path):
 
 
 LONG = [
-    Job("long", 30, "model-0", seed, "quorate", settings("min_gain", tuple(gain + 1e-5 * seed for gain in (0.1, 0.01))))
+    Job("long", 30, "model-0", seed, "value", settings("error_cost", tuple(gain + 1e-5 * seed for gain in (0.1, 0.01))))
     for seed in range(12)
 ]
 SWEEPER = """

@@ -13,7 +13,7 @@ from quorate.streams import prepare, simulate
 from quorate.streams.simulate import expected_errors
 
 KNOBS = {
-    "quorate": settings("min_gain", (0.2, 0.01)),
+    "value": settings("error_cost", (0.2, 0.01)),
     "random": settings("query_rate", (0.1, 0.6)),
     "entropy": settings("scale", (0.5, 5.0)),
     "mp": settings("scale", (0.5, 5.0)),
@@ -76,13 +76,13 @@ def test_a_job_is_what_simulate_makes_of_each_of_its_parameters(name):
     check(job(name), DATA)
 
 
-@pytest.mark.parametrize("name", ["quorate", "infexp", "fixed-finexp", "fixed-ask-infexp"])
+@pytest.mark.parametrize("name", ["value", "infexp", "fixed-finexp", "fixed-ask-infexp"])
 def test_so_it_is_when_experts_leave(name):
     assert check(job(name, query_free_after=120), DATA).costs[:, 1].tolist() == [0] * len(job(name).parameters)
 
 
 def test_so_it_is_with_all_classifiers_and_no_window():
-    check(job("quorate", model="all", window=None), DATA)
+    check(job("value", model="all", window=None), DATA)
 
 
 @pytest.mark.parametrize("name", ["finexp", "fixed-infexp", "mp"])
@@ -110,7 +110,7 @@ def test_a_default_parameter_is_the_methods_own():
 
 
 def test_the_same_job_gives_the_same_bits():
-    first, again = (run_job(job("quorate"), DATA).arrays() for _ in range(2))
+    first, again = (run_job(job("value"), DATA).arrays() for _ in range(2))
     assert all(first[name].tobytes() == again[name].tobytes() for name in ARRAYS)
 
 
@@ -128,7 +128,7 @@ def test_an_error_is_expected_over_the_ties_of_the_pool():
 @pytest.mark.parametrize("after", [0, 200, 900])
 def test_a_phase_without_items_is_refused(after):
     with pytest.raises(InvalidInput) as caught:
-        run_job(job("quorate", query_free_after=after), DATA)
+        run_job(job("value", query_free_after=after), DATA)
     assert (caught.value.field, caught.value.value) == ("query_free_after", after)
 
 

@@ -105,7 +105,7 @@ def test_quick_on_the_real_data_gives_every_cell_and_learns_from_all_of_the_firs
     rows = section.summary["two_phase"]
     assert {row["model"] for row in rows} == {"patches-50", "patches-68"}
     assert {row["method"] for row in rows} == {kind.name for kind in KINDS if not kind.paper_prior}
-    assert all(row["paper"] is not None for row in rows if row["method"] != "quorate")
+    assert all(row["paper"] is not None for row in rows if row["method"] != "value")
     assert all(row["verdict"] is None or row["verdict"].endswith("(another classifier)") for row in rows)
     assert not any("printed size" in claim.text for claim in section.claims)
     first = [row for row in rows if row["model"] == "patches-50" and row["num_streams"] == 1]

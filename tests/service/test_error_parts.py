@@ -61,10 +61,10 @@ def test_what_is_wrong_with_a_prediction(wrong, rule, fix):
         ({"min_votes": 3, "max_votes": 2}, "max_votes", 2, "at least `min_votes`, which is 3"),
         ({"budget": 2.0, "min_votes": 3}, "budget", 2.0, "at least `min_votes`, which is 3"),
         ({"method": "quorat"}, "method", "quorat", "one of: quorate"),
-        ({"method": "quorate:min_gain"}, "method", "quorate:min_gain", "the name of a method"),
+        ({"method": "value:error_cost"}, "method", "value:error_cost", "the name of a method"),
         ({"method": "finexp:threshold=0.8", "threshold": 0.9}, "method", "finexp:threshold=0.8", "one value for each"),
-        ({"method": "quorate:hyperprior=flat"}, "hyperprior", "flat", "one of ['adaptive', 'default',"),
-        ({"method": "quorate:gain=1"}, "method", "gain=1", "parameters of quorate: min_gain"),
+        ({"method": "value:hyperprior=flat"}, "hyperprior", "flat", "one of ['adaptive', 'default',"),
+        ({"method": "value:gain=1"}, "method", "gain=1", "parameters of value: error_cost"),
     ],
 )
 def test_what_is_wrong_with_settings(given_, field, value, rule):
@@ -77,7 +77,7 @@ def test_what_is_wrong_with_settings(given_, field, value, rule):
 def test_settings_that_cannot_change():
     told = refused(settings().changed, method="finexp")
     assert (told["field"], told["value"]) == ("method", "finexp")
-    assert told["rule"].startswith("'quorate', ") and told["fix"]
+    assert told["rule"].startswith("'value', ") and told["fix"]
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def decide(server, secret):
 
 
 def as_session():
-    session = Session("quorate", classes=CLASSES, pool_size=6)
+    session = Session("value", classes=CLASSES, pool_size=6)
     session.open("a", PREDICTION)
     return [session.vote("a", "cat", voter) for voter in "uvw"]
 

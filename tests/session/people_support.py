@@ -14,7 +14,7 @@ PANEL = [
 ]
 
 
-def make(method="quorate", **settings):
+def make(method="value", **settings):
     settings = {"classes": CLASSES, "window": 50, "refit_every": 5, "seed": 3} | settings
     if "experts" not in settings:
         settings["experts"] = PANEL

@@ -44,7 +44,7 @@ def test_a_dropped_journal_lets_go_of_its_lock(path):
 
 
 def test_a_session_as_a_context_releases_its_journal(path):
-    with Session("quorate", classes=["cat", "dog"], pool_size=3, journal=path) as session:
+    with Session("value", classes=["cat", "dog"], pool_size=3, journal=path) as session:
         session.open("a", [0.5, 0.5])
         with pytest.raises(JournalLocked):
             Session.resume(path)

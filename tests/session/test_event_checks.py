@@ -20,13 +20,13 @@ from tests.session.test_resume import play
 
 
 @functools.cache
-def journal_of(name="quorate", num_items=6):
+def journal_of(name="value", num_items=6):
     journal = MemoryJournal()
     session = make(name, journal=journal, window=3, refit_every=2, seed=3)
     for _ in play(session, np.random.default_rng(4), num_items):
         pass
-    if name == "quorate":
-        session.tune(min_gain=0.02)
+    if name == "value":
+        session.tune(error_cost=50)
         session.open("last", [0.5, 0.4, 0.1])
         session.close("last", request_id="end")
     return journal.header(), list(journal.events())
@@ -156,8 +156,8 @@ def test_a_forged_answer_is_found_by_computing_it_again():
         {"window": -3},
         {"seed": "7"},
         {"method": {"name": [], "parameters": {}}},
-        {"method": {"name": "quorate", "parameters": {"min_gain": "much"}}},
-        {"method": {"name": "quorate", "parameters": 3}},
+        {"method": {"name": "value", "parameters": {"error_cost": "much"}}},
+        {"method": {"name": "value", "parameters": 3}},
     ],
 )
 def test_a_header_no_session_would_write_is_refused(changes):

@@ -88,7 +88,7 @@ def test_one_prediction_where_several_are_due_is_refused(raw):
 
 
 def test_a_session_without_any_classifier_learns_which_classes_are_frequent():
-    session = Session("quorate", classes=CLASSES, pool_size=3, refit_every=10)
+    session = Session("value", classes=CLASSES, pool_size=3, refit_every=10)
     for number in range(60):
         decision = session.open(str(number))
         while decision.ask:
@@ -98,7 +98,7 @@ def test_a_session_without_any_classifier_learns_which_classes_are_frequent():
 
 
 def test_a_session_of_two_classifiers_fuses_them():
-    session = Session("quorate", classes=CLASSES, pool_size=3, num_classifiers=2)
+    session = Session("value", classes=CLASSES, pool_size=3, num_classifiers=2)
     assert session.predict(["cat", "cat"]).confidence > session.predict(["cat", "dog"]).confidence
     assert session.params.tau.shape == (2, 3)
 

@@ -24,7 +24,7 @@ def label_of(event):
     return CLASSES.index(event["label"]) if "label" in event else None
 
 
-@pytest.mark.parametrize("name", ["quorate", "infexp", "until-settled"])
+@pytest.mark.parametrize("name", ["value", "infexp", "until-settled"])
 def test_every_decision_can_be_recomputed_from_the_items_own_events(name):
     journal, rng = MemoryJournal(), np.random.default_rng(2)
     session = make(name, journal=journal, refit_every=None)

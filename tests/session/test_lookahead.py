@@ -24,7 +24,7 @@ def by_trying(method, pool_size, prediction, most):
 
 @pytest.mark.parametrize("pool_size", [3, 6])
 @pytest.mark.parametrize("prediction", [None, {"cat": 0.8}])
-@pytest.mark.parametrize("method", ["quorate", "beta", "ask-all", "unanimous-then-cap"])
+@pytest.mark.parametrize("method", ["value", "beta", "ask-all", "unanimous-then-cap"])
 def test_as_many_are_asked_at_once_as_every_answer_would_ask_anyway(method, pool_size, prediction):
     session = quorate.Session(method, classes=CLASSES, pool_size=pool_size)
     assert session.open("x", prediction).ask
@@ -32,14 +32,14 @@ def test_as_many_are_asked_at_once_as_every_answer_would_ask_anyway(method, pool
 
 
 def test_looking_ahead_changes_nothing():
-    session = quorate.Session("quorate", classes=CLASSES, pool_size=6)
+    session = quorate.Session("value", classes=CLASSES, pool_size=6)
     before = session.open("x", {"cat": 0.6})
     session.askable_at_once("x", 4)
     assert session.decision("x").confidence == before.confidence and session.counts()["votes"] == 0
 
 
 def test_nobody_is_asked_about_an_item_that_is_not_open():
-    assert quorate.Session("quorate", classes=CLASSES, pool_size=6).askable_at_once("x", 4) == 0
+    assert quorate.Session("value", classes=CLASSES, pool_size=6).askable_at_once("x", 4) == 0
 
 
 def test_too_many_ways_are_not_looked_at():

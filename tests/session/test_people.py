@@ -33,7 +33,7 @@ def ask(session, item, label, **options):
 
 
 def test_a_session_without_people_is_the_session_it_was_and_says_how_to_name_them(tmp_path):
-    session = Session("quorate", classes=CLASSES, pool_size=3, journal=tmp_path / "j.jsonl")
+    session = Session("value", classes=CLASSES, pool_size=3, journal=tmp_path / "j.jsonl")
     assert (
         session._state.people is None and "people" not in session.settings and "order" not in session.method.parameters
     )
@@ -51,7 +51,7 @@ def test_a_journal_with_people_has_a_format_that_older_versions_refuse(tmp_path)
 
 
 def test_who_agreed_most_often_is_asked_first():
-    session = make(quorate.method("quorate", order="agreement"), experts=["ann", "bob", "eve"])
+    session = make(quorate.method("value", choose="agreement"), experts=["ann", "bob", "eve"])
     for number in range(12):
         session.open(str(number), [0.5, 0.3, 0.2])
         for name, label in (("ann", "dog"), ("eve", "cat"), ("bob", "cat")):
@@ -180,7 +180,7 @@ def test_a_timeout_is_an_abstention_with_a_replacement():
 
 def test_an_item_closes_only_after_a_senior_has_confirmed():
     rule = MustConfirm(SENIOR, "cat")
-    session = make(quorate.method("quorate", min_gain=0.6), rules=[rule])
+    session = make(quorate.method("value", error_cost=1.66667), rules=[rule])
     session.open("x", [0.98, 0.01, 0.01])
     assert session.decision("x").ask and session.next_expert("x").expert.name == "ann"
     assert session.vote("x", "cat", "bob").ask
@@ -191,7 +191,7 @@ def test_an_item_closes_only_after_a_senior_has_confirmed():
 
 
 def test_without_a_senior_the_item_closes_unconfirmed():
-    session = make(quorate.method("quorate", min_gain=0.6), rules=[MustConfirm(SENIOR)])
+    session = make(quorate.method("value", error_cost=1.66667), rules=[MustConfirm(SENIOR)])
     session.open("x", [0.98, 0.01, 0.01])
     session.away("ann")
     assert session.decision("x").ask and not session.next_expert("x")
@@ -230,7 +230,7 @@ def test_an_item_closed_by_hand_without_its_confirmation_says_so():
 
 def test_a_confirmation_may_be_one_vote_more_than_the_most():
     rules = [MustConfirm(SENIOR, "dog")]
-    session = make("quorate", rules=rules, max_votes=2)
+    session = make("value", rules=rules, max_votes=2)
     for item, label in (("x", "dog"), ("y", "cat")):
         session.open(item)
         session.vote(item, label, "bob")
@@ -332,7 +332,7 @@ def test_the_live_crowd_is_the_recorded_one_to_the_bit(has_classifier):
     )  # fmt: skip
     state, online, asked = new_state(23, 3), np.empty((n, 3)), np.empty(n, dtype=np.int64)
     draws = np.array([[streams.uniform(3, "revise", i, place) for place in range(REVISED)] for i in range(n)])
-    session = make(quorate.method("crowd", doubt=0.05), experts=[], window=None, pool_size=depth)
+    session = make(quorate.method("crowd", threshold=0.95), experts=[], window=None, pool_size=depth)
     live = []
     for i in range(n):
         decision = session.open(str(i), predictions[i] if has_classifier else None)
@@ -368,7 +368,7 @@ def stream_without_the_end(state, items, draws, online, asked):
 
 def crowd_session(**settings):
     settings = {"experts": [], "window": 30, "pool_size": 6} | settings
-    return make(quorate.method("crowd", doubt=0.05), **settings)
+    return make(quorate.method("crowd", threshold=0.95), **settings)
 
 
 def test_the_crowd_learns_who_is_good_and_asks_them_first():
@@ -431,7 +431,7 @@ def test_late_and_withdrawn_votes_are_undone_and_redone():
 def test_the_crowd_learns_from_an_item_once_however_late_it_is_reopened():
     journal = MemoryJournal()
     session = crowd_session(window=2, journal=journal)
-    session.tune(doubt=0.0)
+    session.tune(threshold=1.0)
     for i in range(4):  # twice the window: all of them can still be retracted
         session.open(str(i))
         for name in ("ann", "bob", "eve"):
@@ -471,7 +471,7 @@ def test_a_crowd_answers_without_votes_and_asks_one_at_a_time():
     assert session.predict([0.1, 0.8, 0.1]).label == "dog"
     session.open("x")
     assert session.askable_at_once("x") == 1
-    assert session.tune(doubt=0.3) == {"doubt": 0.3}
+    assert session.tune(threshold=0.7) == {"threshold": 0.7}
 
 
 # -- the panel --------------------------------------------------------------------------------------------------------
@@ -481,13 +481,13 @@ def test_the_live_panel_asks_and_answers_as_the_kernels_do_to_the_bit():
     rng = np.random.default_rng(2)
     names, truth = ["ann", "bob", "eve"], rng.integers(3, size=25)
     cast = np.where(rng.random((25, 3)) < [0.95, 0.9, 0.4], truth[:, None], rng.integers(3, size=(25, 3)))
-    session = make(quorate.method("panel", min_gain=0.02), experts=[Expert("ann", 2.0), "bob", "eve"])
+    session = make(quorate.method("panel", error_cost=50), experts=[Expert("ann", 2.0), "bob", "eve"])
     panel, asked = new_panel(3, 3, window=50), []
     for i in range(25):
         decision = session.open(str(i), rng.dirichlet(np.ones(3)))
         log_f, seen = session.item(str(i)).log_predictions, np.full(3, UNSEEN)
         while True:
-            advice = advise(panel, log_f, seen, costs=[2.0, 1.0, 1.0], min_gain=0.02)
+            advice = advise(panel, log_f, seen, costs=[2.0, 1.0, 1.0], min_gain=1 / 50)
             assert np.array_equal(decision.probs, advice.probs)
             if not decision.ask:
                 break
@@ -562,8 +562,8 @@ def busy(session, rng, num_items):
 
 GOLD = {f"i{n}": CLASSES[n % 3] for n in range(25)}
 SETTINGS = [
-    {"method": "quorate", "rules": ALL_RULES},
-    {"method": quorate.method("quorate", order="agreement"), "experts": [], "pool_size": 4},
+    {"method": "value", "rules": ALL_RULES},
+    {"method": quorate.method("value", choose="agreement"), "experts": [], "pool_size": 4},
     {
         "method": "crowd",
         "experts": [],

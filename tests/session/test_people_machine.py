@@ -16,12 +16,12 @@ labels, items = st.sampled_from(CLASSES), st.integers(0, 3).map(str)
 class Comings(RuleBasedStateMachine):
     """A session that starts with three people; a fourth may join."""
 
-    @initialize(name=st.sampled_from(["quorate", "crowd", "panel"]), rules=st.sets(st.sampled_from(RULES)))
+    @initialize(name=st.sampled_from(["value", "crowd", "panel"]), rules=st.sets(st.sampled_from(RULES)))
     def start(self, name, rules):
         self.journal = MemoryJournal()
         experts = [Expert(each, rank=RANKS.get(each)) for each in NAMES[:3]]
         self.session = Session(
-            method("quorate", order="agreement") if name == "quorate" else name, classes=CLASSES, experts=experts,
+            method("value", choose="agreement") if name == "value" else name, classes=CLASSES, experts=experts,
             rules=[rule for rule in RULES if rule in rules], window=2, refit_every=2, journal=self.journal,
         )  # fmt: skip
 

@@ -38,7 +38,7 @@ def play(session, rng, num_items, *, first=0):
             yield
 
 
-@pytest.mark.parametrize("name", ["quorate", "finexp", "mp", "random", "until-settled"])
+@pytest.mark.parametrize("name", ["value", "finexp", "mp", "random", "until-settled"])
 def test_a_resumed_session_knows_what_the_first_one_knew_and_goes_on_alike(name):
     journal = MemoryJournal()
     session = make(name, journal=journal, window=7, refit_every=3, seed=11)
@@ -65,7 +65,7 @@ def test_a_resumed_session_knows_what_the_first_one_knew_and_goes_on_alike(name)
 def test_a_journal_cut_at_every_byte_gives_the_complete_events_and_their_state(tmp_path):
     """The state depends only on the events, so it is compared at the start, inside and at the end of each line."""
     path = tmp_path / "votes.jsonl"
-    session = make("quorate", journal=JsonlJournal(path, fsync=False), window=1, refit_every=1, seed=4)
+    session = make("value", journal=JsonlJournal(path, fsync=False), window=1, refit_every=1, seed=4)
     states = {0: known(session)}
     for _ in play(session, np.random.default_rng(5), 2):
         states[session._state.seq] = known(session)
@@ -111,7 +111,7 @@ WRITER = textwrap.dedent(
     try:
         session = Session.resume(JsonlJournal(path))
     except Exception:
-        session = Session("quorate", classes=classes, pool_size=5, window=20, refit_every=4, journal=JsonlJournal(path))
+        session = Session("value", classes=classes, pool_size=5, window=20, refit_every=4, journal=JsonlJournal(path))
     rng = np.random.default_rng(session.counts()["votes"])
     print("ready", flush=True)
     while True:

@@ -62,7 +62,7 @@ def test_ask_all_is_the_one_method_that_goes_on_after_the_pool_is_settled():
     ("name", "parameters", "reason"),
     [
         ("finexp", {"threshold": 0.2}, "confident"),
-        ("quorate", {"min_gain": 10.0}, "not_worth_it"),
+        ("value", {"error_cost": 0.1}, "not_worth_it"),
         ("quorum", {"votes": 0}, "rule"),
         ("random", {"query_rate": 0.0}, "quota"),
     ],
@@ -208,7 +208,7 @@ def voted_session(name, journal=None):
 
 def test_predict_answers_by_careful_parameters_and_is_the_same_after_a_resume():
     journal = MemoryJournal()
-    session = voted_session("quorate", journal)
+    session = voted_session("value", journal)
     events = list(journal.events())
     answer = session.predict([0.4, 0.6])
     assert np.abs(session._answer_fit._kept[1].bias).max() < np.abs(session.params.bias).max()

@@ -85,7 +85,7 @@ def test_bad_input_names_the_problem_and_changes_nothing(call, error, field):
 def test_bad_settings_are_refused_with_the_reason(settings, field):
     good = {"classes": CLASSES, "pool_size": 5} | settings
     with pytest.raises(errors.QuorateError) as caught:
-        Session(good.pop("method", "quorate"), **good)
+        Session(good.pop("method", "value"), **good)
     assert caught.value.field == field
 
 

@@ -30,7 +30,7 @@ def versions(chosen):
 
 
 @settings(max_examples=25, deadline=None)
-@given(ACTS, st.sampled_from(["quorate", "finexp", "until-settled"]))
+@given(ACTS, st.sampled_from(["value", "finexp", "until-settled"]))
 def test_the_next_event_is_the_one_a_whole_session_writes(acts, name):
     session, chosen, events = whole(name, acts)
     version, version_of = versions(chosen)
@@ -42,7 +42,7 @@ def test_the_next_event_is_the_one_a_whole_session_writes(acts, name):
 
 
 def test_the_next_event_is_numbered_after_those_that_the_caller_keeps_elsewhere():
-    _, chosen, events = whole("quorate", ["cat"])
+    _, chosen, events = whole("value", ["cat"])
     version, version_of = versions(chosen)
     single, outbox = item_session(chosen, events, number=0, now=version, version_of=version_of, seq=7)
     single.vote("x", "dog", voter="next", time=5.0)
@@ -52,7 +52,7 @@ def test_the_next_event_is_numbered_after_those_that_the_caller_keeps_elsewhere(
 @settings(max_examples=25, deadline=None)
 @given(ACTS)
 def test_every_decision_is_computed_again_from_the_events_before_it(acts):
-    _, chosen, events = whole("quorate", acts)
+    _, chosen, events = whole("value", acts)
     again = list(recompute(chosen, events, number=0, version_of=versions(chosen)[1]))
     assert len(again) == len(events)
     for event, decision in zip(events, again, strict=True):
@@ -65,7 +65,7 @@ def test_every_decision_is_computed_again_from_the_events_before_it(acts):
 
 
 def test_a_decision_under_other_parameters_is_not_the_stored_one():
-    _, chosen, events = whole("quorate", ["cat"])
-    other = ParamsVersion(prior_of(initial(chosen).params, 0), method("quorate", min_gain=0.9))
+    _, chosen, events = whole("value", ["cat"])
+    other = ParamsVersion(prior_of(initial(chosen).params, 0), method("value", error_cost=1.11111))
     asked = [decision.ask for decision in recompute(chosen, events, number=0, version_of=lambda learn, tune: other)]
     assert asked != [event["decision"]["ask"] for event in events]

@@ -7,7 +7,7 @@ import pytest
 
 from quorate import errors
 from quorate.decision.policy import Stateless
-from quorate.methods import DEFAULT_MIN_GAIN, method
+from quorate.methods import DEFAULT_ERROR_COST, method
 from quorate.session import JsonlJournal, MemoryJournal, Session
 from quorate.session.decide import decide, prior_of
 from quorate.session.items import advance, opened
@@ -36,21 +36,22 @@ class Plain(Stateless):
 def stream(session, rng, count, *, first=0, parameters=None):
     for number in range(first, first + count):
         if parameters is not None:
-            session.tune(**{parameters: float(rng.uniform(0.001, 0.4))})
+            low, high = (2.5, 1000.0) if parameters == "error_cost" else (0.001, 0.4)
+            session.tune(**{parameters: float(rng.uniform(low, high))})
         decision = session.open(f"i{number}", rng.dirichlet(np.ones(3)))
         while decision.ask:
             decision = session.vote(f"i{number}", CLASSES[rng.integers(3)])
 
 
 def test_from_the_next_event_on_items_are_judged_by_the_new_parameter():
-    session = make("quorate")
+    session = make("value")
     assert session.open("a", [0.9, 0.05, 0.05]).ask
-    assert session.tune(min_gain=0.3) == {"min_gain": 0.3} == session.parameters
+    assert session.tune(error_cost=3.33333) == {"error_cost": 3.33333} == session.parameters
     assert session.decision("a").ask, "a decision already given stands"
     assert session.vote("a", "cat").reason == "not_worth_it"
-    session.tune(min_gain=0.6)
+    session.tune(error_cost=1.66667)
     assert not session.open("b", [0.9, 0.05, 0.05]).ask
-    session.tune(min_gain=0.0)
+    session.tune(error_cost=1e9)
     assert session.decision("a").reason == "not_worth_it"
     assert session.open("c", [0.9, 0.05, 0.05]).ask
 
@@ -77,21 +78,21 @@ def test_a_quota_drawn_at_the_opening_stands_and_later_ones_follow_the_new_rate(
 
 def test_one_small_event_is_written_and_none_for_a_value_already_in_force():
     journal = MemoryJournal()
-    session = make("quorate", journal=journal)
-    session.tune(min_gain=0.25, time=5.0)
-    session.tune(min_gain=0.25)
-    assert list(journal.events()) == [{"seq": 1, "time": 5.0, "type": "tune", "parameters": {"min_gain": 0.25}}]
-    session.tune(min_gain=np.float64(0.5))
-    assert session.parameters == {"min_gain": 0.5}
-    assert session.settings["method"]["name"] == "quorate"
-    assert session.settings["method"]["parameters"]["min_gain"] == DEFAULT_MIN_GAIN
+    session = make("value", journal=journal)
+    session.tune(error_cost=4, time=5.0)
+    session.tune(error_cost=4)
+    assert list(journal.events()) == [{"seq": 1, "time": 5.0, "type": "tune", "parameters": {"error_cost": 4}}]
+    session.tune(error_cost=np.float64(2.0))
+    assert session.parameters == {"error_cost": 2}
+    assert session.settings["method"]["name"] == "value"
+    assert session.settings["method"]["parameters"]["error_cost"] == DEFAULT_ERROR_COST
 
 
 def test_decisions_name_the_tuning_they_were_made_under_and_older_ones_name_none():
     journal = MemoryJournal()
-    session = make("quorate", journal=journal)
+    session = make("value", journal=journal)
     session.open("a", [0.9, 0.05, 0.05])
-    session.tune(min_gain=0.3)
+    session.tune(error_cost=3.33333)
     session.vote("a", "cat")
     before, tune, after, *_ = journal.events()
     assert "tune" not in before["decision"]
@@ -99,17 +100,17 @@ def test_decisions_name_the_tuning_they_were_made_under_and_older_ones_name_none
 
 
 def test_a_repeated_request_tunes_once_and_its_id_may_not_mean_something_else():
-    session = make("quorate")
-    session.tune(min_gain=0.1, request_id="r")
-    session.tune(min_gain=0.2)
-    assert session.tune(min_gain=0.1, request_id="r") == {"min_gain": 0.2}
+    session = make("value")
+    session.tune(error_cost=10, request_id="r")
+    session.tune(error_cost=5)
+    assert session.tune(error_cost=10, request_id="r") == {"error_cost": 5}
     with pytest.raises(errors.RequestReused):
-        session.tune(min_gain=0.3, request_id="r")
+        session.tune(error_cost=3.33333, request_id="r")
 
 
-@pytest.mark.parametrize("name", ["quorate", "finexp", "beta"])
+@pytest.mark.parametrize("name", ["value", "finexp", "beta"])
 def test_a_tuned_session_resumes_as_it_was_and_goes_on_alike(name, tmp_path):
-    parameter = "min_gain" if name == "quorate" else "threshold"
+    parameter = "error_cost" if name == "value" else "threshold"
     path = tmp_path / "votes.jsonl"
     session = make(name, journal=JsonlJournal(path, fsync=False), seed=3)
     stream(session, np.random.default_rng(1), 40, parameters=parameter)
@@ -127,8 +128,8 @@ def test_a_tuned_session_resumes_as_it_was_and_goes_on_alike(name, tmp_path):
 
 def test_any_items_decisions_can_be_computed_from_its_own_events_and_those_they_name():
     journal = MemoryJournal()
-    session = make("quorate", journal=journal, seed=3)
-    stream(session, np.random.default_rng(1), 60, parameters="min_gain")
+    session = make("value", journal=journal, seed=3)
+    stream(session, np.random.default_rng(1), 60, parameters="error_cost")
     by_seq = {event["seq"]: event for event in journal.events()}
     start = session._state.settings.method
     fresh = initial(session._state.settings)
@@ -154,7 +155,7 @@ def test_any_items_decisions_can_be_computed_from_its_own_events_and_those_they_
 
 
 def test_only_the_policy_can_be_tuned():
-    session = make("quorate")
+    session = make("value")
     with pytest.raises(errors.UnknownMethod) as caught:
         session.tune(hyperprior="flat")
     assert (caught.value.field, caught.value.value) == ("hyperprior", "flat")
@@ -165,21 +166,21 @@ def test_only_the_policy_can_be_tuned():
     with pytest.raises(errors.UnknownMethod) as caught:
         session.tune(threshold=0.9)
     assert (caught.value.field, caught.value.value) == ("threshold", 0.9)
-    assert "(min_gain)" in caught.value.rule
+    assert "(error_cost)" in caught.value.rule
     with pytest.raises(errors.UnknownMethod) as caught:
         make("until-settled").tune(votes=3)
     assert "(none)" in caught.value.rule
     with pytest.raises(errors.InvalidInput) as caught:
-        session.tune(min_gain=-1)
-    assert (caught.value.field, caught.value.value) == ("min_gain", -1)
+        session.tune(error_cost=-1)
+    assert (caught.value.field, caught.value.value) == ("error_cost", -1)
     with pytest.raises(errors.InvalidInput) as caught:
-        session.tune(min_gain=float("nan"))
-    assert caught.value.field == "min_gain"
+        session.tune(error_cost=float("nan"))
+    assert caught.value.field == "error_cost"
     with pytest.raises(errors.InvalidInput) as caught:
         session.tune()
     assert caught.value.field == "parameters"
     assert session._state.seq == 0
-    assert session.parameters == {"min_gain": DEFAULT_MIN_GAIN}
+    assert session.parameters == {"error_cost": DEFAULT_ERROR_COST}
 
 
 def test_a_users_policy_is_tuned_by_its_fields():
@@ -202,7 +203,7 @@ def test_a_users_policy_is_tuned_by_its_fields():
 
 def test_a_journal_that_tunes_nonsense_is_damaged():
     journal = MemoryJournal()
-    make("quorate", journal=journal)
+    make("value", journal=journal)
     journal.append({"seq": 1, "time": 0.0, "type": "tune", "parameters": {"speed": 3}})
     with pytest.raises(errors.JournalCorrupt) as caught:
         Session.resume(journal)
@@ -214,16 +215,16 @@ def test_a_failed_write_leaves_the_parameter_as_it_was():
         def append(self, event):
             raise errors.JournalError("disk full")
 
-    session = make("quorate", journal=Full())
+    session = make("value", journal=Full())
     with pytest.raises(errors.JournalError):
-        session.tune(min_gain=0.5)
-    assert session.parameters == {"min_gain": DEFAULT_MIN_GAIN}
+        session.tune(error_cost=2)
+    assert session.parameters == {"error_cost": DEFAULT_ERROR_COST}
 
 
 def test_a_tuned_method_keeps_everything_but_its_policy():
-    before = method("quorate", min_gain=0.02)
-    after = tuned(before, {"min_gain": 0.1})
+    before = method("value", error_cost=50)
+    after = tuned(before, {"error_cost": 10})
     assert (after.name, after.asking, after.learner) == (before.name, before.asking, before.learner)
-    assert policy_parameters(after) == {"min_gain": 0.1}
-    assert before.describe()["parameters"]["min_gain"] == 0.02
-    assert after.describe()["parameters"]["min_gain"] == 0.1
+    assert policy_parameters(after) == {"error_cost": 10}
+    assert before.describe()["parameters"]["error_cost"] == 50
+    assert after.describe()["parameters"]["error_cost"] == 10

@@ -38,6 +38,6 @@ def test_a_session_says_what_it_would_do_and_stores_nothing():
 
 
 def test_the_method_in_force_follows_tune():
-    session = Session("quorate", classes=CLASSES, pool_size=5)
-    session.tune(min_gain=0.5)
-    assert session.method.policy.min_gain == 0.5
+    session = Session("value", classes=CLASSES, pool_size=5)
+    session.tune(error_cost=2)
+    assert session.method.policy.error_cost == 2

@@ -12,7 +12,6 @@ from quorate.decision.blended import BlendedValue, blended_gain
 from quorate.decision.error_costs import cheapest_answer, weigh_for_gain, weigh_for_threshold
 from quorate.decision.policy import Stateless
 from quorate.decision.threshold import Threshold
-from quorate.decision.value import ValueOfInformation, optimistic_gain
 from quorate.learning.learner import refit
 from quorate.methods import WINDOW, as_method
 from quorate.posterior.settled import is_settled, plurality_shares
@@ -25,25 +24,10 @@ from quorate.session.tuning import policy_parameters, tuned
 
 
 @dataclass(frozen=True, slots=True)
-class CostGain(Stateless):
-    """The value-of-information rule on what an error costs."""
-
-    min_gain: float
-    costs: tuple
-    name = "value-of-information"
-    stop_reason = "not_worth_it"
-
-    def asks(self, state, item, probs):
-        weighted = np.empty(len(probs))
-        weigh_for_gain(np.array(self.costs), probs, 0.0, weighted)
-        return bool(optimistic_gain(weighted, item.votes, item.num_remaining) > self.min_gain)
-
-
-@dataclass(frozen=True, slots=True)
 class CostBlended(Stateless):
     """The blended rule on what an error costs."""
 
-    min_gain: float
+    error_cost: float
     costs: tuple
     name = "blended"
     stop_reason = "not_worth_it"
@@ -52,8 +36,9 @@ class CostBlended(Stateless):
         weighted, costs = np.empty(len(probs)), np.array(self.costs)
         weigh_for_gain(costs, probs, 0.0, weighted)
         votes = np.array(item.votes)
-        gain = blended_gain(self.min_gain, probs, weighted, votes, item.num_remaining, item.alpha, costs)
-        return bool(gain > self.min_gain)
+        least = 1 / self.error_cost
+        gain = blended_gain(least, probs, weighted, votes, item.num_remaining, item.alpha, costs)
+        return bool(gain > least)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +60,7 @@ def with_costs(method, costs):
     """The method asking by costs; rules that only use votes are unchanged."""
     rows = tuple(tuple(float(cost) for cost in row) for row in costs)
     if type(method.policy) is BlendedValue:
-        return replace(method, policy=CostBlended(method.policy.min_gain, rows))
-    if type(method.policy) is ValueOfInformation:
-        return replace(method, policy=CostGain(method.policy.min_gain, rows))
+        return replace(method, policy=CostBlended(method.policy.error_cost, rows))
     if type(method.policy) is Threshold:
         return replace(method, policy=CostThreshold(method.policy.threshold, rows))
     return method
@@ -137,7 +120,7 @@ class _Loop:
         self.labels[t], self.confidence[t], self.probs[t] = verdict.label, verdict.confidence, verdict.probs
         self.num_votes[t] = item.votes.sum()
         parameters = policy_parameters(self.state.method)
-        self.parameter[t] = float(parameters.get("min_gain", parameters.get("threshold", np.nan)))
+        self.parameter[t] = float(parameters.get("error_cost", parameters.get("threshold", np.nan)))
         self.reasons.append(verdict.reason)
         self._learn(t, item)
         settled = verdict.reason in CERTAIN

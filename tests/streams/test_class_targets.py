@@ -27,7 +27,7 @@ def rare(seed, num_items=1200, pool_size=9):
 
 @pytest.fixture(scope="module")
 def plain():
-    return run(*rare(1), classes=CLASSES, order="given", method="quorate:min_gain=0.1")
+    return run(*rare(1), classes=CLASSES, order="given", method="value:error_cost=10")
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_a_class_that_is_mostly_missed_is_counted_shown_and_warned_of(plain):
 
 def test_the_suggested_target_can_be_typed_into_a_shell():
     name = "it's $HOME; ls"
-    result = run(*rare(1, 400), classes=["normal", name], order="given", method="quorate:min_gain=0.1")
+    result = run(*rare(1, 400), classes=["normal", name], order="given", method="value:error_cost=10")
     (note,) = [each for each in result.summary()["notes"] if "--class-target" in each]
     assert shlex.split(note.split("`")[1]) == ["--target-error", "0.03", "--class-target", f"{name}=0.1"]
 
@@ -86,14 +86,14 @@ def test_when_every_open_item_is_audited_the_share_is_proved():
 
 def test_what_a_control_turns_is_not_listed_as_in_force(steered):
     method = steered.summary()["method"]
-    assert "min_gain" not in method["parameters"]
-    assert "min_gain" not in method["text"]
-    assert method["turned"] == {"min_gain": "target error"}
+    assert "error_cost" not in method["parameters"]
+    assert "error_cost" not in method["text"]
+    assert method["turned"] == {"error_cost": "target error"}
     budget = run(*rare(1, 200), classes=CLASSES, order="given", budget=2.0).summary()
-    assert budget["method"]["turned"] == {"min_gain": "budget"}
-    assert "min_gain" not in budget["method"]["parameters"]
+    assert budget["method"]["turned"] == {"error_cost": "budget"}
+    assert "error_cost" not in budget["method"]["parameters"]
     free = run(*rare(1, 200), classes=CLASSES, order="given").summary()
-    assert "min_gain" in free["method"]["parameters"]
+    assert "error_cost" in free["method"]["parameters"]
     assert free["settings"]["control_speed"] is None
 
 

@@ -52,7 +52,7 @@ def test_sorted_votes_are_shuffled_unless_given():
 
 def test_a_plan_names_every_classifier_and_says_what_they_save():
     both = replace(DATA, predictions=np.repeat(DATA.predictions, 2, axis=0), models=("net", "my forest"))
-    made = quorate.plan(both, budget=2.0, methods=["quorate"], orderings=2, draws=100)
+    made = quorate.plan(both, budget=2.0, methods=["value"], orderings=2, draws=100)
     words = shlex.split(made.command())
     assert words.count("--predictions") == 2
     assert made.summary()["classifier"]["here"]["saves"] > 0
@@ -61,7 +61,7 @@ def test_a_plan_names_every_classifier_and_says_what_they_save():
 def test_a_saving_that_is_not_clear_is_no_warning():
     def report(saves, low, high):
         saving = Saving(votes=3.0, error=0.02, without=3.0 + saves, saves=saves, low=low, high=high)
-        return ClassifierReport(("net",), "quorate", 900, saving, None, ())
+        return ClassifierReport(("net",), "value", 900, saving, None, ())
 
     assert report(0.0, -0.2, 0.2).warns
     assert not report(0.15, -0.05, 0.3).warns

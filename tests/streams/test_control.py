@@ -76,11 +76,11 @@ def test_states_are_values_and_the_law_is_the_one_in_the_docstring():
 def test_thresholds_are_one_minus_the_gain():
     gain, threshold = BudgetControl(2.0, pool_size=6), BudgetControl(2.0, pool_size=6, rule="threshold")
     assert threshold.parameters == {"threshold": 1.0 - gain.parameter}
-    assert gain.parameters == {"min_gain": gain.parameter}
+    assert gain.parameters == {"error_cost": gain.parameter}
 
 
 def test_only_methods_with_a_gain_or_a_threshold_can_be_controlled():
-    assert rule_parameter(method("quorate", threshold=0.9)) == "threshold"
+    assert rule_parameter(method("value", threshold=0.9)) == "threshold"
     with pytest.raises(InvalidInput) as caught:
         rule_parameter(method("quorum"))
     assert caught.value.field == "method"
@@ -192,7 +192,7 @@ def test_a_target_below_the_ties_of_the_pool_ends_asking_everyone_and_says_it_is
     for t in range(3000):
         control = control.closed(num_votes=6, confidence=0.5 if t % 10 == 0 else 1.0, settled=True)
     assert control.parameter == pytest.approx(math.exp(-60))
-    assert at_deepest("min_gain", control.parameter)
+    assert at_deepest("error_cost", control.parameter)
     assert control.reached == control.ties == pytest.approx(0.05)
     assert control.is_unreachable
     assert not TargetErrorControl(0.01).is_unreachable
@@ -209,7 +209,7 @@ def test_a_target_starts_deeper_in_larger_pools():
     assert TargetErrorControl(0.02, pool_size=100, start=0.1).parameter == pytest.approx(0.1)
 
 
-@pytest.mark.parametrize("rule", ["min_gain", "threshold"])
+@pytest.mark.parametrize("rule", ["error_cost", "threshold"])
 def test_the_ends_of_a_parameter_are_known(rule):
     control = BudgetControl(2.0, start=0.0, rule=rule)
     assert at_deepest(rule, control.parameter)

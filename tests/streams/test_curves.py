@@ -22,7 +22,7 @@ def compared(ours, beta, *, other_items=False):
     """quorate against beta; asking until settled costs 4 votes, so the middle budget is 2."""
     settled, everyone = made("until-settled", (4.0, 0.05)), made("ask-all", (6.0, 0.05))
     rivals = made("finexp", (0.0, 0.5), (4.0, 0.05)), made("beta", *beta, other_items=other_items)
-    return compare(SETTINGS[0], (1,), [made("quorate", *ours), *rivals, settled, everyone])
+    return compare(SETTINGS[0], (1,), [made("value", *ours), *rivals, settled, everyone])
 
 
 def test_the_rule_needs_what_its_curve_says():

@@ -12,7 +12,7 @@ from quorate.streams.replay import replay
 from quorate.streams.runs import StreamOptions
 from quorate.streams.session_run import SessionRun
 
-METHODS = ("quorate:order=agreement", "crowd", "panel")
+METHODS = ("value:choose=agreement", "crowd", "panel")
 NUM_PEOPLE, NUM_ITEMS = 5, 40
 
 
@@ -49,7 +49,7 @@ def test_people_are_asked_once_and_their_votes_come_first_in_the_order_asked(spe
 
 
 @pytest.mark.parametrize(("spec", "of_experts"), [
-    ("quorate", False), ("quorate:order=agreement", False), ("crowd", True), ("panel", True),
+    ("value", False), ("value:choose=agreement", False), ("crowd", True), ("panel", True),
 ])  # fmt: skip
 def test_a_long_stream_waits_once_for_the_kernels_that_its_method_uses(monkeypatch, spec, of_experts):
     waits = []
@@ -69,7 +69,7 @@ def test_a_long_replay_with_audits_waits_too_though_it_runs_item_by_item(monkeyp
     waits = []
     monkeypatch.setattr(compiled, "wait_until_compiled", lambda *, of_experts: waits.append(of_experts))
     monkeypatch.setattr(compiled, "FEW_ITEMS", NUM_ITEMS - 1)
-    replay(prepare(recorded(), None, 0, 3), "quorate", audit_rate=0.1, seed=3)
+    replay(prepare(recorded(), None, 0, 3), "value", audit_rate=0.1, seed=3)
     assert waits == [False]
 
 
@@ -82,20 +82,20 @@ def test_the_same_seed_asks_the_same_people(spec):
 
 def test_what_is_paid_is_what_the_people_asked_cost():
     costs = (1.0, 2.0, 3.0, 4.0, 10.0)
-    _, run = run_of("quorate:order=agreement", recorded(), voter_costs=costs)
+    _, run = run_of("value:choose=agreement", recorded(), voter_costs=costs)
     asked = [run.stream.voters[t, : run.outputs.costs[t]] for t in range(NUM_ITEMS)]
     assert run.paid.tolist() == [float(np.array(costs)[who].sum()) for who in asked]
     assert run.paid.sum() == (run.asked * np.array(costs)).sum()
 
 
 def test_somebody_who_costs_far_more_is_asked_less():
-    _, alike = run_of("quorate:order=agreement", recorded())
-    _, dear = run_of("quorate:order=agreement", recorded(), voter_costs=(1.0, 1.0, 1.0, 1.0, 1000.0))
+    _, alike = run_of("value:choose=agreement", recorded())
+    _, dear = run_of("value:choose=agreement", recorded(), voter_costs=(1.0, 1.0, 1.0, 1.0, 1000.0))
     assert dear.asked[4] < alike.asked[4]
 
 
 def test_the_most_reliable_person_is_asked_most():
-    _, run = run_of("quorate:order=agreement", recorded(seed=5))
+    _, run = run_of("value:choose=agreement", recorded(seed=5))
     assert run.asked.argmax() > run.asked.argmin()
 
 
@@ -125,7 +125,7 @@ def test_a_method_that_seeks_the_truth_needs_some_of_it():
 
 
 def test_members_of_a_panel_who_did_not_vote_leave_its_pool():
-    _, run = run_of("panel:min_gain=0", recorded(missing=0.6))
+    _, run = run_of("panel:error_cost=1e9", recorded(missing=0.6))
     alone = run.stream.recorded == 1
     assert alone.any()
     assert (run.outputs.costs[alone] <= 1).all()
@@ -141,12 +141,12 @@ def test_every_method_is_scored_by_the_target_that_is_asked_for_and_paid_by_cost
 
 
 def test_a_panel_with_missing_votes_asks_and_answers_as_the_recorded_panel_does():
-    stream, run = run_of("panel:min_gain=0.1", recorded(missing=0.6, predicted=True))
+    stream, run = run_of("panel:error_cost=10", recorded(missing=0.6, predicted=True))
     table = np.full((NUM_ITEMS, NUM_PEOPLE), -1)
     for t in range(NUM_ITEMS):
         count = stream.recorded[t]
         table[t, stream.voters[t, :count]] = stream.votes[t, :count]
-    oracle = run_panel(table, stream.predictions, min_gain=0.1)
+    oracle = run_panel(table, stream.predictions, error_cost=10)
     assert run.outputs.costs.tolist() == oracle.num_votes.tolist()
     sure = np.abs(oracle.probs[:, 0] - 0.5) > 1e-9  # a tie is drawn
     assert sure.any() and (run.outputs.labels == oracle.labels)[sure].all()

@@ -16,10 +16,9 @@ from quorate.streams.runs import StreamOptions
 from quorate.streams.session_run import SessionRun
 from quorate.streams.simulate import run_by_agreement, simulate_stream
 
-SPECS = [*ANONYMOUS, "quorate:rule=optimistic"]
+SPECS = [*ANONYMOUS]
 KNOBS = {
-    "quorate": {"min_gain": 0.01},
-    "quorate:rule=optimistic": {"min_gain": 0.02},
+    "value": {"error_cost": 100},
     "quorum": {"votes": 3},
     "unanimous-then-cap": {"first": 2, "cap": 4},
     "beta": {"threshold": 0.8},
@@ -54,7 +53,7 @@ def agree(dataset, chosen, *, pool_size, model, seed, window=1000, refit_every=2
     return fast
 
 
-ALWAYS = ("quorate", "quorate:rule=optimistic", "finexp", "infexp", "fixed-ask-finexp", "mp")  # others in slow tests
+ALWAYS = ("value", "finexp", "infexp", "fixed-ask-finexp", "mp")  # others in slow tests
 
 
 @pytest.mark.no_cover  # the short stream below is traced
@@ -74,7 +73,7 @@ def test_the_compiled_stream_agrees_with_the_session_on_a_synthetic_stream(name)
     agree(dataset, method(name, **KNOBS.get(name, {})), pool_size=7, model="all", seed=5, window=40, refit_every=7)
 
 
-@pytest.mark.parametrize("name", ["quorate", "quorate:rule=optimistic", "infexp", "fixed-ask-finexp", "mp", "beta"])
+@pytest.mark.parametrize("name", ["value", "infexp", "fixed-ask-finexp", "mp", "beta"])
 def test_they_agree_with_limits_pools_of_several_sizes_and_a_query_free_phase(name):
     full = synthetic(num_items=120, num_classes=4, pool_size=7, accuracy=0.6, seed=2)
     votes = np.array(full.votes)
@@ -87,17 +86,17 @@ def test_they_agree_with_limits_pools_of_several_sizes_and_a_query_free_phase(na
 @pytest.mark.parametrize(("num_classes", "pool_size"), [(2, 25), (3, 60), (9, 12)])
 def test_they_agree_where_the_look_ahead_groups_classes_or_ends_before_the_pool(num_classes, pool_size):
     dataset = synthetic(num_items=40, num_classes=num_classes, pool_size=pool_size, agreement=0.5, seed=2)
-    agree(dataset, method("quorate", min_gain=0.004), pool_size=pool_size, model=0, seed=5, window=20, refit_every=7)
+    agree(dataset, method("value", error_cost=250), pool_size=pool_size, model=0, seed=5, window=20, refit_every=7)
 
 
 @pytest.mark.parametrize(("classes", "pool_size"), [(2, 5), (3, 40), (8, 6), (8, 40)])
 @pytest.mark.parametrize("accuracy", [0.55, 0.9])
-@pytest.mark.parametrize("spec", ["quorate", "finexp", "infexp", "fixed-ask-finexp", "random"])
+@pytest.mark.parametrize("spec", ["value", "finexp", "infexp", "fixed-ask-finexp", "random"])
 def test_without_most_confidences_every_vote_and_answer_is_the_same(spec, accuracy, classes, pool_size):
     """The bounds that then replace beliefs decide alike; a parameter of 0 and large ones included."""
     data = synthetic(num_items=120, num_classes=classes, pool_size=pool_size, accuracy=accuracy, seed=6)
     stream = prepare(data, pool_size, 0, 3)
-    parameter = {"quorate": "min_gain", "random": "query_rate"}.get(spec, "threshold")
+    parameter = {"value": "error_cost", "random": "query_rate"}.get(spec, "threshold")
     for value in (0.0, 0.002, 0.03, 0.2, 0.45, 0.7, 0.99, 1.0):
         chosen = method(spec, **{parameter: value})
         whole, some = (
@@ -113,9 +112,9 @@ def test_without_most_confidences_every_vote_and_answer_is_the_same(spec, accura
 @pytest.mark.parametrize(
     ("spec", "parameter", "every", "most"),
     [
-        ("quorate", {"min_gain": 0.01}, 1, 0.6),  # only where it asks: the confidence of every item is reported
-        ("quorate", {"min_gain": 0.01}, 10, 0.35),
-        pytest.param("quorate", {"min_gain": 0.0}, 1, 0.4, marks=pytest.mark.slow),
+        ("value", {"error_cost": 100}, 1, 0.6),  # only where it asks: the confidence of every item is reported
+        ("value", {"error_cost": 100}, 10, 0.35),
+        pytest.param("value", {"error_cost": 1e9}, 1, 0.4, marks=pytest.mark.slow),
         ("finexp", {"threshold": 0.7}, 10, 0.6),
     ],
 )
@@ -169,7 +168,7 @@ def test_a_subclass_of_our_policy_is_asked_itself():
 def test_fused_classifiers_agree_on_the_real_stream(data_dir):
     dataset = load_npz(data_dir / "imagenet16h_shift.npz")
     few = vote_dataset(dataset.votes[:300], dataset.predictions[:, :300], classes=dataset.classes)
-    agree(few, method("quorate"), pool_size=6, model="all", seed=3, window=100)
+    agree(few, method("value"), pool_size=6, model="all", seed=3, window=100)
 
 
 def test_the_same_seed_gives_the_same_answer_and_another_seed_another_stream():
@@ -222,7 +221,7 @@ def test_every_method_but_ask_all_stops_when_the_pool_is_settled():
         "threshold": 1.0,
         "query_rate": 1.0,
         "scale": 1e9,
-        "min_gain": 0.0,
+        "error_cost": 1e9,
         "votes": 99,
         "first": 99,
         "cap": 99,
@@ -325,7 +324,7 @@ def test_bad_arguments_are_named(arguments):
 
 def test_more_trust_costs_less_and_errs_more():
     dataset = synthetic(num_items=800, pool_size=9, agreement=0.7, seed=1)
-    runs = [simulate(dataset, method("quorate", min_gain=gain), seed=1) for gain in (0.001, 0.02, 0.2)]
+    runs = [simulate(dataset, method("value", error_cost=cost), seed=1) for cost in (1000, 50, 5)]
     costs = [run.mean_cost for run in runs]
     errors_seen = [run.error_rate for run in runs]
     assert costs == sorted(costs, reverse=True)
@@ -349,7 +348,7 @@ def data(num_items=300, *, voters=True):
 @pytest.mark.parametrize("audited", [False, True])
 def test_the_best_is_asked_first_in_the_end_and_errors_fall(audited):
     stream = prepare(data(), None, 0, 1)
-    chosen = method("quorate", min_gain=0.06)
+    chosen = method("value", error_cost=16.6667)
     found = run_by_agreement(stream, chosen, seed=1, audited=audited)
     late = found.voters[150:][found.costs[150:] > 0]
     assert (late[:, 0] == 0).mean() > 0.9
@@ -378,5 +377,5 @@ def test_people_without_a_name_are_asked_last():
 
 def test_a_stream_without_names_is_refused():
     with pytest.raises(InvalidInput) as raised:
-        run_by_agreement(prepare(data(20, voters=False), None, 0, 1), method("quorate"), seed=1)
+        run_by_agreement(prepare(data(20, voters=False), None, 0, 1), method("value"), seed=1)
     assert raised.value.field == "stream"

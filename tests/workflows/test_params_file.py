@@ -17,7 +17,7 @@ def written(tmp_path):
     return write(tmp_path / "params.json")
 
 
-def write(path, *, name="quorate", tau=(1.0, 0.1, 3.0), bias=(0.1, -2.0, 0.3), models=("net",), **parameters):
+def write(path, *, name="value", tau=(1.0, 0.1, 3.0), bias=(0.1, -2.0, 0.3), models=("net",), **parameters):
     params = PriorParams(theta=1 / 3, phi=0.1 + 0.2, tau=np.array(tau), bias=bias)
     return write_params(
         path,
@@ -98,7 +98,7 @@ def test_limits_costs_and_how_labels_were_read_come_back(tmp_path):
     more = {"min_votes": 1, "max_votes": 3, "accuracy": 0.8, "abstain_labels": ["NA"], "pool_rule": "largest-recorded"}
     path = write_params(
         tmp_path / "p.json", PriorParams(1, 1, np.ones(3)), classes=CLASSES, models=["net"], pool_size=3,
-        method=quorate.method("quorate"), fitted_after=0, error_costs=costs, **more,
+        method=quorate.method("value"), fitted_after=0, error_costs=costs, **more,
     )  # fmt: skip
     found = read_params(path)
     assert found.error_costs.tolist() == costs.tolist()
@@ -125,8 +125,8 @@ def test_an_unknown_version_is_refused(written, version):
         ("bias", [0, 0]), ("bias", [0, 0, "x"]), ("pool_size", 0), ("pool_size", 2.5), ("fitted_after", -1),
         ("pool_rule", "mean"), ("min_votes", -1), ("max_votes", 1.5), ("error_costs", [[0, 1]]),
         ("error_costs", [[0, 1, -1]] * 3), ("accuracy", 1.5), ("abstain_labels", "NA"), ("abstain_labels", [""]),
-        ("quorate", 1), ("method", "quorate"), ("method", {"name": "quorate"}),
-        ("method", {"name": "quorate", "parameters": []}),
+        ("quorate", 1), ("method", "value"), ("method", {"name": "value"}),
+        ("method", {"name": "value", "parameters": []}),
     ],
 )  # fmt: skip
 def test_a_bad_field_is_refused_and_named(written, name, value):
@@ -140,7 +140,7 @@ def test_unknown_methods_parameters_and_fields_are_refused(written):
         read_params(changed(written, method={"name": "oracle", "parameters": {}}))
     assert caught.value.field == "method"
     with pytest.raises(UnknownMethod, match="sureness"):
-        read_params(changed(written, method={"name": "quorate", "parameters": {"sureness": 1}}))
+        read_params(changed(written, method={"name": "value", "parameters": {"sureness": 1}}))
     with pytest.raises(InvalidInput) as caught:
         read_params(changed(written, extra=1))
     assert caught.value.field == "extra"

@@ -60,7 +60,7 @@ def _print_comparison(comparison: Comparison) -> None:
     rows = [(*row(reading), *(_error(other, reading.name) for other in others)) for reading in readings]
     heads = (*HEADS, *(f"wrong at {other.budget:.2f}, %" for other in others))
     title = f"{comparison.setting.title}: {comparison.num_items} items, pool of {comparison.setting.pool_size}"
-    print_table(title, heads, rows, text_columns=2, strong="quorate")
+    print_table(title, heads, rows, text_columns=2, strong="value")
 
 
 def _error(matched: Matched, name: str) -> str:

@@ -155,7 +155,7 @@ whole pool. quorate computes how sure the answer already is, and asks only while
 
 [cyan]quorate decide --prediction 0.7,0.2,0.1 --votes 1,0,0 --pool-size 6[/cyan]  one decision
 
-[cyan]quorate simulate --method quorate --method beta --accuracy 0.9[/cyan]  error and cost on a stream like yours
+[cyan]quorate simulate --method value --method beta --accuracy 0.9[/cyan]  error and cost on a stream like yours
 
 [cyan]quorate reproduce all --quick[/cyan]  the paper's experiments on real data, beside its printed figures
 

@@ -59,7 +59,7 @@ def option(
     return found
 
 
-MIN_GAIN_HELP = "What a vote costs divided by what an error costs: 0.02 if an error costs as much as 50 votes."
+ERROR_COST_HELP = "What a wrong answer costs, in votes; 200 by default."
 Json = Annotated[bool, option("Print JSON, for programs.", "--json")]
 Overwrite = Annotated[bool, option("Replace the files in the folder.", "--overwrite")]
 MethodSpec = Annotated[

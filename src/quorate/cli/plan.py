@@ -57,7 +57,7 @@ def plan(
         option(
             "Methods to compare; repeatable; all: every method. The plan advises a setting of the first. Default: "
             "quorate, finexp, infexp, beta, quorum, unanimous-then-cap, random; for the truth crowd, quorate, quorum. "
-            "crowd, panel and quorate:order=agreement need votes that name their voters.",
+            "crowd, panel and value:choose=agreement need votes that name their voters.",
             "--method",
             "-m",
             complete=one_of(*METHODS, "all"),

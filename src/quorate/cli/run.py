@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 from quorate.catalogue import parameter_text
 from quorate.cli.options import (
-    MIN_GAIN_HELP,
+    ERROR_COST_HELP,
     CostsTable,
     ErrorCostsFile,
     Json,
@@ -51,11 +51,11 @@ def run(
             "--finding",
         ),
     ] = None,
-    method: MethodSpec = "quorate",
+    method: MethodSpec = "value",
     target: TargetName = None,
     truth: TruthTable = None,
     costs: CostsTable = None,
-    min_gain: Annotated[float | None, control(MIN_GAIN_HELP)] = None,
+    error_cost: Annotated[float | None, control(ERROR_COST_HELP)] = None,
     threshold: Annotated[float | None, control("Stop when the confidence exceeds this, 0 to 1.")] = None,
     target_error: Annotated[
         float | None, control("Aim for at most this share of wrong answers; audits say if it is held.")
@@ -136,7 +136,7 @@ def run(
     from quorate.workflows.run import run as run_workflow  # here, so that the help needs no extra
 
     options: dict[str, Any] = {
-        "method": method, "target": target, "truth": truth, "costs": costs, "min_gain": min_gain,
+        "method": method, "target": target, "truth": truth, "costs": costs, "error_cost": error_cost,
         "threshold": threshold, "target_error": target_error, "class_targets": _class_targets(class_target),
         "sureness": sureness, "budget": budget, "audit_rate": audit_rate, "audit_focus": audit_focus,
         "control_speed": control_speed, "order": order, "pool_size": _pool(pool_size), "partly_voted": partly_voted,

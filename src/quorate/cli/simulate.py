@@ -55,7 +55,7 @@ def simulate(
     vote counts as what its person costs. Wrong means different from the plurality of the whole pool, or from the true
     class with --target truth (the `labels` of --data).
 
-    Example: quorate simulate --method quorate --method beta --accuracy 0.9 --pool-size 6 --out results
+    Example: quorate simulate --method value --method beta --accuracy 0.9 --pool-size 6 --out results
     """
     source = StreamSource(
         data=data,
@@ -76,7 +76,7 @@ def simulate(
         costs=costs,
     )
     with progress_bar(quiet=json) as report:
-        specs = method or [default_for("quorate", source.target)]
+        specs = method or [default_for("value", source.target)]
         result = compare_methods(specs, source, whole_range=sweep, out=out, progress=report)
     if json:
         print_json(result.summary())
@@ -91,5 +91,5 @@ def simulate(
     )
     each = f"asking everyone costs {result.ask_all:g} each" if result.is_priced else f"{result.ask_all:g} experts each"
     title = f"{result.name}: {result.num_items} items, {each} (quorate {__version__}, seed {seed})"
-    print_table(title, heads, [row.cells() for row in result.rows], text_columns=2, strong="quorate")
+    print_table(title, heads, [row.cells() for row in result.rows], text_columns=2, strong="value")
     print_lines(*result.notes, *(f"Written: {file}" for file in result.files))

@@ -284,4 +284,4 @@ def _plain(decision: Decision) -> dict[str, JsonValue]:
 
 def _threshold_rule(threshold: float) -> Method:
     """Regular fits: a fit while epochs of a sample are running can make some of them needless."""
-    return method("quorate", threshold=threshold, fits="regular")
+    return method("finexp", threshold=threshold)

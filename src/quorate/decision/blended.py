@@ -1,4 +1,4 @@
-"""The blended value of information: the stopping rule of the method "quorate".
+"""The blended value of information: the stopping rule of the method "value".
 
 The optimistic value V is the most that votes in a row could gain, the expected value G what the best plan gains with
 each vote if the belief is right. V alone asks too much if the belief is good, G alone too little while it is still
@@ -17,7 +17,7 @@ from quorate.decision.look_ahead import expected_gain, gains_more_than
 from quorate.decision.policy import Stateless
 from quorate.decision.value import optimistic_gain
 from quorate.types import FloatArray, IntArray, Item
-from quorate.validate import bounded
+from quorate.validate import above_zero
 
 
 @kernel
@@ -67,23 +67,27 @@ def blended_asks(
 
 @dataclass(frozen=True, slots=True)
 class BlendedValue(Stateless):
-    """Ask while a further vote is worth more than `min_gain` (in probability of a right answer per vote).
+    """Ask while a further vote is expected to save more than it costs; a wrong answer costs `error_cost` votes.
 
-    1 / min_gain is the cost of one error in votes: 0.01 means that an error costs as much as 100 votes. With 0 it asks
-    while another class can take the lead.
+    >>> BlendedValue(200.0).min_gain
+    0.005
     """
 
-    min_gain: float
+    error_cost: float
     name = "blended"
     stop_reason = "not_worth_it"
 
     def __post_init__(self) -> None:
         """Check the parameter."""
-        bounded(self.min_gain, where="min_gain", least=0.0)
+        object.__setattr__(self, "error_cost", above_zero(self.error_cost, where="error_cost"))
+
+    @property
+    def min_gain(self) -> float:
+        """The gain in probability of a right answer that is worth one vote."""
+        return 1.0 / self.error_cost
 
     def asks(self, state: None, item: Item, probs: FloatArray) -> bool:
         """Ask while the blended gain per vote is above `min_gain`; without `alpha` the prediction is one vote."""
         alpha = np.array(item.prediction if item.alpha is None else item.alpha)
         belief, votes = np.array(probs), np.array(item.votes)  # copies: numba compiles again for read-only arrays
-        min_gain = float(self.min_gain)
-        return bool(blended_asks(min_gain, belief, belief, votes, item.num_remaining, alpha, np.zeros((0, 0))))
+        return bool(blended_asks(self.min_gain, belief, belief, votes, item.num_remaining, alpha, np.zeros((0, 0))))

@@ -22,11 +22,10 @@ from quorate.decision.model_picker import ModelPicker
 from quorate.decision.policy import QueryPolicy
 from quorate.decision.quota import EntropyQuota, RandomQuota, ReleasedModelPicker
 from quorate.decision.threshold import Threshold
-from quorate.decision.value import ValueOfInformation, optimistic_gain
 from quorate.prior import concentration_into
 from quorate.types import FloatArray, IntArray
 
-ALWAYS, THRESHOLD, GAIN, QUORUM, UNANIMOUS, BETA, BLENDED = range(7)
+ALWAYS, THRESHOLD, QUORUM, UNANIMOUS, BETA, BLENDED = range(6)
 
 
 class Rule(NamedTuple):
@@ -55,7 +54,7 @@ def rule_asks(
     `tie_draw` selects among answers of equal cost.
     """
     weighted = probs
-    if error_costs.size > 0 and kind in (GAIN, BLENDED):
+    if error_costs.size > 0 and kind == BLENDED:
         weighted = np.empty(probs.size)
         weigh_for_gain(error_costs, probs, tie_draw, weighted)
     elif error_costs.size > 0 and kind == THRESHOLD:
@@ -63,8 +62,6 @@ def rule_asks(
         weigh_for_threshold(error_costs, probs, tie_draw, weighted)
     if kind == THRESHOLD:
         return bool(weighted.max() <= first)
-    if kind == GAIN:
-        return optimistic_gain(weighted, votes, num_remaining) > first
     if kind == BLENDED:
         return blended_asks(first, probs, weighted, votes, num_remaining, alpha, error_costs)
     if kind == QUORUM:
@@ -93,7 +90,6 @@ def rule_of(policy: QueryPolicy) -> Rule | None:
 
 RULES: dict[type, Callable[[Any], Rule]] = {
     Threshold: lambda policy: Rule(THRESHOLD, policy.threshold),
-    ValueOfInformation: lambda policy: Rule(GAIN, policy.min_gain),
     BlendedValue: lambda policy: Rule(BLENDED, policy.min_gain),
     Quorum: lambda policy: Rule(QUORUM, policy.votes),
     UnanimousThenCap: lambda policy: Rule(UNANIMOUS, policy.first, policy.cap),

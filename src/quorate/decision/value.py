@@ -1,17 +1,13 @@
-"""The optimistic value of information: V of the blended rule, and a rule by itself (rule="optimistic").
+"""The optimistic value of information: V of the blended rule.
 
 The winner's probabilities are a martingale, so j more votes can raise the accuracy by at most the probability of the
-classes that can take the lead within j votes. Ask while the best such gain per vote exceeds `min_gain`.
+classes that can take the lead within j votes. V is the best such gain per vote.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from quorate.compiled import kernel
-from quorate.decision.policy import Stateless
-from quorate.types import FloatArray, IntArray, Item
-from quorate.validate import bounded
+from quorate.types import FloatArray, IntArray
 
 
 @kernel
@@ -33,23 +29,3 @@ def optimistic_gain(probs: FloatArray, votes: IntArray, num_remaining: int) -> f
                 mass += probs[j]
         best = max(best, mass / needed)
     return best
-
-
-@dataclass(frozen=True, slots=True)
-class ValueOfInformation(Stateless):
-    """Ask while a further vote can be worth more than `min_gain` (in probability of a right answer per vote).
-
-    1 / min_gain is the cost of one error in votes: 0.01 means that an error costs as much as 100 votes.
-    """
-
-    min_gain: float
-    name = "value-of-information"
-    stop_reason = "not_worth_it"
-
-    def __post_init__(self) -> None:
-        """Check the parameter."""
-        bounded(self.min_gain, where="min_gain", least=0.0)
-
-    def asks(self, state: None, item: Item, probs: FloatArray) -> bool:
-        """Ask while the optimistic gain per vote is above `min_gain`."""
-        return bool(optimistic_gain(probs, item.votes, item.num_remaining) > self.min_gain)

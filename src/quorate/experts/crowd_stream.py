@@ -3,7 +3,7 @@
 After the last item every item is revised once, so that early answers use what was learned later. The stop rule of
 `crowd`, here and as the policy `CrowdStop`:
 
-    stop once 1 - max_z r(z) <= doubt * min(1, (1 + votes) / 60)
+    stop once 1 - max_z r(z) <= (1 - threshold) * min(1, (1 + votes) / 60)
 
 votes: all votes so far. At first, while little is known about the people, more votes are asked per item.
 """
@@ -29,7 +29,7 @@ from quorate.experts.crowd import (
 )
 from quorate.experts.crowd_prior import REFIT_EVERY, WINDOW, refit_prior
 from quorate.types import FloatArray, IntArray, Item
-from quorate.validate import bounded
+from quorate.validate import fraction
 
 WARM_UP = 60  # votes before the model is fully trusted: until then more votes are asked per item
 REVISED = 2  # earlier items that are revised whenever one closes
@@ -37,16 +37,16 @@ REVISED = 2  # earlier items that are revised whenever one closes
 
 @dataclass(frozen=True, slots=True)
 class CrowdStop:
-    """Ask until the belief in the best class leaves at most `doubt`. Its state: the number of votes on closed items."""
+    """Ask until the belief in the best class reaches `threshold`. Its state: the number of votes on closed items."""
 
-    doubt: float
+    threshold: float
     name = "crowd"
     stop_reason = "confident"
     stops_when_settled = False  # a settled plurality may still be wrong
 
     def __post_init__(self) -> None:
         """Check the parameter."""
-        bounded(self.doubt, where="doubt", least=0.0, most=1.0)
+        fraction(self.threshold, where="threshold")
 
     def init(self, num_classes: int) -> int:
         """No votes yet."""
@@ -57,9 +57,9 @@ class CrowdStop:
         return None
 
     def asks(self, state: int, item: Item, probs: FloatArray) -> bool:
-        """Ask while the remaining doubt is above the limit."""
+        """Ask while the belief is below the threshold, which is higher at first."""
         num_votes = state + item.num_votes
-        return not 1.0 - float(probs.max()) <= self.doubt * min(1.0, (1.0 + num_votes) / WARM_UP)
+        return not 1.0 - float(probs.max()) <= (1.0 - self.threshold) * min(1.0, (1.0 + num_votes) / WARM_UP)
 
     def update(self, state: int, closed: Item) -> int:
         """Count the votes of the item."""
@@ -81,9 +81,9 @@ class CrowdRun:
 
 
 def run_crowd(
-    ballots: Ballots, predictions: FloatArray | None = None, *, doubt: float = 0.0, seed: int = 0
+    ballots: Ballots, predictions: FloatArray | None = None, *, threshold: float = 1.0, seed: int = 0
 ) -> CrowdRun:
-    """Run items and their votes in random order, each until 1 - max belief <= `doubt`; 0 asks for every vote.
+    """Run items and their votes in random order, each until the belief in a class reaches `threshold`.
 
     `predictions` (n, K) probabilities, if there is a classifier.
     """
@@ -103,7 +103,7 @@ def run_crowd(
     state = new_state(len(ballots.people), K)
     online, asked = np.empty((n, K)), np.empty(n, dtype=np.int64)
     compiled.prepare_for(ballots.num_votes, of_experts=True)
-    stream(state, items, doubt, rng.random((n, REVISED)), online, asked)
+    stream(state, items, 1.0 - threshold, rng.random((n, REVISED)), online, asked)
     return CrowdRun(online[position], items.belief[position], asked[position], state)
 
 

@@ -84,7 +84,7 @@ def new_panel(num_experts: int, num_classes: int, num_classifiers: int = 1, *, w
     M, W = whole(num_classifiers, where="num_classifiers"), whole(window, where="window")
     if N * DIFFICULTIES * K * K > MOST_CELLS:
         rule = f"at most {MOST_CELLS // (DIFFICULTIES * K * K)} with {K} classes"
-        raise invalid("num_experts", N, rule, "use a method for anonymous pools, e.g. 'quorate'.")
+        raise invalid("num_experts", N, rule, "use a method for anonymous pools, e.g. 'value'.")
     rows = np.empty((N, DIFFICULTIES, K, K))
     for d, diagonal in enumerate(DIAGONALS):
         rows[:, d] = first_rows(diagonal, K)

@@ -16,25 +16,30 @@ from quorate.experts.panel import GONE, UNSEEN, WINDOW, new_panel, with_members
 from quorate.experts.panel_learning import learn_item, revise_item
 from quorate.experts.panel_plan import PanelAdvice, advise
 from quorate.types import FloatArray, IntArray, Item
-from quorate.validate import bounded
+from quorate.validate import above_zero
 
 Votes = Sequence[tuple[str, int]]  # person and class
 
 
 @dataclass(frozen=True, slots=True)
 class PanelValue(Stateless):
-    """Ask while the best plan gains more than `min_gain` per unit of cost; the session computes it from the members.
+    """Ask while the best plan saves more than it costs; a wrong answer costs `error_cost` votes at price 1.
 
-    If the members are not known, the value of a vote is the optimistic gain.
+    The session computes the plan from the members. If they are not known, the value of a vote is the optimistic gain.
     """
 
-    min_gain: float
+    error_cost: float
     name = "panel"
     stop_reason = "not_worth_it"
 
     def __post_init__(self) -> None:
         """Check the parameter."""
-        bounded(self.min_gain, where="min_gain", least=0.0)
+        object.__setattr__(self, "error_cost", above_zero(self.error_cost, where="error_cost"))
+
+    @property
+    def min_gain(self) -> float:
+        """The gain in probability of a right answer that is worth one unit of cost."""
+        return 1.0 / self.error_cost
 
     def asks(self, state: None, item: Item, probs: FloatArray) -> bool:
         """Ask while the optimistic gain is above `min_gain`."""

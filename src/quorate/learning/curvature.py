@@ -135,7 +135,7 @@ def _add_alone(
 ) -> None:
     """The terms of one item for a single classifier without a class bias, to the bit what `hessian` adds for several.
 
-    This is the case of finexp and infexp with one classifier; `quorate` learns a bias. Without the loops over blocks
+    This is the case of finexp and infexp with one classifier; `value` learns a bias. Without the loops over blocks
     and the copy of the inputs it takes two thirds. `classes` must rise, as in `Evidence`: entries are added below the
     diagonal only.
     """

@@ -118,7 +118,7 @@ class ConsensusClassifier:
 
     def __init__(
         self,
-        method: Method | str | QueryPolicy = "quorate",
+        method: Method | str | QueryPolicy = "value",
         *,
         classes: ArrayLike | None = None,
         pool_size: int | None = None,
@@ -357,7 +357,7 @@ class ConsensusClassifier:
     def _learner(self) -> Learner:
         method = as_method(self.method)
         if method.learner is None:
-            raise invalid("method", method.name, "a method that learns", "pass `method='quorate'`.")
+            raise invalid("method", method.name, "a method that learns", "pass `method='value'`.")
         return method.learner
 
     def _fitted(self) -> Self:

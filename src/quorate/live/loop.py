@@ -47,7 +47,7 @@ def decide_all(
 
     `items`: pairs (item_id, prediction), or a mapping. `ask(item_id)` returns a class name, or ABSTAIN (None); instead
     of a function you can pass a `Jury` or a list of `Judge`s. The session is `session`, or a new one from `settings`:
-    `method` ("quorate"), `classes`, `pool_size` (the number of judges), `seed`, `journal`, ... as `quorate.Session`.
+    `method` ("value"), `classes`, `pool_size` (the number of judges), `seed`, `journal`, ... as `quorate.Session`.
 
     An exception in `ask`, or an answer that is not a class, is retried `retries` times; then `on_error="raise"` raises
     AskFailed with the item still open, and "abstain" counts it as an abstention, noted in the result. After

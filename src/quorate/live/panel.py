@@ -65,7 +65,7 @@ class Panel:
         **settings: Any,  # noqa: ANN401 - those of `Session`, which checks them
     ) -> None:
         self.jury = Jury(judges, order="useful", seed=seed)
-        rule = quorate_method("quorate", threshold=threshold) if method is None else method
+        rule = quorate_method("finexp", threshold=threshold) if method is None else method
         if session is None:
             session = Session(rule, classes=classes, pool_size=len(self.jury.judges), seed=seed, **settings)
         self.session = session

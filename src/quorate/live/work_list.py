@@ -271,7 +271,7 @@ def make_work_list(
 
 def _new_session(ask: object, settings: dict[str, Any]) -> Session:
     """A session from the loop's further arguments; with a jury, the pool size defaults to the number of judges."""
-    method = settings.pop("method", "quorate")
+    method = settings.pop("method", "value")
     judges = ask.judges if isinstance(ask, Jury) else ask
     if isinstance(judges, (list, tuple)):
         settings.setdefault("pool_size", len(judges))

@@ -205,7 +205,7 @@ def _row(panel: CurvePanel, method: str) -> dict[str, Any]:
         "dataset": panel.family,
         "pool_size": panel.pool_size,
         "model": panel.model,
-        "method": "quorate" if fused else method,
+        "method": "value" if fused else method,
         "auc": float(panel.auc(method).mean()),
         "ratio_to_finexp": None if fused else mean_se(panel.ratios(method))[0],
         "ratio_to_finexp_5_90": None if fused else mean_se(panel.inner_ratios(method))[0],
@@ -263,7 +263,7 @@ def draw_panel(axis: Axes, panel: CurvePanel, fused: CurvePanel | None) -> None:
         style = {"linewidth": 1.5} | LINES.get(name, {})
         costs, errors = smooth(streams)
         axis.plot(costs, 100 * errors, label=METHOD_LABELS.get(name, name), **{**style, "marker": None})
-        if name in ("quorate", "finexp", "random"):
+        if name in ("value", "finexp", "random"):
             grid = np.linspace(0.0, float(panel.until_settled.mean()), 60)
             read = np.array([stream.reached(grid) for stream in streams])
             axis.fill_between(grid, 100 * read.min(0), 100 * read.max(0), color=style["color"], alpha=0.15, linewidth=0)

@@ -98,7 +98,7 @@ def _give_or_take(error: float) -> str:
 
 
 def _at_most(panels: Sequence[CurvePanel], limit: float) -> Claim:
-    (common, se), (inner, inner_se) = mean_ratio(panels, "quorate"), mean_ratio(panels, "quorate", inner=True)
+    (common, se), (inner, inner_se) = mean_ratio(panels, "value"), mean_ratio(panels, "value", inner=True)
     return Claim(
         text=f"{panels[0].name}: quorate's area is at most {limit:g} of FinExp's.",
         holds=common <= limit,
@@ -109,8 +109,8 @@ def _at_most(panels: Sequence[CurvePanel], limit: float) -> Claim:
 
 
 def _never_much_worse(panels: Sequence[CurvePanel]) -> Claim:
-    ratios = {name: mean_ratio(some, "quorate")[0] for name, some in groups(panels).items()}
-    by_model = {(panel.name, panel.model): float(panel.ratios("quorate").mean()) for panel in panels}
+    ratios = {name: mean_ratio(some, "value")[0] for name, some in groups(panels).items()}
+    by_model = {(panel.name, panel.model): float(panel.ratios("value").mean()) for panel in panels}
     (where, model), most = max(by_model.items(), key=lambda pair: pair[1])
     top = max(ratios, key=lambda name: ratios[name])
     return Claim(
@@ -123,7 +123,7 @@ def _never_much_worse(panels: Sequence[CurvePanel]) -> Claim:
 
 
 POOLS = {"cifar10h": (3, 10, 50), "imagenet16h": (3, 6), "imagenet16h_shift": (6,), "chaosnli": (100,)}
-METHODS = (*PAPER_METHODS, "quorate")
+METHODS = (*PAPER_METHODS, "value")
 # With everybody in the pool a seed only changes the order: two are enough for sets of 5000 items or more.
 WHOLE_POOL_SEEDS, LARGE_SET = 2, 5000
 QUICK_LARGE = 20  # in a quick run, one classifier is enough for pools above this
@@ -188,7 +188,7 @@ def setups(context: Context) -> list[CurveSetting]:
 
 
 def jobs_of(setup: CurveSetting, context: Context) -> list[Job]:
-    """All methods on the seeds; fused classifiers only with `quorate`, which alone can use them.
+    """All methods on the seeds; fused classifiers only with `value`, which alone can use them.
 
     Where the pool is everybody, seeds only change the order: on a large set two are enough. Fused classifiers are a
     line in the figures, of fewer values, except in the shift set, whose experiment shares the runs.
@@ -198,7 +198,7 @@ def jobs_of(setup: CurveSetting, context: Context) -> list[Job]:
     coarse = setup.model == "all" and setup.family != "imagenet16h_shift"
     many = dataset.num_classes
     grid_of = partial(grid, pool_size=setup.pool_size, num_classes=many, quick=context.quick, coarse=coarse)
-    names = ("quorate",) if setup.model == "all" else METHODS
+    names = ("value",) if setup.model == "all" else METHODS
     jobs = []
     for seed in context.seeds[: WHOLE_POOL_SEEDS if is_whole else None]:
         for name in names:

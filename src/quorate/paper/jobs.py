@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
@@ -25,7 +25,7 @@ Variant = Literal["exact", "as-published"]
 
 _FIXED = {"fixed-finexp": 10, "fixed-infexp": 4}  # microseconds for each member of the pool
 _LEARNED = {  # microseconds, and more for each member of the pool
-    "quorate": (20, 1.2),
+    "value": (20, 1.2),
     "finexp": (8, 0.7),
     "infexp": (15, 0.1),
     "fixed-ask-finexp": (8, 0.7),
@@ -94,7 +94,7 @@ class Job:
 
 def usual_window(method: str) -> int:
     """The window of a method in the experiments: ours has its default, the paper's have the paper's."""
-    return WINDOW if method == "quorate" else PAPER_WINDOW
+    return WINDOW if method == "value" else PAPER_WINDOW
 
 
 def settings(parameter: str | None, values: tuple[float, ...] | list[float] | range = ()) -> tuple[Parameters, ...]:
@@ -274,7 +274,7 @@ METHOD_LABELS = {  # as in the paper, in the order of its tables
     "fixed-infexp": "Fix-InfExp",
     "finexp": "FinExp",
     "infexp": "InfExp",
-    "quorate": "quorate",
+    "value": "value",
 }
 FIXED = ("fixed-finexp", "fixed-infexp")
 BASELINES = ("random", "entropy", "mp", "mp-released")
@@ -306,9 +306,8 @@ def grid(
         scales = np.concatenate([[0.0], np.geomspace(0.05, 40.0, most), np.geomspace(60.0, 1e6, last)])
         return settings("scale", _rounded(unit * scales))
     doubts = _doubts(many, num_classes)
-    if name == "quorate":
-        gains = np.where(doubts == 1.0, 1.0, 0.5 * doubts)  # a vote gains at most about half of the doubt
-        return settings("min_gain", _rounded(gains))
+    if name == "value":
+        return settings("error_cost", error_costs(doubts))
     if "threshold" in method(name).parameters:
         asking = doubts[doubts < 1.0 - 1.0 / num_classes]  # threshold 1 / K asks only where all classes are equal
         return settings("threshold", _rounded(1.0 - np.concatenate([[1.0], asking])))
@@ -323,6 +322,15 @@ def _doubts(many: int, num_classes: int) -> np.ndarray:
     wide = (many - 2) * 3 // 5
     evenly = np.linspace(1.0 - 1.0 / num_classes, 0.08, wide)
     return np.concatenate([[1.0], evenly, np.geomspace(0.06, 2e-4, many - 2 - wide), [0.0]])
+
+
+def error_costs(doubts: Iterable[float]) -> tuple[float, ...]:
+    """Error costs of `value` for these doubts: a vote gains at most about half of the doubt.
+
+    >>> error_costs((1.0, 0.5, 0.01, 0.0))
+    (1.0, 4.0, 200.0, 1000000000.0)
+    """
+    return _rounded(np.array([1.0 if doubt == 1.0 else 2.0 / doubt if doubt else 1e9 for doubt in doubts]))
 
 
 def _rounded(values: np.ndarray) -> tuple[float, ...]:

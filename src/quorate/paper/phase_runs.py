@@ -32,14 +32,14 @@ ASKED_ITEMS = 1000
 BUDGETS = (1.0, 2.0, 3.0)
 PAPER_ACCURACIES = (50, 70, 85)
 MOST_MODELS = 4  # with more classifiers, only those nearest to the paper's accuracies are run
-LEARNED, FIXED_ASK, OURS = "learned", "fixed-ask", "quorate"
+LEARNED, FIXED_ASK, OURS = "learned", "fixed-ask", "value"
 VALUES = {
     LEARNED: (0.4, 0.55, 0.7, 0.8, 0.87, 0.92, 0.95, 0.975, 0.99),
     FIXED_ASK: (0.16, 0.22, 0.28, 0.34, 0.4, 0.48, 0.56, 0.64, 0.72),
-    OURS: (0.25, 0.18, 0.13, 0.09, 0.05, 0.03, 0.016, 0.007, 0.002),
+    OURS: (4.0, 5.5, 7.7, 11.0, 20.0, 33.0, 62.0, 140.0, 500.0),
 }
 FEW_VALUES = {LEARNED: (0.75, 0.9, 0.96, 0.985), FIXED_ASK: (0.22, 0.44, 0.6, 0.72)}
-QUICK_VALUES = {LEARNED: (0.75, 0.93, 0.975), FIXED_ASK: (0.22, 0.48, 0.72), OURS: (0.09, 0.018, 0.0035)}
+QUICK_VALUES = {LEARNED: (0.75, 0.93, 0.975), FIXED_ASK: (0.22, 0.48, 0.72), OURS: (11.0, 55.0, 290.0)}
 
 
 def cell_heads(value: str) -> tuple[str, ...]:
@@ -65,7 +65,7 @@ class Kind:
         many = FEW_VALUES if self.paper_prior else VALUES
         values = QUICK_VALUES if quick else many
         if self.method == OURS:
-            return settings("min_gain", values[OURS])
+            return settings("error_cost", values[OURS])
         family = FIXED_ASK if self.method.startswith(FIXED_ASK) else LEARNED
         extra: Parameters = (("hyperprior", "paper"),) if self.paper_prior else ()
         return tuple((*extra, *parameters) for parameters in settings("threshold", values[family]))

@@ -32,7 +32,7 @@ def shift_error(method: str, budget: float, phase: Phase) -> Printed | None:
 
     >>> shift_error("infexp", 1.0, "post")
     Printed(value=11.52, se=0.17)
-    >>> shift_error("quorate", 1.0, "post")
+    >>> shift_error("value", 1.0, "post")
     """
     return _shift_table().get((method, float(budget), phase))
 

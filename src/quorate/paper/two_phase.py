@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as MplFigure
 
 STYLE: dict[str, dict[str, Any]] = {
-    "quorate": STYLES["quorate"],
+    "value": STYLES["value"],
     "infexp": {"color": ORANGE, "linestyle": "--", "marker": "s"},
     "fixed-ask-infexp": {"color": PURPLE, "linestyle": "--", "marker": "D"},
     "finexp": {"color": ORANGE, "linestyle": "-", "marker": "o"},

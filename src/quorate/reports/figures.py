@@ -141,7 +141,7 @@ def draw_all(figures: Iterable[Figure]) -> dict[str, DrawnFigure]:
 
 
 STYLES: dict[str, dict[str, Any]] = {
-    "quorate": {"color": BLUE, "linewidth": 3.2, "zorder": 9},
+    "value": {"color": BLUE, "linewidth": 3.2, "zorder": 9},
     "finexp": {"color": ORANGE, "linestyle": "-"},
     "infexp": {"color": ORANGE, "linestyle": "--"},
     "fixed-ask-finexp": {"color": ORANGE, "linestyle": "-."},

@@ -35,7 +35,7 @@ class Table:
     note: str = ""
     text_columns: int = 1
     digits: int = 2
-    highlight: tuple[str, ...] = ("quorate",)
+    highlight: tuple[str, ...] = ("value",)
     quiet: tuple[str, ...] = ()
     source: str = ""
     links: Mapping[str, str] = field(default_factory=dict)

@@ -39,7 +39,7 @@ class ReadCalls:
     def predict(self, prediction: PredictionValue, pool_size: int | None = None) -> Decision:
         """The answer without any expert (the query-free phase): no item is opened, nothing is stored.
 
-        `quorate` uses more careful parameters for it (`learning.answers`), so as not to be worse than the classifier.
+        `value` uses more careful parameters for it (`learning.answers`), so as not to be worse than the classifier.
         """
         with self._lock:
             settings = self._state.settings

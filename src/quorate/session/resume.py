@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from quorate.errors import JournalCorrupt, JournalError, JournalMismatch, QuorateError
-from quorate.methods import METHODS, Method, method, stored_parameters
+from quorate.methods import METHODS, Method, method
 from quorate.session.event_checks import Recomputed, check_after, check_before
 from quorate.session.journal import FIRST_SEQ, Event, Header
 from quorate.session.people import MODELS, people_settings
@@ -19,7 +19,7 @@ def settings_from(header: Header, given: Method | None, expected: dict[str, Any]
     """The settings in a journal's header; an error if they differ from what the caller expects."""
     try:
         name = header["method"]["name"]
-        parameters = stored_parameters(name, header["method"]["parameters"])
+        parameters = header["method"]["parameters"]
         stored = {key: header[key] for key in Settings.__dataclass_fields__ if key not in ("method", "people")}
         people = header.get("people", {})
         if not isinstance(people, dict):

@@ -67,7 +67,7 @@ class Session(ReadCalls, PeopleCalls):
 
     `with Session.resume("votes.jsonl") as session:` releases the journal at the end, for the next session.
 
-    >>> session = Session("quorate", classes=["cat", "dog", "bird"], pool_size=6, seed=7)
+    >>> session = Session("value", classes=["cat", "dog", "bird"], pool_size=6, seed=7)
     >>> decision = session.open("photo-1", [0.7, 0.2, 0.1])
     >>> while decision.ask:
     ...     decision = session.vote("photo-1", "cat")
@@ -93,7 +93,7 @@ class Session(ReadCalls, PeopleCalls):
         rules: Iterable[Rule] | None = None,
         gold: Mapping[str, str] | None = None,
     ) -> None:
-        chosen = as_method(("crowd" if target == "truth" else "quorate") if method is None else method)
+        chosen = as_method(("crowd" if target == "truth" else "value") if method is None else method)
         known = None if experts is None else list(experts)
         settings = checked_settings(
             chosen, classes=classes, pool_size=len(known) if known and pool_size is None else pool_size, window=window,
@@ -274,7 +274,7 @@ class Session(ReadCalls, PeopleCalls):
             return report
 
     def tune(self, *, time: float | None = None, request_id: str | None = None, **parameters: object) -> dict[str, Any]:
-        """Change parameters of the policy, e.g. `tune(min_gain=0.01)`; returns all current parameters.
+        """Change parameters of the policy, e.g. `tune(error_cost=100)`; returns all current parameters.
 
         Earlier decisions stay; an open item is decided with the new values at its next event. If nothing changes, no
         event is written.

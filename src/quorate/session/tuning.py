@@ -22,8 +22,8 @@ def policy_parameters(method: Method) -> dict[str, Any]:
     """The parameters of the method's policy with their current values: those that `tune` may change.
 
     >>> from quorate.methods import method
-    >>> policy_parameters(method("quorate", min_gain=0.02)), policy_parameters(method("until-settled"))
-    ({'min_gain': 0.02}, {})
+    >>> policy_parameters(method("value", error_cost=50)), policy_parameters(method("until-settled"))
+    ({'error_cost': 50.0}, {})
     """
     policy: Any = method.policy
     if not is_dataclass(policy):
@@ -36,7 +36,7 @@ def checked_parameters(method: Method, parameters: Mapping[str, Any]) -> dict[st
     if not parameters:
         has = ", ".join(policy_parameters(method)) or "none"
         rule = f"at least one parameter of the policy, which has: {has}"
-        raise invalid("parameters", dict(parameters), rule, "pass one, e.g. tune(min_gain=0.01).")
+        raise invalid("parameters", dict(parameters), rule, "pass one, e.g. tune(error_cost=100).")
     taken = policy_parameters(tuned(method, parameters))
     return {name: taken[name] for name in parameters}
 

@@ -27,7 +27,7 @@ from quorate.streams.sweep import lower_hull
 from quorate.types import FloatArray, IntArray
 
 KNOBS: dict[str, tuple[float, ...]] = {
-    "min_gain": (1.0, 0.2, 0.1, 0.05, 0.02, 0.01, 0.004, 0.0),
+    "error_cost": (1.0, 5.0, 10.0, 20.0, 50.0, 100.0, 250.0, 1e9),
     "threshold": (0.0, 0.6, 0.75, 0.87, 0.94, 0.98, 0.995, 1.0),
 }
 MOST_ITEMS, FEWEST_ITEMS = 1000, 50  # size of the sample; fewest scored items for a claim

@@ -15,7 +15,7 @@ from quorate.methods import Method
 from quorate.session.tuning import policy_parameters
 from quorate.validate import bounded, fraction, invalid, whole
 
-Rule = Literal["min_gain", "threshold"]
+Rule = Literal["error_cost", "threshold"]
 Speed = Literal["normal", "slow"]
 SHALLOWEST, DEEPEST = 0.05, 60.0  # limits of -log lambda: e^-0.05 never asks, e^-60 asks until settled
 FIRST = 0.01  # initial lambda if neither `start` nor `pool_size` is given
@@ -61,17 +61,17 @@ class Control(Protocol):
 
 
 def rule_parameter(method: Method) -> Rule:
-    """The parameter of a method that a controller can change: "min_gain" or "threshold".
+    """The parameter of a method that a controller can change: "error_cost" or "threshold".
 
     >>> from quorate.methods import method
-    >>> rule_parameter(method("quorate")), rule_parameter(method("infexp"))
-    ('min_gain', 'threshold')
+    >>> rule_parameter(method("value")), rule_parameter(method("infexp"))
+    ('error_cost', 'threshold')
     """
     for name in get_args(Rule):
-        if name in policy_parameters(method):
+        if name in policy_parameters(method) and method.target == "plurality":
             return name  # type: ignore[no-any-return]
-    rule = "a method with a parameter that a controller can set: min_gain or threshold"
-    raise invalid("method", method.name, rule, "pass e.g. `method='quorate'`.")
+    rule = "a method with a parameter that a controller can set: error_cost or threshold, of the pool's plurality"
+    raise invalid("method", method.name, rule, "pass e.g. `method='value'`.")
 
 
 def check_rule(control: Control, method: Method) -> None:
@@ -85,32 +85,36 @@ def check_rule(control: Control, method: Method) -> None:
 def at_deepest(rule: str, parameter: float) -> bool:
     """Whether a controller has moved this parameter to its limit towards more votes.
 
-    >>> at_deepest("min_gain", BudgetControl(2.0, start=0.0).parameter), at_deepest("threshold", 1.0)
+    >>> at_deepest("error_cost", BudgetControl(2.0, start=0.0).parameter), at_deepest("threshold", 1.0)
     (True, True)
     """
-    return (parameter if rule == "min_gain" else 1.0 - parameter) <= math.exp(-DEEPEST) * (1 + 1e-9)
+    return _lambda(rule, parameter) <= math.exp(-DEEPEST) * (1 + 1e-9)
 
 
 def at_shallowest(rule: str, parameter: float) -> bool:
     """Whether a controller has moved this parameter to its limit towards no votes."""
-    return (parameter if rule == "min_gain" else 1.0 - parameter) >= math.exp(-SHALLOWEST) * (1 - 1e-9)
+    return _lambda(rule, parameter) >= math.exp(-SHALLOWEST) * (1 - 1e-9)
+
+
+def _lambda(rule: str, parameter: float) -> float:
+    return 1.0 / parameter if rule == "error_cost" else 1.0 - parameter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """lambda and the policy's parameter: `min_gain` = lambda, or `threshold` = 1 - lambda."""
+    """lambda and the policy's parameter: `error_cost` = 1 / lambda, or `threshold` = 1 - lambda."""
 
-    rule: Rule = "min_gain"
+    rule: Rule = "error_cost"
 
     def _named(self, depth: float) -> dict[str, float]:
         """The parameter for -log lambda = `depth`."""
-        value = math.exp(-min(max(depth, SHALLOWEST), DEEPEST))
-        return {self.rule: value if self.rule == "min_gain" else 1.0 - value}
+        depth = min(max(depth, SHALLOWEST), DEEPEST)
+        return {self.rule: math.exp(depth) if self.rule == "error_cost" else 1.0 - math.exp(-depth)}
 
     def _check(self, *above_zero: str) -> None:
         """Check the rule, and that these fields are above 0."""
         if self.rule not in get_args(Rule):
-            raise invalid("rule", self.rule, "'min_gain' or 'threshold'", "pass the method's parameter.")
+            raise invalid("rule", self.rule, "'error_cost' or 'threshold'", "pass the method's parameter.")
         for name in above_zero:
             if bounded(getattr(self, name), where=name, least=0.0) == 0:
                 raise invalid(name, 0, "a number above 0", "leave it out for the default.")
@@ -118,7 +122,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class BudgetControl(Parameter):
-    r"""Hold the votes per item at `budget` B by adjusting lambda (`min_gain`, or 1 - `threshold`).
+    r"""Hold the votes per item at `budget` B by adjusting lambda (1 / `error_cost`, or 1 - `threshold`).
 
     Votes per item are roughly proportional to d = -log lambda for every pool size, so log d is controlled. After item t
     (from 0) cost n votes:   w_I -= eta_t (n - B) / max(B, 1),   eta_t = max(rate, 2 / (t + 10))

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from quorate.catalogue import is_simple
 from quorate.datasets.synthetic import Scenario
-from quorate.methods import DEFAULT_MIN_GAIN
+from quorate.methods import DEFAULT_ERROR_COST
 from quorate.streams.sweep import Curve, CurveReading, Point, paired
 
-OURS = "quorate"
+OURS = "value"
 SHARES = (0.25, 0.5, 0.7)  # budgets, as shares of the cost of asking until settled
 REFERENCES = ("ask-all", "until-settled")
 CLEAR = 2.0  # standard errors for a clear difference
@@ -71,9 +71,9 @@ class Comparison:
 
     @property
     def default(self) -> Point | None:
-        """quorate with default settings, if its default `min_gain` was among those swept."""
+        """quorate with default settings, if its default `error_cost` was among those swept."""
         runs = self.curve(OURS).runs
-        return next((point for point in runs if point.method.parameters["min_gain"] == DEFAULT_MIN_GAIN), None)
+        return next((point for point in runs if point.method.parameters["error_cost"] == DEFAULT_ERROR_COST), None)
 
     def curve(self, name: str) -> Curve:
         """The curve of that method."""

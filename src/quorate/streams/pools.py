@@ -148,7 +148,7 @@ def _checked_size(pool_size: PoolSize) -> int | None:
 def _one_of(value: str, allowed: tuple[str, ...], where: str) -> None:
     if where == "order" and value == "agreement":
         rule = f"one of {', '.join(allowed)}: the order in which votes are replayed"
-        raise invalid(where, value, rule, "pass `method='quorate:order=agreement'` to ask first whoever agreed most.")
+        raise invalid(where, value, rule, "pass `method='value:choose=agreement'` to ask first whoever agreed most.")
     if not isinstance(value, str) or value not in allowed:
         raise invalid(where, value, f"one of {', '.join(allowed)}", f"pass `{where}={allowed[0]!r}`.")
 

@@ -60,7 +60,7 @@ class ReplayResult:
     `stream` has each item's votes in asking order
     `labels` class numbers answered   `confidence`, `probs` (T, K), `reasons` of the answer
     `num_votes` votes asked before it   `audit_votes` those that completed the panel afterwards   `parameter` that of
-    the policy in force, NaN for a policy without `min_gain` or `threshold`
+    the policy in force, NaN for a policy without `error_cost` or `threshold`
     `audit_rates` the probability of an audit, 0 where none was drawn   `is_audited` the items drawn
     `audited_error` error of the answer by the panel, ties shared; NaN where not audited or the record ends too early:
     the latter counts as an error to the controller   `truth` (T, K) what the panel says of settled and audited items,
@@ -136,7 +136,7 @@ def replay(
     >>> from quorate.streams.prepare import recorded_stream
     >>> rng = np.random.default_rng(1)
     >>> items = recorded_stream(rng.integers(0, 2, (300, 7)), rng.dirichlet([1, 1], 300), seed=1)
-    >>> run = replay(items, "quorate", control=BudgetControl(2.0, pool_size=7), seed=1)
+    >>> run = replay(items, "value", control=BudgetControl(2.0, pool_size=7), seed=1)
     >>> abs(run.mean_cost - 2.0) < 0.1
     True
     """
@@ -152,7 +152,7 @@ def replay(
         check_rule(control, chosen)
     if chosen.target == "truth" and (least_rate or control is not None or class_control is not None):
         rule = f"no budget, target or audits with {chosen.name!r}: they refer to the plurality, the method to the truth"
-        raise invalid("method", chosen.name, rule, "leave them out, or pass `method='quorate'`.")
+        raise invalid("method", chosen.name, rule, "leave them out, or pass `method='value'`.")
     costs = error_costs if class_control is None else class_control.costs
     run = start_run(stream, chosen, options, seed=draw, error_costs=costs, keep_probs=True)
     loop = _Loop(run, names, draw, control, class_control, least_rate)
@@ -181,7 +181,7 @@ class _Loop:
         self.control, self.class_control, self.audit_rate = control, class_control, audit_rate
         self.acts_between_items = control is not None or class_control is not None or audit_rate > 0
         parameters = policy_parameters(run.method)
-        fixed = float(parameters.get("min_gain", parameters.get("threshold", np.nan)))
+        fixed = float(parameters.get("error_cost", parameters.get("threshold", np.nan)))
         count, num_classes = len(ids), run.stream.counts.shape[1]
         self.parameter, self.rates = np.full(count, fixed), np.zeros(count)
         self.audit_votes, self.is_audited = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=bool)

@@ -15,11 +15,12 @@ import numpy as np
 from quorate.decision.belief import EXHAUSTED, NO_LIMIT, POSTERIORS, SETTLED, reasons_of
 from quorate.decision.model_picker import ModelPicker
 from quorate.decision.quota import QuotaPolicy
-from quorate.decision.rules import Rule
+from quorate.decision.rules import Rule, rule_of
 from quorate.learning.learner import most_fits
 from quorate.learning.problem import numbers_of, pack, unpack
 from quorate.methods import REFIT_EVERY, WINDOW, Method
 from quorate.session.decide import stop_reason
+from quorate.session.tuning import tuned
 from quorate.streams.prepare import Stream
 from quorate.streams.stream import (
     BY_PICKER,
@@ -234,8 +235,10 @@ class CompiledRun(StreamRun):
         return self._answer_fit.params((int(counts[FITS]), int(counts[VOTES])), self.params, *window)
 
     def tune(self, parameters: Mapping[str, Any]) -> None:
-        """Change `min_gain` or `threshold`, the first parameter of a rule, for the next items."""
-        (self.state.rule[0],) = parameters.values()
+        """Change `error_cost` or `threshold`, on which the first number of a rule depends, for the next items."""
+        rule = rule_of(tuned(self.method, parameters).policy)
+        assert rule is not None
+        self.state.rule[0] = rule.first
 
     def use_error_costs(self, costs: FloatArray) -> None:
         """Change the error costs for the next items; the run must have been started with costs."""

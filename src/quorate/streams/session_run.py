@@ -162,7 +162,7 @@ def _experts(stream: Stream, method: Method, costs: tuple[float, ...] | None) ->
     missing = int(stream.recorded.sum()) if voters is None else int((stream.recorded - (voters >= 0).sum(axis=1)).sum())
     if voters is None or missing:
         rule = f"the voter of every vote, which method {method.name!r} needs"
-        fix = "name the column of the voters with `worker`, or use a method for anonymous votes, such as 'quorate'."
+        fix = "name the column of the voters with `worker`, or use a method for anonymous votes, such as 'value'."
         raise invalid("votes", f"{missing} votes without a voter", rule, fix)
     return [Expert(str(e), cost=1.0 if costs is None else costs[e]) for e in range(int(voters.max()) + 1)]
 

@@ -100,7 +100,7 @@ def simulate(
 
     >>> from quorate.datasets import synthetic
     >>> data = synthetic(num_items=200, pool_size=7, accuracy=0.9, seed=1)
-    >>> careful, everyone = (simulate(data, name, seed=1).mean_cost for name in ("quorate", "ask-all"))
+    >>> careful, everyone = (simulate(data, name, seed=1).mean_cost for name in ("value", "ask-all"))
     >>> careful < everyone == 7
     True
     """
@@ -161,7 +161,7 @@ def expected_errors(stream: Stream, labels: IntArray, target: Target = "pluralit
 def _true_classes(stream: Stream, method: Method) -> IntArray:
     if stream.truth is None or not (stream.truth >= 0).any():
         rule = f"true classes of some items, because {method.name!r} estimates the truth"
-        raise invalid("truth", None, rule, "pass them, or use a method for the plurality, such as 'quorate'.")
+        raise invalid("truth", None, rule, "pass them, or use a method for the plurality, such as 'value'.")
     return stream.truth
 
 
@@ -183,7 +183,7 @@ class OrderedRun:
 def run_by_agreement(
     stream: Stream, method: Method, options: StreamOptions | None = None, *, seed: int, audited: bool = False
 ) -> OrderedRun:
-    """Run a stream with the most reliable voter first, `order="agreement"` for any method. Its voters must be known.
+    """Run a stream with the most reliable voter first, `choose="agreement"` for any method. Its voters must be known.
 
     A voter's reliability is the share of votes so far that agreed with the answers (`experts.reliability`); equally
     reliable voters keep the stream's order. The method does not know who voted: only the order of the votes changes,

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from quorate.catalogue import parameter_text
-from quorate.methods import DEFAULT_MIN_GAIN, METHODS, Method, Target, method
+from quorate.methods import DEFAULT_ERROR_COST, METHODS, Method, Target, method
 from quorate.streams import simulate
 from quorate.types import FloatArray, VoteDataset
 
@@ -25,7 +25,8 @@ Progress = Callable[[int, int, str], None]
 Place = TypeVar("Place")
 
 THRESHOLDS = (0.0, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.99, 1.0)
-MIN_GAINS = tuple(sorted({1.0, 0.5, 0.25, 0.12, 0.06, 0.02, 0.007, 0.0, DEFAULT_MIN_GAIN}, reverse=True))
+UNTIL_SETTLED = 1e9  # an error cost at which every vote that can change the answer is asked
+ERROR_COSTS = (1.0, 2.0, 4.0, 8.0, 16.0, 50.0, DEFAULT_ERROR_COST, 1000.0, UNTIL_SETTLED)
 BETA_THRESHOLDS = (0.0, 0.6, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99, 0.996, 0.999, 1.0)
 RATES = tuple(float(rate) for rate in np.linspace(0.0, 1.0, 13))
 SCALES = (0.0, 0.1, 0.25, 0.5, 0.8, 1.2, 1.8, 2.5, 4.0, 7.0, 15.0, 50.0, 300.0, 1e4, 1e6)
@@ -169,14 +170,14 @@ def parameter_grid(name: str, *, pool_size: int, num_classes: int, quick: bool =
     if key is None:
         return ({},)
     chosen = list(values)
-    if quick and name not in ("quorum", "quorate"):
+    if quick and name not in ("quorum", "value"):
         chosen = [*chosen[:-1:2], chosen[-1]]
     return tuple({key: value} for value in chosen)
 
 
 def _parameter_values(name: str, pool_size: int, num_classes: int) -> tuple[str | None, Sequence[float]]:
-    if name == "quorate":
-        return "min_gain", MIN_GAINS
+    if name == "value":
+        return "error_cost", ERROR_COSTS
     if name == "beta":
         return "threshold", BETA_THRESHOLDS
     if name == "random":

@@ -82,7 +82,7 @@ class TargetErrorControl(Parameter):
         if self.pool_size is None:
             return 0.002
         size = whole(self.pool_size, where="pool_size")
-        return self.target / (size if self.rule == "min_gain" else 1)
+        return self.target / (size if self.rule == "error_cost" else 1)
 
     @property
     def asked_for(self) -> float:

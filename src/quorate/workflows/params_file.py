@@ -15,7 +15,7 @@ import numpy as np
 
 from quorate.errors import InvalidInput, UnknownMethod
 from quorate.files import write_atomic
-from quorate.methods import ANONYMOUS, METHODS, Method, stored_method
+from quorate.methods import ANONYMOUS, METHODS, Method, method
 from quorate.tables.options import HARD_LABEL_ACCURACY
 from quorate.types import FloatArray, PriorParams, frozen_array
 from quorate.validate import bounded, class_names, fraction, invalid, members, vote_limits, whole
@@ -68,7 +68,7 @@ class ParamsFile:
             rule = f"one of {', '.join(ANONYMOUS)}: others cannot be built from a file"
             fix = "score with another method, or decide through quorate.Session."
             raise invalid("method", self.name, rule, fix, error=UnknownMethod)
-        return stored_method(self.name, self.parameters)
+        return method(self.name, **self.parameters)
 
 
 def write_params(

@@ -29,15 +29,15 @@ def test_the_common_range_is_what_all_curves_reach():
 
 def test_ratios_compare_each_stream_with_its_own():
     streams = made(quorate=(0.2, 0.3), quorate_all=(0.1, 0.1))  # means 0.25 and 0.1 at no cost
-    assert area_ratios(streams, "quorate", "finexp") == pytest.approx((15.0 / 27.5, 0.0))
-    assert area_ratios(streams, "quorate-all", "quorate")[0] == pytest.approx(7.5 / 15.0)
+    assert area_ratios(streams, "value", "finexp") == pytest.approx((15.0 / 27.5, 0.0))
+    assert area_ratios(streams, "value-all", "value")[0] == pytest.approx(7.5 / 15.0)
 
 
 def test_fused_is_set_against_the_best_single_one_of_each_seed():
     streams = made(quorate=(0.4, 0.6), quorate_all=(0.1, 0.1))
-    best = straight("quorate", "densenet", 4, start=(0.2, 0.3))
-    singles = (*streams.outcomes["quorate"][:3], best)
-    first, second = fused_ratios(Streams(MODELS, SEEDS, dict(streams.outcomes) | {"quorate": singles}))
+    best = straight("value", "densenet", 4, start=(0.2, 0.3))
+    singles = (*streams.outcomes["value"][:3], best)
+    first, second = fused_ratios(Streams(MODELS, SEEDS, dict(streams.outcomes) | {"value": singles}))
     assert (first.seed, first.ratio) == (3, pytest.approx(7.5 / 27.5))
     assert (second.seed, second.best, second.ratio) == (4, "densenet", pytest.approx(7.5 / 15.0))
     middle = (0.05 + 0.90) / 2  # of the until-settled cost: where a straight line has its mean

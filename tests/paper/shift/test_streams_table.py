@@ -46,7 +46,7 @@ def test_the_bin_counts_runs_within_a_tenth():
 def test_the_whole_table_has_a_cell_for_each_method_budget_and_phase():
     table = cells(made(), "whole-stream cost")
     assert len(table) == len(LABELS) * 4 * 2
-    assert {each.method for each in table if each.paper is None} == {"fixed-infexp", "quorate", "quorate-all"}
+    assert {each.method for each in table if each.paper is None} == {"fixed-infexp", "value", "value-all"}
     assert count(table, LABELS, ("agrees", "better", "not reproduced"))[1] == 7 * 8  # MP stands beside two rows
 
 

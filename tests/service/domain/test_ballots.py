@@ -37,7 +37,7 @@ def check(desk, project):
 
 def test_an_item_is_decided_as_a_session_would(desk):
     project = desk.project([NewItem("x", {"cat": 0.5, "dog": 0.3, "bird": 0.2})])
-    session = Session("quorate", classes=["cat", "dog", "bird"], pool_size=5)
+    session = Session("value", classes=["cat", "dog", "bird"], pool_size=5)
     session.open("x", {"cat": 0.5, "dog": 0.3, "bird": 0.2})
     for voter, label in zip("abcde", ["cat", "dog", "cat", "cat", "dog"], strict=True):
         told = vote(desk, project, "x", voter, label, served=False)
@@ -226,7 +226,7 @@ def test_the_trail_names_the_parameters_and_recomputes_every_decision(desk):
     with desk.store.read() as connection:
         told = trail(desk.projects, connection, project, "x")
     assert [event["type"] for event in told["events"]] == ["open", "vote", "vote", "vote"]
-    assert told["eras"][0]["method"]["name"] == "quorate"
+    assert told["eras"][0]["method"]["name"] == "value"
     for event in told["events"]:
         if "recomputed" in event:
             assert event["recomputed"]["confidence"] == pytest.approx(event["decision"]["confidence"], abs=1e-12)

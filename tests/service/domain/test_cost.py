@@ -23,7 +23,7 @@ def test_a_pool_that_takes_too_long_is_refused_for_projects_changes_and_items(de
         desk.projects.create("large", ProjectSettings(classes=classes, pool_size=pool_size), now=1000.0)
     error = refused.value
     assert (error.field, error.value) == ("pool_size", pool_size)
-    most = cost.largest_pool(method("quorate"), len(classes))
+    most = cost.largest_pool(method("value"), len(classes))
     assert str(most) in error.rule
     assert error.fix
     made = desk.projects.create("fits", ProjectSettings(classes=classes, pool_size=most), now=1000.0)
@@ -35,7 +35,7 @@ def test_a_pool_that_takes_too_long_is_refused_for_projects_changes_and_items(de
 
 
 def test_a_batch_that_takes_minutes_is_refused_before_anything_is_decided(desk, monkeypatch):
-    most = cost.largest_pool(method("quorate"), len(TEN))
+    most = cost.largest_pool(method("value"), len(TEN))
     made = desk.projects.create("large", ProjectSettings(classes=TEN, pool_size=most), now=1000.0)
     begin = time.perf_counter()
     with pytest.raises(InvalidInput) as refused:
@@ -45,14 +45,14 @@ def test_a_batch_that_takes_minutes_is_refused_before_anything_is_decided(desk, 
     assert (error.field, error.value) == ("items", "5000 entries")
     assert f"{cost.BATCH_SECONDS:g} s" in error.rule
     fits = int(re.search(r"\d+", error.fix)[0])
-    each = cost.opening_seconds(method("quorate"), len(TEN), most, ahead=4)
+    each = cost.opening_seconds(method("value"), len(TEN), most, ahead=4)
     assert fits * each <= cost.BATCH_SECONDS < (fits + 1) * each
     monkeypatch.setattr(cost, "BATCH_SECONDS", 2 * each)
     assert len(add_items(desk.projects, made.id, [NewItem("a"), NewItem("b")], now=1001.0)) == 2
 
 
 def test_the_largest_batch_is_accepted_with_default_pools():
-    cost.check_batch(method("quorate"), len(TEN), [20] * 5000, ahead=4)
+    cost.check_batch(method("value"), len(TEN), [20] * 5000, ahead=4)
 
 
 def test_methods_without_the_exact_posterior_accept_any_pool():
@@ -62,23 +62,23 @@ def test_methods_without_the_exact_posterior_accept_any_pool():
 
 def test_look_ahead_fits_its_budget_with_every_accepted_pool():
     for num_classes in (2, 3, 10, 50, 200):
-        most = cost.largest_pool(method("quorate"), num_classes)
+        most = cost.largest_pool(method("value"), num_classes)
         for pool_size in (5, most // 2, most):
-            ahead = cost.decisions_ahead(method("quorate"), num_classes, pool_size, most=60)
-            spent = ahead * cost.decision_seconds(method("quorate"), num_classes, pool_size)
+            ahead = cost.decisions_ahead(method("value"), num_classes, pool_size, most=60)
+            spent = ahead * cost.decision_seconds(method("value"), num_classes, pool_size)
             assert spent <= cost.AHEAD_SECONDS, (num_classes, pool_size)
-    assert cost.decisions_ahead(method("quorate"), 3, 7, most=60) == 60
+    assert cost.decisions_ahead(method("value"), 3, 7, most=60) == 60
 
 
 def test_look_ahead_is_short_until_kernels_are_compiled(monkeypatch):
     monkeypatch.setattr(cost, "status", lambda: "compiling")
-    assert cost.decisions_ahead(method("quorate"), 10, 12, most=4) <= 4
-    assert cost.decisions_ahead(method("quorate"), 10, 50, most=60) < 10
+    assert cost.decisions_ahead(method("value"), 10, 12, most=4) <= 4
+    assert cost.decisions_ahead(method("value"), 10, 50, most=60) < 10
 
 
 @pytest.mark.parametrize("num_classes", [2, 3, 5, 10, 50])
 def test_the_largest_accepted_pool_is_fast(num_classes):
-    pool_size, out = cost.largest_pool(method("quorate"), num_classes), np.empty(num_classes)
+    pool_size, out = cost.largest_pool(method("value"), num_classes), np.empty(num_classes)
     times = []
     for _ in range(3):
         begin = time.perf_counter()
@@ -89,14 +89,14 @@ def test_the_largest_accepted_pool_is_fast(num_classes):
 
 @pytest.mark.parametrize("num_classes", [2, 5, 10, 50, 100, 200])
 def test_every_pool_up_to_the_largest_is_accepted(num_classes):
-    most = cost.largest_pool(method("quorate"), num_classes)
+    most = cost.largest_pool(method("value"), num_classes)
     for pool_size in {1, 50, 100, SMALL_POOL, SMALL_POOL + 1, most // 2, most}:
-        cost.check_pool(method("quorate"), num_classes, pool_size)
+        cost.check_pool(method("value"), num_classes, pool_size)
 
 
 def test_the_docs_name_the_bounds():
     page = (Path(__file__).parents[3] / "docs" / "service.md").read_text(encoding="utf-8")
     (told,) = re.findall(r"about (4,440 with 5.*?) \(", page, re.DOTALL)
     for pool_size, num_classes in re.findall(r"([\d,]+) with (\d+)", told):
-        most = cost.largest_pool(method("quorate"), int(num_classes))
+        most = cost.largest_pool(method("value"), int(num_classes))
         assert int(pool_size.replace(",", "")) == pytest.approx(most, rel=0.02), num_classes

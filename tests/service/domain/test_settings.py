@@ -34,7 +34,7 @@ def test_goals_below_chance_or_above_the_pool_are_refused(given, said):
         ProjectSettings(classes=["cat", "dog"], pool_size=5, **given).check_limits()
 
 
-@pytest.mark.parametrize("name", ["quorate", "finexp:threshold=0.9"])
+@pytest.mark.parametrize("name", ["value", "finexp:threshold=0.9"])
 def test_learning_parameters_of_a_method_cannot_change(name):
     chosen = ProjectSettings(classes=["cat", "dog"], pool_size=5, method=name)
     other = f"{name}{',' if ':' in name else ':'}hyperprior=paper"
@@ -55,7 +55,7 @@ def test_settings_of_older_versions_stay_readable_and_other_settings_of_theirs_c
 NUMBERS = [0, -0.0, 5e-324, -5e-324, 2.3e-308, 1e-300, 1e-12, 1e-6, 0.3, 0.5, 1, 3, 5, 1e9, 1e18, 1e308, 2**63, 10**400]
 NUMBERS += [float("inf"), float("-inf"), float("nan"), True]
 NUMERIC = [each.name for each in fields(ProjectSettings) if each.name not in ("classes", "models", "method")]
-NUMERIC += ["method:min_gain", "method:threshold", "finexp:threshold"]
+NUMERIC += ["method:error_cost", "method:threshold", "finexp:threshold"]
 
 
 @given(
@@ -63,13 +63,13 @@ NUMERIC += ["method:min_gain", "method:threshold", "finexp:threshold"]
     st.sampled_from(NUMBERS) | st.floats(),
     st.sampled_from([{}, {"budget": 3}, {"target_error": 0.05}]),
 )
-@example("method:min_gain", 2**63, {})
+@example("method:error_cost", 2**63, {})
 @settings(max_examples=150, deadline=None)
 def test_every_number_of_every_setting_works_or_is_refused_by_name(name, value, goal):
     """Accepted settings do what a project does with them: start, decide, control. A refusal says what to change."""
     setting, _, parameter = name.partition(":")
     if parameter:
-        base = {"method": "quorate", "finexp": "finexp"}[setting]
+        base = {"method": "value", "finexp": "finexp"}[setting]
         chosen = {"method": f"{base}:{parameter}={value!r}"}
     else:
         chosen = goal | {setting: value}

@@ -64,7 +64,7 @@ def play(desk, project, items, each=lambda: None):
 
 def test_what_is_learned_is_what_a_session_would_learn(desk):
     project = desk.project()
-    session = Session("quorate", classes=CLASSES, pool_size=5, window=500, refit_every=None)
+    session = Session("value", classes=CLASSES, pool_size=5, window=500, refit_every=None)
     items = list(stream(30))
     play(desk, project, items)
     for name, prediction, votes in items:
@@ -212,7 +212,7 @@ def complete_panels(desk, project, items):
 
 def test_a_project_starts_as_a_run_would_and_keeps_its_audit_rate(desk):
     settings = ProjectSettings(classes=CLASSES, pool_size=50, target_error=0.001, audit_rate=0.1)
-    assert goal_control(settings).parameters["min_gain"] == pytest.approx(0.001 / 50)
+    assert goal_control(settings).parameters["error_cost"] == pytest.approx(50 / 0.001)
     project = desk.project(target_error=0.05, audit_rate=0.1)
     steer(desk.projects, project.id, now=1001.0)
     desk.projects.change(project.id, audit_rate=0.3, now=1002.0)
@@ -338,7 +338,7 @@ def test_a_running_project_keeps_the_parameter_of_its_rule(desk):
     with pytest.raises(InvalidInput) as caught:
         desk.projects.change(project.id, threshold=0.9, now=1001.0)
     assert caught.value.field == "threshold"
-    desk.projects.change(project.id, method="quorate:min_gain=0.05", now=1001.0)
+    desk.projects.change(project.id, method="value:error_cost=20", now=1001.0)
     vote_until_closed(desk, project, "x", ["cat"] * 5)
     with desk.store.read() as connection:
         assert list(disagreements(desk.projects, connection, desk.projects.get_in(connection, project.id))) == []

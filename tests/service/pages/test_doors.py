@@ -492,7 +492,7 @@ def test_a_running_project_keeps_its_rule_and_may_change_its_parameters(world):
     for goal in ({"goal": "budget", "budget": "2"}, {"goal": "value", "error_price": "100"}):
         assert browser.post(world.address("/settings"), data=usual | goal).status_code == 303
         assert browser.get(world.address("/item?id=a")).status_code == 200
-    assert "min_gain" not in browser.get(world.address("/settings")).text  # but the price of an error, in words
+    assert "error_cost" not in browser.get(world.address("/settings")).text  # but the price of an error, in words
 
 
 def test_an_import_without_scripts_is_previewed_and_stored(world):

@@ -5,9 +5,10 @@ from typing import get_args
 import numpy as np
 import pytest
 
+from quorate.decision.blended import BlendedValue
 from quorate.decision.counting import UntilSettled
 from quorate.decision.threshold import Threshold
-from quorate.decision.value import ValueOfInformation, optimistic_gain
+from quorate.decision.value import optimistic_gain
 from quorate.reasons import SHORT
 from quorate.service.pages.explain import REASONS, DecisionFacts, audit_sentence, because, timeline
 from quorate.types import Item, Reason
@@ -28,16 +29,16 @@ def test_every_reason_has_a_name_and_a_sentence():
 
 
 def test_the_worth_of_a_vote_is_the_one_the_policy_compares():
-    sentence = because(decided(votes=(3, 0), probs=(0.7, 0.3)), ValueOfInformation(min_gain=0.2))
+    sentence = because(decided(votes=(3, 0), probs=(0.7, 0.3)), BlendedValue(error_cost=5))
     gain = optimistic_gain(np.array([0.7, 0.3]), np.array([3, 0]), 6)
     assert gain == pytest.approx(0.3 / 4)
     assert "at most 7.5 points of accuracy, not more than the 20 points" in sentence
 
 
 def test_a_tiny_gain_is_named_as_such():
-    sentence = because(decided(votes=(4, 0), probs=(1 - 1e-6, 1e-6)), ValueOfInformation(min_gain=0.01))
+    sentence = because(decided(votes=(4, 0), probs=(1 - 1e-6, 1e-6)), BlendedValue(error_cost=100))
     assert "a fifth vote was worth less than 0.01 points of accuracy, not more than the 1 point it" in sentence
-    asked = because(decided("ask", (4, 0), (0.99, 0.01)), ValueOfInformation(min_gain=1e-6))
+    asked = because(decided("ask", (4, 0), (0.99, 0.01)), BlendedValue(error_cost=1e06))
     assert "points of accuracy, more than it must exceed;" in asked
 
 
@@ -77,7 +78,7 @@ def test_the_winner_of_the_whole_pool_is_named():
 
 
 def test_the_sentence_of_an_open_item_says_why_it_asks():
-    policy = ValueOfInformation(min_gain=0.01)
+    policy = BlendedValue(error_cost=100)
     assert because(decided("ask", (1, 0), (0.7, 0.3)), policy).startswith("Asked again after 1 vote: a second vote may")
     assert "each item gets at least 2 votes" in because(decided("ask", (1, 0), min_votes=2), policy)
     assert "70\u00a0% sure that the pool of 9 would say 'cat', not above the threshold of 95\u00a0%" in because(
@@ -101,7 +102,7 @@ def test_at_the_threshold_the_sentence_says_what_the_rule_does(confidence):
 
 def test_a_gain_that_equals_the_least_is_not_said_to_be_less():
     probs, votes = np.array([0.7, 0.3]), np.array([3, 0])
-    policy = ValueOfInformation(min_gain=float(optimistic_gain(probs, votes, 6)))
+    policy = BlendedValue(error_cost=1 / float(optimistic_gain(probs, votes, 6)))
     assert not policy.asks(None, Item(probs, probs[None], votes, 9), probs)
     assert "less than" not in because(decided("not_worth_it", (3, 0), (0.7, 0.3)), policy)
 

@@ -24,7 +24,7 @@ BASE = {"classes": ("cat", "dog"), "pool_size": 5}
         {"threshold": 0.95},
         {"budget": 2.5},
         {"target_error": 0.02, "audit_rate": 0.1},
-        {"method": "quorate:min_gain=0.01"},
+        {"method": "value:error_cost=100"},
         {"price": 0.12, "currency": "EUR", "min_votes": 1, "max_votes": 4, "instructions": "Look.\nAgain."},
         {"lease_seconds": 60.0},
     ],
@@ -39,11 +39,11 @@ def test_settings_survive_the_form(given):
 
 def test_an_error_that_costs_a_hundred_votes_makes_a_vote_worth_one_point():
     settings = new_settings(as_form(ProjectSettings(**BASE)) | {"goal": "value", "error_price": "100"})
-    assert settings.chosen_method().policy.min_gain == pytest.approx(0.01)
+    assert settings.chosen_method().policy.error_cost == pytest.approx(100)
 
 
 def test_a_form_keeps_the_parameters_it_does_not_show():
-    before = ProjectSettings(**BASE, method="quorate:hyperprior=paper,min_gain=0.01")
+    before = ProjectSettings(**BASE, method="value:hyperprior=paper,error_cost=100")
     after = before.changed(**changes_of(as_form(before) | {"price": "0.5"}, before=before))
     assert (after.chosen_method(), after.price) == (before.chosen_method(), 0.5)
     assert goals_of(before) == goals_of(ProjectSettings(**BASE))
@@ -56,10 +56,10 @@ def test_another_method_keeps_its_name():
 
 @pytest.mark.parametrize("gain", [0.4, 0.5, 1 / 3, 0.002, 1e-9, 7.3])
 def test_saving_an_untouched_form_changes_nothing(gain):
-    before = ProjectSettings(**BASE, method=f"quorate:min_gain={gain!r}")
+    before = ProjectSettings(**BASE, method=f"value:error_cost={gain!r}")
     after = before.changed(**changes_of(as_form(before), before=before))
     assert after == before
-    assert after.chosen_method().policy.min_gain == gain
+    assert after.chosen_method().policy.error_cost == gain
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_an_error_that_costs_nothing_is_refused(price):
     with pytest.raises(InvalidInput) as caught:
         new_settings(as_form(ProjectSettings(**BASE)) | {"goal": "value", "error_price": price})
     assert caught.value.field == "error_price"
-    assert new_settings(as_form(ProjectSettings(**BASE)) | {"goal": "value", "error_price": ""}).method == "quorate"
+    assert new_settings(as_form(ProjectSettings(**BASE)) | {"goal": "value", "error_price": ""}).method == "value"
 
 
 def test_a_goal_without_its_number_is_refused():
@@ -110,7 +110,7 @@ def test_missing_goals_are_explained(given, offered, said):
 
 
 def test_the_method_is_shown_without_the_forms_parameters():
-    told = method_told(ProjectSettings(**BASE, method="quorate:min_gain=0.01,bias=false"))
-    assert (told["name"], told["parameters"]) == ("quorate", "bias=false")
+    told = method_told(ProjectSettings(**BASE, method="value:error_cost=100,bias=false"))
+    assert (told["name"], told["parameters"]) == ("value", "bias=false")
     assert "asks while a vote is worth it" in told["sentence"]
     assert method_told(ProjectSettings(**BASE, method="quorum:votes=4"))["parameters"] == "votes=4"

@@ -18,12 +18,12 @@ from tests.service.pages.world import made_world
 
 SETTINGS = [
     {},
-    {"method": "quorate:min_gain=0"},
-    {"method": "quorate:min_gain=0.4"},
-    {"method": "quorate:min_gain=1e9"},
-    {"method": "quorate:min_gain=1e-12,hyperprior=paper"},
-    {"method": "quorate:threshold=0.87654321"},
-    {"method": "quorate:min_gain=0.01", "target_error": 1 / 3},
+    {"method": "value:error_cost=1e9"},
+    {"method": "value:error_cost=2.5"},
+    {"method": "value:error_cost=1e-09"},
+    {"method": "value:error_cost=1e+12,hyperprior=paper"},
+    {"method": "value:threshold=0.87654321"},
+    {"method": "value:error_cost=100", "target_error": 1 / 3},
     {"threshold": 1.0},
     {"threshold": 2 / 3},
     {"threshold": 0.999999},
@@ -142,7 +142,7 @@ def test_an_invalid_goal_is_refused_and_a_missing_one_stays(world):
     [
         ({"goal": "budget", "budget": "4,5"}, {"budget": 4.5}),
         ({"goal": "target_error", "target_error": "2 %"}, {"target_error": 0.02}),
-        ({"goal": "value", "error_price": "100"}, {"method": "quorate:min_gain=0.01"}),
+        ({"goal": "value", "error_price": "100"}, {"method": "value:error_cost=100"}),
         ({"audit_rate": "12,5 %", "price": "0,08"}, {"audit_rate": 0.125, "price": 0.08}),
         ({"max_votes": "4", "min_votes": "2"}, {"max_votes": 4, "min_votes": 2}),
     ],

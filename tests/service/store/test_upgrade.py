@@ -298,15 +298,15 @@ def test_the_migrations_come_with_the_package():
 @pytest.mark.parametrize(
     ("settings", "named"),
     [
-        ({"method": "quorate", "threshold": None}, "quorate:hyperprior=default,fits=regular,rule=optimistic"),
-        ({"method": "quorate:min_gain=0.01"}, "quorate:hyperprior=default,fits=regular,rule=optimistic,min_gain=0.01"),
-        ({"method": "quorate", "threshold": 0.9}, "quorate:hyperprior=default,fits=regular"),
-        ({"method": "quorate:threshold=0.9"}, "quorate:hyperprior=default,fits=regular,threshold=0.9"),
+        ({"method": "value", "threshold": None}, "value:hyperprior=default,fits=regular,rule=optimistic"),
+        ({"method": "value:min_gain=0.01"}, "value:hyperprior=default,fits=regular,rule=optimistic,min_gain=0.01"),
+        ({"method": "value", "threshold": 0.9}, "value:hyperprior=default,fits=regular"),
+        ({"method": "value:threshold=0.9"}, "value:hyperprior=default,fits=regular,threshold=0.9"),
         (
-            {"method": "quorate:rule=blended,min_gain=0.01"},
-            "quorate:hyperprior=default,fits=regular,rule=blended,min_gain=0.01",
+            {"method": "value:rule=blended,min_gain=0.01"},
+            "value:hyperprior=default,fits=regular,rule=blended,min_gain=0.01",
         ),
-        ({"method": "quorate:hyperprior=paper,threshold=0.9"}, "quorate:fits=regular,hyperprior=paper,threshold=0.9"),
+        ({"method": "value:hyperprior=paper,threshold=0.9"}, "value:fits=regular,hyperprior=paper,threshold=0.9"),
         ({"method": "finexp:threshold=0.9"}, "finexp:threshold=0.9"),
     ],
 )

@@ -104,7 +104,7 @@ def drawn_from_the_model(num_items=1500, pool_size=9, seed=0):
     return quorate.datasets.vote_dataset(np.array(votes), probs, classes=["a", "b", "c"])
 
 
-@pytest.mark.parametrize("method", ["quorate", "finexp"])
+@pytest.mark.parametrize("method", ["value", "finexp"])
 def test_on_votes_drawn_from_the_model_exact_confidence_is_honest(method):
     found = calibrate(drawn_from_the_model(), method=method, prefixes=True)
     assert found.early.ece < found.early.ece_honest_high + 0.005
@@ -221,4 +221,4 @@ def test_a_bin_that_is_all_right_can_be_drawn(count):
     votes[::2] = 1
     sure = np.where(votes[:, :1] == 0, [[0.97, 0.03]], [[0.03, 0.97]])
     data = quorate.datasets.vote_dataset(votes, sure, classes=["a", "b"])
-    calibrate(data, method="quorate").plot()
+    calibrate(data, method="value").plot()

@@ -15,7 +15,7 @@ def comparison():
     return run_setting(SETTINGS[0], demo_replicates(SETTINGS[0], quick=True), quick=True)
 
 
-@pytest.mark.parametrize("name", ["quorate", "quorum", "mp"])
+@pytest.mark.parametrize("name", ["value", "quorum", "mp"])
 def test_table_values_agree_with_simulate_called_directly(comparison, name):
     data = SETTINGS[0].dataset(SEEDS[0], num_items=QUICK_ITEMS)
     reading = next(reading for reading in comparison.middle.readings if reading.name == name)
@@ -35,7 +35,7 @@ def test_budgets_are_a_quarter_half_and_seven_tenths_of_until_settled(comparison
 
 def test_quorate_as_it_comes_is_reported_from_its_default_parameter(comparison):
     data = SETTINGS[0].dataset(SEEDS[0], num_items=QUICK_ITEMS)
-    direct = simulate(data, method("quorate"), seed=SEEDS[0])
+    direct = simulate(data, method("value"), seed=SEEDS[0])
     assert comparison.default.votes_per_item == pytest.approx(direct.mean_cost)
     assert f"{direct.mean_cost:.2f} votes per item" in default_sentence(comparison)
 

@@ -58,14 +58,14 @@ def test_a_method_that_learns_nothing_has_no_inflation():
 
 
 def test_the_same_seed_gives_the_same_inflation_and_it_is_within_reason():
-    (curve,) = curves_of([method("quorate", min_gain=gain) for gain in (0.2, 0.05, 0.01)])
+    (curve,) = curves_of([method("value", error_cost=cost) for cost in (5, 20, 100)])
     first, again = (inflations(WHOLE, [curve], seed=1)[0] for _ in range(2))
     assert (first.votes == again.votes).all()
     assert (first.votes[:, 0] >= 1).all()
     assert (first.votes[:, 1] <= first.votes[:, 0]).all()
 
 
-@pytest.mark.parametrize("name", ["quorate", "finexp", "beta", "quorum", "unanimous-then-cap", "random"])
+@pytest.mark.parametrize("name", ["value", "finexp", "beta", "quorum", "unanimous-then-cap", "random"])
 def test_grids_stay_small_for_large_pools_and_reach_both_ends(name):
     grid = plan_grid(name, pool_size=100, num_classes=3)
     assert 10 <= len(grid) <= 40
@@ -87,10 +87,10 @@ def test_a_threshold_of_one_asks_until_settled(name):
 
 
 def test_a_setting_that_asks_all_that_matters_has_no_path_of_learning():
-    every = [method("quorate", min_gain=gain) for gain in (0.05, 0.0)]
+    every = [method("value", error_cost=cost) for cost in (20, 1e9)]
     (curve,) = curves_of(every)
     (found,) = inflations(WHOLE, [curve], seed=5)
-    last = [s.method.parameters["min_gain"] for s in curve.settings].index(0.0)
+    last = [s.method.parameters["error_cost"] for s in curve.settings].index(0.0)
     assert found.votes[last, 0] == found.errors[last, 0] == 1.0
     assert not found.paths[:, [last, last + len(curve.settings)]].any()
     assert found.paths.any()

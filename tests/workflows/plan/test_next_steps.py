@@ -19,7 +19,7 @@ PILOT = synthetic(num_items=60, pool_size=5, accuracy=0.85, seed=4)
 FEW = {"orderings": 2, "draws": 100, "budget": 2.0}
 
 
-@pytest.mark.parametrize("name", ["quorate", "finexp", "quorum"])
+@pytest.mark.parametrize("name", ["value", "finexp", "quorum"])
 def test_the_line_of_python_begins_a_session_with_the_setting(name):
     made = plan(PILOT, methods=[name, "random"], **FEW)
     names = {"quorate": quorate}
@@ -35,17 +35,17 @@ def test_the_line_of_python_for_a_panel_names_its_members(costs):
     labels = [PILOT.classes[k] for k in PILOT.votes.ravel()]
     votes = {"task": item.astype(str), "worker": [f"p{n}" for n in person], "label": labels}
     made = plan(pa.table(votes), methods=["quorum"], costs=costs, **FEW)
-    setting = replace(made.advice.setting, method=quorate.method("panel", min_gain=0.01))  # a plan for it takes longer
+    setting = replace(made.advice.setting, method=quorate.method("panel", error_cost=100))  # a plan for it takes longer
     made = replace(made, advice=replace(made.advice, setting=setting))
     names = {"quorate": quorate}
     exec(session_code(made), names)
     members = names["session"].settings["people"]["experts"]
     assert {each["name"]: each["cost"] for each in members} == {f"p{n}": 1.0 for n in range(5)} | (costs or {})
     assert names["session"].settings["pool_size"] == 5
-    assert names["session"].settings["method"]["parameters"]["min_gain"] == 0.01
+    assert names["session"].settings["method"]["parameters"]["error_cost"] == 0.01
 
 
-@pytest.mark.parametrize("name", ["quorate", "finexp", "quorum"])
+@pytest.mark.parametrize("name", ["value", "finexp", "quorum"])
 def test_a_project_of_the_service_takes_the_settings(name):
     made = plan(PILOT, methods=[name, "random"], price=0.5, **FEW)
     told = json.loads(made.uses()["In the service, when a project is made by the API"])
@@ -56,7 +56,7 @@ def test_a_project_of_the_service_takes_the_settings(name):
 
 def test_what_cannot_be_used_there_is_not_named():
     assert project_settings(plan(PILOT, methods=["mp", "random"], **FEW)) is None
-    costly = plan(PILOT, methods=["quorate", "random"], error_costs={"class-0": {"class-1": 5.0}}, **FEW)
+    costly = plan(PILOT, methods=["value", "random"], error_costs={"class-0": {"class-1": 5.0}}, **FEW)
     assert (session_code(costly), project_settings(costly)) == (None, None)
     assert list(costly.uses()) == ["On recorded votes"]
 
@@ -64,7 +64,7 @@ def test_what_cannot_be_used_there_is_not_named():
 def test_many_classes_and_several_classifiers_fit_the_line():
     votes = np.random.default_rng(1).integers(0, 20, size=(40, 4))
     probs = np.full((2, 40, 20), 0.05)
-    made = plan(votes, list(probs), methods=["quorate", "random"], **FEW)
+    made = plan(votes, list(probs), methods=["value", "random"], **FEW)
     assert "classes=CLASSES, pool_size=4, num_classifiers=2)" in session_code(made)
 
 
@@ -83,14 +83,14 @@ def test_the_command_takes_one_file_per_source_and_none_twice(tmp_path):
         (sources[1:], 2),
         (dict(zip(["x/net", "y/net"], sources[1:], strict=True)), 2),
     ):
-        made = plan(votes, given, methods=["quorate", "random"], **FEW)
+        made = plan(votes, given, methods=["value", "random"], **FEW)
         words = shlex.split(made.command())
         files = [after for word, after in itertools.pairwise(words) if word == "--predictions"]
         assert len(files) == len(set(files)) == count
 
 
 def test_the_parameter_is_told_as_what_an_error_costs_in_votes_and_money():
-    made = plan(PILOT, methods=["quorate"], price=0.5, **FEW)
-    gain = made.advice.setting.method.parameters["min_gain"]
+    made = plan(PILOT, methods=["value"], price=0.5, **FEW)
+    gain = made.advice.setting.method.parameters["error_cost"]
     assert any(f"{1 / gain:,.0f} votes" in note and f"{0.5 / gain:,.2f}" in note for note in made.notes())
     assert not any("error costs" in note for note in plan(PILOT, methods=["quorum"], price=0.5, **FEW).notes())

@@ -18,7 +18,7 @@ from quorate.workflows.plan.next_steps import session_code, spec
 from quorate.workflows.plan.people import PeopleWorth, Tried, people_worth
 from quorate.workflows.plan.report import expected_rows
 
-ADVISED = method("quorate", min_gain=0.01)
+ADVISED = method("value", error_cost=100)
 
 
 def pilot(skills, *, num_items=200, named=True, seed=0):
@@ -47,7 +47,7 @@ def test_people_of_different_skill_are_worth_knowing(monkeypatch):
 def test_a_small_panel_is_tried_with_both_methods_that_know_people(monkeypatch):
     monkeypatch.setattr(people, "SCALES", (0.1, 1.0))
     found = worth(pilot((0.95, 0.95, 0.95, 0.3, 0.3, 0.3)))
-    assert {one.method for one in found.tried} == {"panel", "quorate:order=agreement"}
+    assert {one.method for one in found.tried} == {"panel", "value:choose=agreement"}
     best = max(found.tried, key=lambda one: one.saves)
     assert found.tried[0] == best
     told = found.describe()
@@ -58,7 +58,7 @@ def test_a_small_panel_is_tried_with_both_methods_that_know_people(monkeypatch):
     assert [one["method"] for one in told["tried"]] == [one.method for one in found.tried]
 
 
-@pytest.mark.parametrize("own", ["panel", "quorate:order=agreement"])
+@pytest.mark.parametrize("own", ["panel", "value:choose=agreement"])
 def test_the_method_that_was_planned_for_stands_first(own, monkeypatch):
     monkeypatch.setattr(people, "SCALES", (1.0,))
     monkeypatch.setattr(people, "DRAWS", 40)
@@ -124,7 +124,7 @@ def tables(skills, *, num_items=60, known=60, seed=0):
 @pytest.fixture
 def quick(monkeypatch):
     """Fewer settings and resampled pilots: what is planned is the same."""
-    monkeypatch.setattr(curves, "DOUBTS", (0.3, 0.02))
+    monkeypatch.setattr(curves, "CROWD_THRESHOLDS", (0.7, 0.98))
     monkeypatch.setattr(forecast, "PILOTS", 3)
     monkeypatch.setattr(forecast, "RIVAL_PILOTS", 3)
     monkeypatch.setattr(forecast, "PEOPLE_LONGEST", 40)
@@ -167,7 +167,7 @@ def test_items_of_unknown_class_are_assumed_to_have_the_errors_of_the_others(qui
         ("truth", {"truth": "here"}),  # but nothing is counted by it
         ("target", {"target": "truth", "methods": ["quorum"], "truth": "here"}),
         ("target", {"target": "everything"}),
-        ("partly_voted", {"methods": ["quorate:order=agreement"], "pool_size": 9}),
+        ("partly_voted", {"methods": ["value:choose=agreement"], "pool_size": 9}),
         ("costs", {"methods": ["quorum"], "pool_size": 9, "costs": {"p0": 3.0}}),
     ],
 )
@@ -198,26 +198,26 @@ def test_money_is_what_these_people_cost_and_so_is_the_share_of_it_that_is_saved
 
 
 def test_the_setting_can_be_advised_for_a_method_that_knows_people(quick, monkeypatch):
-    monkeypatch.setattr(advice, "PEOPLE_GAINS", (0.1, 0.001))
+    monkeypatch.setattr(advice, "PEOPLE_COSTS", (10.0, 1000.0))
     votes, _ = tables((0.95, 0.9, 0.6, 0.6, 0.55))
-    made = plan(votes, methods=["quorate:order=agreement", "quorum"], budget=3.0, orderings=2, draws=100)
-    assert made.curves[0].name == "quorate:order=agreement" and len(made.curves[0].settings) >= 2
-    assert "order=agreement" in made.command()
-    assert made.people is not None and made.people.first.method == "quorate:order=agreement"
+    made = plan(votes, methods=["value:choose=agreement", "quorum"], budget=3.0, orderings=2, draws=100)
+    assert made.curves[0].name == "value:choose=agreement" and len(made.curves[0].settings) >= 2
+    assert "choose=agreement" in made.command()
+    assert made.people is not None and made.people.first.method == "value:choose=agreement"
 
 
 def test_a_plan_for_a_panel_says_what_knowing_it_is_worth_without_being_asked(quick):
     votes, _ = tables((0.95, 0.9, 0.6, 0.6, 0.55))
     made = plan(votes, methods=["quorum"], budget=3.0, orderings=2, draws=100)
-    assert {one["method"] for one in made.summary()["people"]["tried"]} == {"panel", "quorate:order=agreement"}
+    assert {one["method"] for one in made.summary()["people"]["tried"]} == {"panel", "value:choose=agreement"}
     assert made.people.sentence() in made.notes()
     assert all(one.method in made.to_html() for one in made.people.tried)
 
 
 def test_where_names_save_votes_the_plan_says_so_in_money_and_what_to_type(quick, monkeypatch):
     votes, _ = tables((0.95, 0.9, 0.6, 0.6, 0.55))
-    made = plan(votes, methods=["quorate"], budget=3.0, orderings=2, draws=100, price=0.5, batch_size=1000)
-    setting = {"setting": "panel:min_gain=0.02", "setting_cost": 2.5, "setting_error": 0.0}
+    made = plan(votes, methods=["value"], budget=3.0, orderings=2, draws=100, price=0.5, batch_size=1000)
+    setting = {"setting": "panel:error_cost=50", "setting_cost": 2.5, "setting_error": 0.0}
     first = replace(made.people.first, saves=0.25, low=0.1, high=0.4, **setting)
     better = replace(made, people=replace(made.people, tried=(first, *made.people.tried[1:])))
     worse = replace(made, people=replace(made.people, tried=(replace(first, low=-0.1), *made.people.tried[1:])))
@@ -228,18 +228,20 @@ def test_where_names_save_votes_the_plan_says_so_in_money_and_what_to_type(quick
     assert unnamed.uses() == worse.uses()
     more = set(better.uses().values()) - set(worse.uses().values())
     (command,) = [each for each in more if each.startswith("quorate run")]
-    assert shlex.split(command)[shlex.split(command).index("--method") + 1] == "panel:min_gain=0.02"
+    assert shlex.split(command)[shlex.split(command).index("--method") + 1] == "panel:error_cost=50"
     (line,) = more - {command}
     names = {"quorate": quorate}
     exec(line, names)
     settings = names["session"].settings
-    assert settings["method"]["parameters"]["min_gain"] == 0.02 and len(settings["people"]["experts"]) == 5
+    assert settings["method"]["parameters"]["error_cost"] == 0.02 and len(settings["people"]["experts"]) == 5
 
 
-@pytest.mark.parametrize("setting", ["panel:min_gain=0.02", "quorate:min_gain=0.02,order=agreement", "crowd:doubt=0.1"])
+@pytest.mark.parametrize(
+    "setting", ["panel:error_cost=50", "value:error_cost=50,choose=agreement", "crowd:threshold=0.9"]
+)
 def test_the_session_with_names_knows_whom_to_ask(quick, setting):
     votes, _ = tables((0.95, 0.9, 0.6, 0.6, 0.55))
-    made = plan(votes, methods=["quorate"], budget=3.0, orderings=2, draws=100, costs={"p0": 3.0})
+    made = plan(votes, methods=["value"], budget=3.0, orderings=2, draws=100, costs={"p0": 3.0})
     names = {"quorate": quorate}
     exec(session_code(made, method(setting)), names)
     session = names["session"]
@@ -250,9 +252,9 @@ def test_the_session_with_names_knows_whom_to_ask(quick, setting):
 
 def test_what_an_error_costs_in_money_allows_for_what_people_cost(quick):
     votes, _ = tables((0.9, 0.9, 0.9, 0.9))
-    planned = {"methods": ["quorate"], "budget": 3.0, "orderings": 2, "draws": 100, "price": 0.5}
+    planned = {"methods": ["value"], "budget": 3.0, "orderings": 2, "draws": 100, "price": 0.5}
     made = plan(votes, costs={"p0": 5.0}, **planned)
-    gain = made.advice.setting.method.parameters["min_gain"]
+    gain = made.advice.setting.method.parameters["error_cost"]
     assert f"{0.5 * 2.0 / gain:,.2f}" in " ".join(made.notes()), "four votes cost 5 + 1 + 1 + 1"
 
 
@@ -268,13 +270,13 @@ def test_the_setting_with_names_is_one_that_was_tried_with_no_more_errors(quick,
             continue
         chosen = method(one.setting)
         assert chosen.needs_people and one.setting.startswith(one.method.split(":")[0])
-        assert chosen.parameters["min_gain"] in [pytest.approx(0.01 * scale) for scale in people.SCALES]
+        assert chosen.parameters["error_cost"] in [pytest.approx(0.01 * scale) for scale in people.SCALES]
         again = simulate_stream(met, chosen, seed=1)
         assert found.error + 1e-9 >= one.setting_error == pytest.approx(again.expected_errors.mean())
         assert one.with_names - 1e-9 <= one.setting_cost == pytest.approx(again.paid.mean())
 
 
-FAMILY = [method("panel", min_gain=gain) for gain in (0.1, 0.01)]
+FAMILY = [method("panel", error_cost=cost) for cost in (10, 100)]
 
 
 @pytest.mark.parametrize(
@@ -293,10 +295,10 @@ def test_no_setting_is_named_if_all_make_more_errors(wrong, chosen, took):
 
 
 def test_what_the_setting_took_is_said_beside_the_saving_and_nothing_without_a_setting():
-    first = Tried("panel", 1.7, 0.3, 0.1, 0.5, "panel:min_gain=0.02", 1.93, 0.021)
+    first = Tried("panel", 1.7, 0.3, 0.1, 0.5, "panel:error_cost=50", 1.93, 0.021)
     clear = PeopleWorth(200, 5, 0.034, 2.0, 0.9, False, 200, (first,))
     said = clear.sentence(price=0.5, num_items=1000)
-    assert clear.is_clear and "panel:min_gain=0.02" in said and "1.93" in said and "2.1 %" in said
+    assert clear.is_clear and "panel:error_cost=50" in said and "1.93" in said and "2.1 %" in said
     assert "150.00" in said and "-150.00" not in said, "0.3 votes at 0.5 for 1000 items"
     assert clear.describe(price=0.5, num_items=1000)["sentence"] == said
     maybe = replace(clear, tried=(replace(first, low=-0.1),))
@@ -307,10 +309,10 @@ def test_what_the_setting_took_is_said_beside_the_saving_and_nothing_without_a_s
 
 def test_people_who_all_come_in_one_order_are_warned_of_before_what_is_saved(quick):
     votes, _ = tables((0.95, 0.9, 0.6))
-    made = plan(votes, methods=["quorate"], budget=2.0, orderings=2, draws=100)
+    made = plan(votes, methods=["value"], budget=2.0, orderings=2, draws=100)
     assert made.one_order and "--order shuffled" in made.command()
     (place,) = [k for k, note in enumerate(made.notes()) if "--order shuffled" in note]
     assert place < made.notes().index(made.people.sentence())
-    mixed = plan(votes.take(np.random.default_rng(0).permutation(len(votes))), methods=["quorate"], budget=2.0,
+    mixed = plan(votes.take(np.random.default_rng(0).permutation(len(votes))), methods=["value"], budget=2.0,
                  orderings=2, draws=100)  # fmt: skip
     assert not mixed.one_order and "--order" not in mixed.command()

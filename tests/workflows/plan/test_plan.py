@@ -34,7 +34,7 @@ import plan_coverage
 PILOT = synthetic(num_items=300, pool_size=6, accuracy=0.85, seed=4)
 SMALL = synthetic(num_items=40, pool_size=4, accuracy=0.8, seed=4)
 LEVEL = 0.9
-FEW = {"methods": ["quorate", "quorum"], "orderings": 2, "draws": 200}
+FEW = {"methods": ["value", "quorum"], "orderings": 2, "draws": 200}
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def test_the_default_target_is_the_tie_floor_and_a_point_and_is_said(made):
 
 def test_the_headline_is_one_sentence_and_the_first_table_has_intervals_and_money(made):
     said = made.headline()
-    for part in ("use quorate with min_gain", "votes per item", "wrong answers", "probability of"):
+    for part in ("use value with error_cost", "votes per item", "wrong answers", "probability of"):
         assert part in said
     assert "fewer than asking everyone" in said
     assert said.endswith(".") and ". " not in said
@@ -65,7 +65,7 @@ def test_the_headline_is_one_sentence_and_the_first_table_has_intervals_and_mone
 @pytest.mark.parametrize(("gain", "votes", "money"), [(0.002, "500 votes", "40.00"), (1.0, "1 vote,", "0.08"),
                                                       (4.0, "0.25 votes", "0.02")])  # fmt: skip
 def test_the_least_gain_is_told_as_what_an_error_costs(made, gain, votes, money):
-    setting = replace(made.advice.setting, method=method("quorate", min_gain=gain))
+    setting = replace(made.advice.setting, method=method("value", error_cost=1 / gain))
     (said,) = [note for note in replace(made, advice=replace(made.advice, setting=setting)).notes() if votes in note]
     assert said.endswith(f" {money}.")
 
@@ -252,7 +252,7 @@ def test_costly_errors_are_asked_about_more():
     table = 1.0 - np.eye(PILOT.num_classes)
     table[0, 1:] = 20.0
     curves = [plan(PILOT, budget=2.0, error_costs=costs, **FEW).curves[0] for costs in (None, table)]
-    at = [next(s.votes.mean for s in c.settings if s.method.parameters["min_gain"] == 0.063) for c in curves]
+    at = [next(s.votes.mean for s in c.settings if s.method.parameters["error_cost"] == 0.063) for c in curves]
     assert at[1] > at[0]
 
 
@@ -278,7 +278,7 @@ def test_a_pilot_mostly_drawn_is_called_so():
 
 def test_the_bands_of_every_method_that_learns_allow_for_it():
     """What is learned adds to the items' luck: no variance of a learning method is below that of its items."""
-    made = plan(PILOT, methods=["quorate", "finexp"], orderings=2, draws=200)
+    made = plan(PILOT, methods=["value", "finexp"], orderings=2, draws=200)
     for curve, bands in zip(made.curves, made.bands, strict=True):
         middle = [k for k, s in enumerate(curve.settings) if 0.5 < s.votes.mean < 3]
         by_items = np.array([np.sqrt(curve.settings[k].votes.items.var() / 300) for k in middle])
@@ -295,7 +295,7 @@ def test_all_stands_for_every_method_and_the_references_stand_beside():
     made = plan(SMALL, methods=["quorum", "all"], orderings=2, draws=100, budget=2.0)
     assert made.curves[0].name == made.advice.setting.method.name == "quorum"
     assert sorted([*(curve.name for curve in made.curves), *made.references]) == sorted(ANONYMOUS)
-    assert plan(SMALL, methods="all", orderings=2, draws=100, budget=2.0).curves[0].name == "quorate"
+    assert plan(SMALL, methods="all", orderings=2, draws=100, budget=2.0).curves[0].name == "value"
     assert len(made.plot().axes[0].get_legend_handles_labels()[1]) >= len(ANONYMOUS)
 
 

@@ -89,7 +89,7 @@ def test_a_thinned_real_pilot_tells_nearly_what_the_whole_one_does(data_dir, sto
     left = plan_coverage.thinned(whole, None, 1)
     if stopped == "random":
         left = thin(whole, stream(1, "thin").integers(1, 6, size=whole.num_items))
-    family = [[method("quorate", min_gain=gain) for gain in (0.02, 0.005)], [method("until-settled")]]
+    family = [[method("value", error_cost=cost) for cost in (50, 200)], [method("until-settled")]]
     truth, found, own = (
         measure(pilot, family, orderings=2, batch_size=pilot.num_items, seed=3)
         for pilot in (

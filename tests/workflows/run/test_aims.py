@@ -27,7 +27,7 @@ def test_a_budget_is_met_and_the_control_says_how_closely(long_stream, tmp_path)
     assert "2.50 votes per item" in control["sentence"]
     assert control["sentence"] in repr(result)
     parameters = json.loads((tmp_path / "out" / "params.json").read_text())["method"]["parameters"]
-    assert parameters["min_gain"] == control["last_parameter"] != quorate.method("quorate").parameters["min_gain"]
+    assert parameters["error_cost"] == control["last_parameter"] != quorate.method("value").parameters["error_cost"]
     assert "How close the control came" in (tmp_path / "out" / "report.html").read_text()
 
 

@@ -38,7 +38,7 @@ def test_pools_that_were_stopped_early_are_warned_of_unless_their_size_is_said(t
 def test_a_run_says_how_many_items_were_answered_without_any_vote(with_predictions):
     data = run_data.stream(num_items=200, accuracy=0.9, agreement=0.9)
     probs = data.predictions[0] if with_predictions else None
-    result = run(np.array(data.votes), probs, classes=data.classes, method="quorate:min_gain=0.1")
+    result = run(np.array(data.votes), probs, classes=data.classes, method="value:error_cost=10")
     none, asked = result.summary()["without_votes"], result.table.column("num_votes").to_pylist()
     assert none["items"] == asked.count(0) and (none["items"] > 0) == with_predictions
     said = [note for note in result.notes() if "without any vote" in note]
@@ -67,7 +67,7 @@ def test_a_default_run_that_saves_next_to_nothing_says_where_cheaper_settings_ar
     assert saved < 0.02
     assert "`quorate plan`" in note
     assert "`--budget`" in note
-    assert told(method="until-settled")[1] == told(budget=1.0)[1] == told(method="quorate:min_gain=0.002")[1] == []
+    assert told(method="until-settled")[1] == told(budget=1.0)[1] == told(method="value:error_cost=500")[1] == []
     easy = run(run_data.stream(num_items=200, accuracy=0.98, agreement=0.98), order="given")
     assert easy.summary()["votes"]["saved_against_until_settled"] > 0.02
     assert not any("cautious" in note for note in easy.notes())

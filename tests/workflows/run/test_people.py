@@ -50,14 +50,14 @@ def test_without_true_classes_the_error_is_not_known_and_the_confidence_is_calle
     assert (alone.summary()["confidence_is"], calibrated.summary()["confidence_is"]) == ("score", "probability")
 
 
-@pytest.mark.parametrize("method", ["crowd", "panel:min_gain=0.1"])
+@pytest.mark.parametrize("method", ["crowd", "panel:error_cost=10"])
 def test_what_is_learned_of_people_is_not_written_as_parameters(method, tmp_path):
     quorate.run(crowd(20)[0], method=method, out=tmp_path / "out")
     assert not (tmp_path / "out" / "params.json").exists()
     assert "params.json" not in (tmp_path / "out" / "report.html").read_text()
 
 
-@pytest.mark.parametrize("method", ["quorate", "quorate:order=agreement"])
+@pytest.mark.parametrize("method", ["value", "value:choose=agreement"])
 def test_costs_of_people_are_what_is_spent(method):
     votes, _ = crowd()
     costs = {"ann": 5.0, "eve": 0.5}
@@ -72,7 +72,7 @@ def test_costs_of_people_are_what_is_spent(method):
 
 def test_the_agreement_of_an_answer_counts_the_votes_that_were_asked():
     votes, _ = crowd()
-    result = quorate.run(votes, method="quorate:order=agreement", order="given")
+    result = quorate.run(votes, method="value:choose=agreement", order="given")
     stream, table = result.pools.stream, result.table
     for t, share in enumerate(table.column("agreement").to_pylist()):
         asked = stream.votes[t, : result.outcome.num_votes[t]]
@@ -81,7 +81,7 @@ def test_the_agreement_of_an_answer_counts_the_votes_that_were_asked():
 
 def test_audits_complete_the_panel_with_whoever_was_not_asked():
     votes, _ = crowd()
-    result = quorate.run(votes, method="quorate:order=agreement,min_gain=0.2", audit_rate=1.0, order="given")
+    result = quorate.run(votes, method="value:choose=agreement,error_cost=5", audit_rate=1.0, order="given")
     outcome = result.outcome
     assert outcome.is_audited.any()
     assert (outcome.audited_error[outcome.is_audited] >= 0).all()
@@ -134,7 +134,7 @@ def test_the_true_classes_of_a_data_set_may_come_in_a_table():
         assert given.summary() == own.summary() and given.every.num == 40
 
 
-@pytest.mark.parametrize("method", ["quorate", "quorate:order=agreement", "panel:min_gain=0.1", "crowd"])
+@pytest.mark.parametrize("method", ["value", "value:choose=agreement", "panel:error_cost=10", "crowd"])
 def test_each_item_names_the_voters_asked_in_order(method):
     votes, _ = crowd()
     result = quorate.run(votes, method=method, order="given")
@@ -145,7 +145,7 @@ def test_each_item_names_the_voters_asked_in_order(method):
         if asked:
             agreeing = [cast[row["item"], name] == row["consensus_label"] for name in asked]
             assert row["agreement"] == pytest.approx(np.mean(agreeing))
-    if method == "quorate":  # in recorded order
+    if method == "value":  # in recorded order
         assert all("ann;bob;eve".startswith(each) for each in result.table.column("voters").to_pylist())
 
 
@@ -165,7 +165,7 @@ def test_names_of_voters_can_be_told_apart_and_anonymous_votes_name_nobody(tmp_p
 def test_the_report_lists_how_often_each_person_was_asked_and_at_what_cost(monkeypatch):
     votes, _ = crowd()
     options = {"audit_rate": 0.3, "costs": {"ann": 5.0}, "price": 2.0, "order": "given"}
-    result = quorate.run(votes, method="quorate:min_gain=0.2", **options)
+    result = quorate.run(votes, method="value:error_cost=5", **options)
     people, summary = result.summary()["people"], result.summary()
     assert people["num_people"] == people["num_asked"] == 3
     assert sum(row["asked"] for row in people["rows"]) == summary["votes"]["total"]
@@ -220,7 +220,7 @@ def test_people_who_all_come_in_one_order_are_warned_of():
     found = quorate.run(votes)
     assert found.vote_order.by_people and ASKED_IN_ONE_ORDER in found.notes()
     assert ASKED_IN_ONE_ORDER not in quorate.run(votes, order="shuffled").notes()
-    chosen = quorate.run(votes, method="quorate:order=agreement")
+    chosen = quorate.run(votes, method="value:choose=agreement")
     assert ASKED_IN_ONE_ORDER not in chosen.notes(), "it chooses whom to ask"
     mixed = votes.take(np.random.default_rng(0).permutation(votes.num_rows))
     assert ASKED_IN_ONE_ORDER not in quorate.run(mixed).notes()
@@ -241,9 +241,9 @@ def test_the_share_beside_money_is_of_money_where_people_differ_in_cost():
 @pytest.mark.parametrize(
     "options",
     [
-        {"method": "quorate"},
-        {"method": "quorate:order=agreement"},
-        {"method": "panel:min_gain=0.1"},
+        {"method": "value"},
+        {"method": "value:choose=agreement"},
+        {"method": "panel:error_cost=10"},
         {"target": "truth"},
     ],
     ids=str,

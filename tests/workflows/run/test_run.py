@@ -28,7 +28,7 @@ def files(data, tmp_path_factory):
 
 def test_it_decides_as_a_live_session_that_asks_in_the_recorded_order(data, files):
     result = run(*files, order="given", seed=7)
-    session = quorate.Session("quorate", classes=data.classes, pool_size=5, seed=7)
+    session = quorate.Session("value", classes=data.classes, pool_size=5, seed=7)
     for t, row in enumerate(result.table.to_pylist()):
         decision = session.open(row["item"], data.predictions[0, t])
         while decision.ask:
@@ -42,7 +42,7 @@ def test_it_decides_as_a_live_session_that_asks_in_the_recorded_order(data, file
 
 def test_a_pool_larger_than_the_votes_ends_as_a_session_that_finds_nobody(data, files):
     result = run(*files, order="given", pool_size=9, seed=7)
-    session = quorate.Session("quorate", classes=data.classes, pool_size=9, seed=7)
+    session = quorate.Session("value", classes=data.classes, pool_size=9, seed=7)
     for t, row in enumerate(result.table.to_pylist()):
         decision = session.open(row["item"], data.predictions[0, t])
         while decision.ask and decision.num_votes < 5:
@@ -251,10 +251,10 @@ def test_a_policy_of_ones_own_runs_vote_by_vote(files):
     assert result.params.theta != 1
 
 
-@pytest.mark.parametrize("parameter", [{"min_gain": 0.05}, {"threshold": 0.7}])
+@pytest.mark.parametrize("parameter", [{"error_cost": 20}, {"threshold": 0.7}])
 def test_asking_by_costs_is_the_same_compiled_and_vote_by_vote(files, parameter):
     costs = np.array([[0, 1, 1], [8, 0, 2], [1, 1, 0.0]])
-    chosen = quorate.method("quorate", **parameter)
+    chosen = quorate.method("value", **parameter)
     compiled = run(*files, method=chosen, error_costs=costs, order="given")
     slow = run(*files, method=with_costs(chosen, costs), error_costs=costs, order="given")
     without = run(*files, method=chosen, order="given")
@@ -263,9 +263,9 @@ def test_asking_by_costs_is_the_same_compiled_and_vote_by_vote(files, parameter)
     assert not compiled.table.column("num_votes").equals(without.table.column("num_votes"))
 
 
-def test_min_gain_says_how_far_to_ask(files):
-    chosen = run(*files, min_gain=0.05)
-    assert chosen.table.equals(run(*files, method="quorate:min_gain=0.05").table)
+def test_error_cost_says_how_far_to_ask(files):
+    chosen = run(*files, error_cost=20)
+    assert chosen.table.equals(run(*files, method="value:error_cost=20").table)
     assert chosen.outcome.num_votes.sum() < run(*files).outcome.num_votes.sum()
 
 
@@ -290,7 +290,7 @@ def test_the_real_shift_set_costs_and_errs_as_the_simulation_says(data_dir, tmp_
     recorded = quorate.datasets.load_npz(data_dir / "imagenet16h_shift.npz")
     files = run_data.write_tables(tmp_path, recorded)
     result = run(*files, order="shuffled", seed=3).summary()
-    runs = [quorate.simulate(recorded, "quorate", seed=seed) for seed in (3, 4, 5)]
+    runs = [quorate.simulate(recorded, "value", seed=seed) for seed in (3, 4, 5)]
     assert result["num_items"] == recorded.num_items
     assert result["votes"]["per_item"] == pytest.approx(np.mean([each.mean_cost for each in runs]), rel=0.05)
     assert result["error"]["rate"] == pytest.approx(np.mean([each.error_rate for each in runs]), abs=0.01)
@@ -301,11 +301,11 @@ def test_the_real_shift_set_costs_and_errs_as_the_simulation_says(data_dir, tmp_
     [
         ({"threshold": 1.5}, "threshold"),
         ({"threshold": 0.9, "method": quorate.method("finexp")}, "threshold"),
-        ({"min_gain": -0.1}, "min_gain"),
-        ({"min_gain": 25}, "min_gain"),
-        ({"min_gain": 0.1, "method": "finexp"}, "method"),
-        ({"min_gain": 0.1, "method": quorate.method("quorate")}, "min_gain"),
-        ({"min_gain": 0.1, "budget": 2}, "min_gain"),
+        ({"error_cost": -0.1}, "error_cost"),
+        ({"error_cost": 0.04}, "error_cost"),
+        ({"error_cost": 10, "method": "finexp"}, "method"),
+        ({"error_cost": 10, "method": quorate.method("value")}, "error_cost"),
+        ({"error_cost": 10, "budget": 2}, "error_cost"),
         ({"min_votes": 3, "max_votes": 1}, "max_votes"),
         ({"price": -1}, "price"),
         ({"window": 0}, "window"),

@@ -23,7 +23,7 @@ CLASSES = ("cat", "dog", "owl")
 POOL, COUNT = 9, 500
 
 
-def params(*, method="quorate", models=("net",), pool_size=POOL):
+def params(*, method="value", models=("net",), pool_size=POOL):
     chosen = quorate.method(method)
     tau = np.linspace(0.5, 1.5, 3 * len(models)).reshape(len(models), 3)
     prior = PriorParams(4.0, 0.3, tau[0] if len(models) == 1 else tau, [0.1, 0.0, -0.2])
@@ -74,7 +74,7 @@ def test_every_item_has_its_posterior_in_the_order_of_the_predictions(data, tmp_
     out = tmp_path / "scores.parquet"
     found = score(params(), folder / "net0.parquet", votes=folder / "counts.parquet", out=out)
     rows = read(out)
-    how = decider(quorate.method("quorate"), params().params, POOL)
+    how = decider(quorate.method("value"), params().params, POOL)
     expected = how.decide(probs[0][:, None], votes)
     assert list(rows) == ["item", "consensus_label", "confidence", "num_votes", "ask", "reason", *(f"prob_{name}" for name in CLASSES)]  # noqa: E501  # fmt: skip
     assert rows["item"] == ids and rows["num_votes"] == votes.sum(axis=1).tolist()
@@ -169,7 +169,7 @@ def test_two_models_are_matched_by_name_or_order_and_fused(data, tmp_path):
     score(both, [files[0], other], out=outs[2], match="id")
     score(both, probs, out=outs[3])
     assert read(outs[0]) == read(outs[1]) == read(outs[2]) == read(outs[3]) | {"item": ids}
-    expected = decider(quorate.method("quorate"), both.params, POOL).decide(probs.transpose(1, 0, 2), np.zeros((COUNT, 3), int))  # noqa: E501  # fmt: skip
+    expected = decider(quorate.method("value"), both.params, POOL).decide(probs.transpose(1, 0, 2), np.zeros((COUNT, 3), int))  # noqa: E501  # fmt: skip
     np.testing.assert_allclose(read(outs[0])["confidence"], expected.probs.max(axis=1), atol=1e-12)
     with pytest.raises(InvalidInput) as caught:
         score(both, files[0], out=tmp_path / "no.csv")
@@ -203,7 +203,7 @@ def test_dirty_predictions_are_counted_set_aside_and_refused_when_strict(tmp_pat
     counts = {each.rule: each.count for each in found.report.findings}
     assert counts == {"missing-task": 1, "ignored-column": 1, "sum-near-one": 1, "sum-off": 1, "bad-probability": 1, "blank-prediction": 1}  # noqa: E501  # fmt: skip
     assert sorted(read(tmp_path / "out.rejects.csv")["row"]) == [3, 4, 5, 6]
-    uniform = decider(quorate.method("quorate"), params().params, POOL).decide(np.full((1, 1, 3), 1 / 3), np.zeros((1, 3), int))  # noqa: E501  # fmt: skip
+    uniform = decider(quorate.method("value"), params().params, POOL).decide(np.full((1, 1, 3), 1 / 3), np.zeros((1, 3), int))  # noqa: E501  # fmt: skip
     assert rows["confidence"][1] == rows["confidence"][3] == pytest.approx(uniform.probs.max())
     with pytest.raises(InvalidInput, match="strict"):
         score(params(), path, out=tmp_path / "strict.csv", strict=True)
@@ -345,7 +345,7 @@ def test_an_old_output_survives_a_failed_run(data, tmp_path):
 def test_frames_and_a_params_file_are_taken_too(data, tmp_path):
     folder = data[0]
     path = write_params(
-        tmp_path / "params.json", params().params, classes=CLASSES, models=("net",), method=quorate.method("quorate"),
+        tmp_path / "params.json", params().params, classes=CLASSES, models=("net",), method=quorate.method("value"),
         pool_size=POOL, fitted_after=3,
     )  # fmt: skip
     frames = pq.read_table(folder / "net0.parquet").to_pandas(), pq.read_table(folder / "counts.parquet").to_pandas()
@@ -365,7 +365,7 @@ def test_a_cluster_writes_the_same_bytes(data, tmp_path):
 
 
 def test_a_worker_with_other_sources_gives_no_scores(data):
-    how = decider(quorate.method("quorate"), params().params, POOL)
+    how = decider(quorate.method("value"), params().params, POOL)
     with pytest.raises(ClusterError) as caught:
         _score_there("another", how, data[2][0][:1, None], data[3][:1])
     assert caught.value.field == "cluster"

@@ -44,7 +44,7 @@ PRINTED_HEADS = (
 )
 FITS = {"agrees": "fits", "better": "is higher", "not reproduced": "does not fit"}
 KEY, TITLE = "shift", "Distribution shift"
-HIGHLIGHT = (LABELS["quorate"], LABELS["quorate-all"])
+HIGHLIGHT = (LABELS["value"], LABELS["value-all"])
 CAUTIONS = (
     "The paper refers to the average cost of a run; its figures fit the average before the shift and not that over "
     "the whole stream (the claim below counts the cells), so only the first table's verdicts count in the headline. "
@@ -140,7 +140,7 @@ def _whole_table(table: tuple[Cell, ...]) -> Table:
 
 
 def _area_table(found: Streams, fused: tuple[FusedRatio, ...]) -> Table:
-    rows = tuple((LABELS[name], *area_ratios(found, name, "finexp"), *area_ratios(found, name, "quorate"))
+    rows = tuple((LABELS[name], *area_ratios(found, name, "finexp"), *area_ratios(found, name, "value"))
                  for name in LABELS)  # fmt: skip
     best = "; ".join(f"seed {each.seed}: {each.ratio:.3f} of {each.best}" for each in fused)
     return Table(

@@ -78,7 +78,7 @@ def fused_ratios(streams: Streams) -> tuple[FusedRatio, ...]:
 
 def excess_ratio(streams: Streams, fused: Iterable[FusedRatio]) -> float:
     """The fused ratio of the areas above the tie floor, which no method can beat; mean over seeds."""
-    return _mean_ratio(streams, {each.seed: ("quorate", each.best) for each in fused}, float(streams.floors.mean()))
+    return _mean_ratio(streams, {each.seed: ("value", each.best) for each in fused}, float(streams.floors.mean()))
 
 
 def best_single_finexp(streams: Streams) -> float:
@@ -135,7 +135,7 @@ def _inner(settled: JobOutcome) -> tuple[float, float]:
 
 
 def _fused_ratio(streams: Streams, seed: int) -> FusedRatio:
-    (fused,), singles = _of_seed(streams, FUSED, seed), _of_seed(streams, "quorate", seed)
+    (fused,), singles = _of_seed(streams, FUSED, seed), _of_seed(streams, "value", seed)
     whole = common_range((fused, *singles))
     best = min(singles, key=lambda each: area_of(each, *whole))
     inner = _inner(_of_seed(streams, SETTLED, seed)[0])
@@ -181,9 +181,9 @@ def mp_sentence(table: Sequence[Cell]) -> str:
 
 
 def fused_sentence(streams: Streams, fused: Sequence[FusedRatio]) -> str:
-    """Fused against the best single classifier at one vote per item, with `quorate` and with FinExp."""
+    """Fused against the best single classifier at one vote per item, with `value` and with FinExp."""
     best = fused[0].best
-    labels = {FUSED: LABELS[FUSED], "quorate": f"quorate with {best}", "finexp": f"FinExp with {best}"}
+    labels = {FUSED: LABELS[FUSED], "value": f"quorate with {best}", "finexp": f"FinExp with {best}"}
     errors = []
     for name, label in labels.items():
         outcomes = streams.of(name, best)

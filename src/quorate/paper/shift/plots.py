@@ -43,7 +43,7 @@ SKIPPED = 50  # items at the start that are not drawn, because their average has
 
 
 def style(name: str) -> dict[str, Any]:
-    """Line style of a method; all classifiers fused are a dashed `quorate`."""
+    """Line style of a method; all classifiers fused are a dashed `value`."""
     fused = {"color": BLUE, "linewidth": 2.0, "linestyle": (0, (3, 1)), "zorder": 10}
     return {"linewidth": 1.3, "zorder": 3} | (fused if name == FUSED else STYLES[name]) | {"label": LABELS[name]}
 

@@ -21,6 +21,7 @@ from quorate.paper.jobs import (
     JobOutcome,
     Parameters,
     at_cost,
+    error_costs,
     grid,
     mean_se,
     near_cost,
@@ -44,7 +45,7 @@ from quorate.types import FloatArray, VoteDataset
 DATA = "imagenet16h_shift"
 POOL_SIZE = 6
 ALL = "all"
-FUSED, SETTLED = "quorate-all", "until-settled"
+FUSED, SETTLED = "value-all", "until-settled"
 LABELS: Mapping[str, str] = {**METHOD_LABELS, FUSED: "quorate, all five"}
 PRINTED: Mapping[str, str] = {  # our row -> the paper's row it is compared with
     "random": "random",
@@ -55,7 +56,7 @@ PRINTED: Mapping[str, str] = {  # our row -> the paper's row it is compared with
     "finexp": "finexp",
     "infexp": "infexp",
 }
-# In a quick run, doubts (1 - threshold, or twice min_gain) that are dense near the budgets of the table, which the
+# In a quick run, doubts (1 - threshold, or 2 / error_cost) that are dense near the budgets of the table, which the
 # claims are about: `grid` is too coarse there for interpolation.
 QUICK_DOUBTS = (1.0, 0.7, 0.5, 0.36, 0.28, 0.22, 0.18, 0.14, 0.1, 0.06, 0.03, 0.01, 0.0)
 
@@ -99,17 +100,17 @@ def streams(context: Context, dataset: VoteDataset) -> Streams:
 def method_of(name: str) -> str:
     """The package's method behind a row.
 
-    >>> method_of("quorate-all"), method_of("mp")
-    ('quorate', 'mp')
+    >>> method_of("value-all"), method_of("mp")
+    ('value', 'mp')
     """
-    return "quorate" if name == FUSED else name
+    return "value" if name == FUSED else name
 
 
 def _parameters(method: str, *, num_classes: int, quick: bool) -> tuple[Parameters, ...]:
     if quick and method in ("finexp", "infexp"):
         return settings("threshold", tuple(1.0 - doubt for doubt in QUICK_DOUBTS))
-    if quick and method == "quorate":
-        return settings("min_gain", tuple(1.0 if doubt == 1.0 else 0.5 * doubt for doubt in QUICK_DOUBTS))
+    if quick and method == "value":
+        return settings("error_cost", error_costs(QUICK_DOUBTS))
     return grid(method, pool_size=POOL_SIZE, num_classes=num_classes)  # methods without learning are very cheap
 
 
@@ -164,7 +165,7 @@ def moving_average(values: FloatArray, window: int = WINDOW) -> FloatArray:
 def parameter_at(outcomes: Iterable[JobOutcome], budget: float) -> tuple[str, float]:
     """Name and value of the parameter that spends `budget` votes per item, read off the mean cost of these outcomes.
 
-    Between two grid values it is interpolated in the log of 1 - threshold, `scale` or `min_gain`; linearly for
+    Between two grid values it is interpolated in the log of 1 - threshold, `scale` or `error_cost`; linearly for
     `query_rate` and next to 0. Outside the grid the nearest value is used.
     """
     outcomes = list(outcomes)

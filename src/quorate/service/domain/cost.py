@@ -88,7 +88,7 @@ def largest_pool(method: Method, num_classes: int) -> int:
     """The largest pool for which a decision is fast enough.
 
     >>> from quorate import method
-    >>> largest_pool(method("quorate"), 2) > largest_pool(method("quorate"), 10) > 500
+    >>> largest_pool(method("value"), 2) > largest_pool(method("value"), 10) > 500
     True
     """
     least, most = 1, MOST_VOTES

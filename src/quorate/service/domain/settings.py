@@ -44,13 +44,13 @@ class ProjectSettings:
     items wait for a senior's verdict, as do ties of a whole pool
 
     >>> ProjectSettings(classes=["cat", "dog"], pool_size=5).session().method.name
-    'quorate'
+    'value'
     """
 
     classes: tuple[str, ...]
     pool_size: int
     models: tuple[str, ...] = ("classifier",)
-    method: str = "quorate"
+    method: str = "value"
     threshold: float | None = None
     budget: float | None = None
     target_error: float | None = None
@@ -91,7 +91,7 @@ class ProjectSettings:
         chosen = self.chosen_method()
         if not isinstance(chosen.policy, (Stateless, QuotaPolicy)):
             rule = "a method without a state of past items, which workers cannot share"
-            raise invalid("method", chosen.name, rule, "choose another, e.g. 'quorate'.")
+            raise invalid("method", chosen.name, rule, "choose another, e.g. 'value'.")
 
     def _check_goal(self) -> None:
         given = [name for name in ("threshold", "budget", "target_error") if getattr(self, name) is not None]
@@ -146,7 +146,8 @@ class ProjectSettings:
 
     def chosen_method(self) -> Method:
         """The method with its parameters, including the threshold."""
-        return require_anonymous(build_method(self.method, threshold=self.threshold))
+        name = "finexp" if self.threshold is not None and self.method == "value" else self.method
+        return require_anonymous(build_method(name, threshold=self.threshold))
 
     def shown(self, name: str) -> str:
         """The name that pages show for a class."""

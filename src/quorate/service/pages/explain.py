@@ -179,9 +179,8 @@ class DecisionFacts:
 def because(decided: DecisionFacts, policy: QueryPolicy) -> str:
     """One sentence: asked again, or closed, and why.
 
-    >>> from quorate.decision.value import ValueOfInformation
     >>> decided = DecisionFacts("not_worth_it", "cat", 0.981, [0.981, 0.019], [3, 0], 9, 9, 0, None, ["cat", "dog"])
-    >>> because(decided, ValueOfInformation(min_gain=0.01)).replace("\\xa0", " ")
+    >>> because(decided, BlendedValue(error_cost=100)).replace("\\xa0", " ")
     "Closed after 3 votes: a fourth vote was worth at most 0.47 points of accuracy, not more than the 1 point \
 it must exceed: 98.1 % sure that the pool of 9 would say 'cat'."
     """

@@ -23,11 +23,11 @@ from quorate.service.pages.rendering import OwnerVisit, Visit, go, render, statu
 from quorate.service.problems import of_error
 from quorate.validate import invalid
 
-DEFAULT_METHOD = "quorate"
+DEFAULT_METHOD = "value"
 Given = TypeVar("Given", int, float)
 GOALS = ("value", "threshold", "budget", "target_error")
 NUMBERS = {goal: goal for goal in GOALS[1:]} | {"value": "error_price"}  # the field with a goal's number
-USUAL = {"error_price": "500", "threshold": "95", "budget": "3", "target_error": "2"}  # shown for goals without one
+USUAL = {"error_price": "200", "threshold": "95", "budget": "3", "target_error": "2"}  # shown for goals without one
 LABELS = {
     "name": "Name",
     "state": "State",
@@ -111,7 +111,7 @@ def _goal_settings(fields: Mapping[str, str], goal: str, before: ProjectSettings
     if goal != "value":
         found[goal] = _goal(fields, goal, before)
     if method.partition(":")[0].strip() == DEFAULT_METHOD:
-        found["method"] = _with_parameters(_gain(fields) if goal == "value" else [], method)
+        found["method"] = _with_parameters(_error_cost(fields) if goal == "value" else [], method)
     return found
 
 
@@ -157,7 +157,7 @@ rely on that; start a new project to use another rule.'
     parameters = parameters_of(settings)
     name = settings.chosen_method().name
     rule = (
-        "the value of a vote" if "min_gain" in parameters else "the confidence" if "threshold" in parameters else None
+        "the value of a vote" if "error_cost" in parameters else "the confidence" if "threshold" in parameters else None
     )
     why = f"This project stops by {rule}" if rule else f"This project's method, {name}, has its own rule"
     if rule and "threshold" in parameters and settings.threshold is None:
@@ -171,9 +171,9 @@ rely on that; start a new project to use another rule.'
 def method_told(settings: ProjectSettings) -> dict[str, str]:
     """The project's method for display: its name, what it does, and the parameters that the form has no field for.
 
-    >>> told = method_told(ProjectSettings(classes=["cat", "dog"], pool_size=5, method="quorate:min_gain=0.01"))
+    >>> told = method_told(ProjectSettings(classes=["cat", "dog"], pool_size=5, method="value:error_cost=100"))
     >>> told["name"], told["parameters"]
-    ('quorate', '')
+    ('value', '')
     """
     chosen = settings.chosen_method()
     sentence = next((entry.sentence for entry in catalogue() if entry.name == chosen.name), "")
@@ -200,7 +200,7 @@ def as_form(settings: ProjectSettings) -> dict[str, str]:
     threshold = settings.threshold if settings.threshold is not None or not is_default else parameters.get("threshold")
     goals = {"threshold": threshold, "budget": settings.budget, "target_error": settings.target_error}
     numbers = {name: value if name == "budget" else 100 * value for name, value in goals.items() if value is not None}
-    gain = parameters.get("min_gain")
+    cost = parameters.get("error_cost")
     shown = {
         "goal": next(iter(numbers), "value"),
         "audit_rate": decimal(100 * settings.audit_rate, 3),
@@ -211,7 +211,7 @@ def as_form(settings: ProjectSettings) -> dict[str, str]:
         "max_votes": "" if settings.max_votes is None else str(settings.max_votes),
     }
     shown |= USUAL | {name: decimal(value, 3) for name, value in numbers.items()}
-    shown |= {"error_price": decimal(1 / gain, 6)} if gain else {}
+    shown |= {"error_price": decimal(cost, 6)} if cost else {}
     plain = ("pool_size", "min_votes", "currency", "instructions")
     timed = ("price", "lease_seconds")
     shown |= {name: str(getattr(settings, name)) for name in plain}
@@ -230,20 +230,20 @@ def _with_parameters(shown: list[str], method: str) -> str:
 def _kept_parameters(method: str) -> list[str]:
     """The parameters in a method's text that the form has no field for."""
     name, _, written = method.partition(":")
-    by_form = ("min_gain", "threshold") if name.strip() == DEFAULT_METHOD else ()
+    by_form = ("error_cost",) if name.strip() == DEFAULT_METHOD else ()
     parts = [part.strip() for part in written.split(",") if part.strip()]
     return [part for part in parts if part.partition("=")[0].strip() not in by_form]
 
 
-def _gain(fields: Mapping[str, str]) -> list[str]:
-    """`min_gain` is 1 / `error_price`, the number of votes that an error costs."""
+def _error_cost(fields: Mapping[str, str]) -> list[str]:
+    """`error_cost` is the form's `error_price`, the number of votes that an error costs."""
     price = number(fields, "error_price")
     if price is None:
         return []
-    if not (price > 0 and math.isfinite(1 / price)):
+    if not (price > 0 and math.isfinite(price)):
         fix = "raise it, or leave it empty for the default."
         raise invalid("error_price", fields["error_price"], "a number of votes above 0", fix)
-    return [f"min_gain={1 / price:.12g}"]
+    return [f"error_cost={price:.12g}"]
 
 
 def _goal(fields: Mapping[str, str], goal: str, before: ProjectSettings | None) -> float:

@@ -140,7 +140,7 @@ def calibrate(
     votes: VoteSource,
     predictions: PredictionSources = None,
     *,
-    method: Method | str | QueryPolicy = "quorate",
+    method: Method | str | QueryPolicy = "value",
     target: Target | None = None,
     truth: TableLike | None = None,
     costs: Costs | None = None,
@@ -171,7 +171,7 @@ def calibrate(
     checked_target(target, chosen)
     if prefixes and chosen.needs_people:
         rule = f"a method for anonymous votes; the belief of {chosen.name!r} depends on who voted"
-        raise invalid("prefixes", True, rule, "leave it out, or pass `method='quorate'`.")
+        raise invalid("prefixes", True, rule, "leave it out, or pass `method='value'`.")
     data, report, prices = _dataset(votes, predictions, table_options(tables), progress, truth=truth, costs=costs)
     stream = prepare(data, pool_size, model, draw)
     options = StreamOptions(window, refit_every, voter_costs=prices)

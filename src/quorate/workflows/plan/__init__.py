@@ -41,8 +41,8 @@ from quorate.workflows.plan.report import plan_figure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as MplFigure
 
-METHODS = ("quorate", "finexp", "infexp", "beta", "quorum", "unanimous-then-cap", "random")
-TRUTH_METHODS = ("crowd", "quorate", "quorum")
+METHODS = ("value", "finexp", "infexp", "beta", "quorum", "unanimous-then-cap", "random")
+TRUTH_METHODS = ("crowd", "value", "quorum")
 ALL = "all"  # every method; the references (single points) are always added
 MOST_ITEMS = 15_000  # items of a pilot that are run by default: more take minutes and hardly narrow the ranges
 MOST_WITH_PEOPLE = 300  # the same with a method that knows people: it runs a session, about a millisecond per vote
@@ -168,7 +168,7 @@ def plan(
 
     >>> from quorate.datasets import synthetic
     >>> pilot = synthetic(num_items=200, pool_size=5, accuracy=0.9, seed=1)
-    >>> made = plan(pilot, target_error=0.08, methods=["quorate", "quorum"], orderings=2, price=0.08)
+    >>> made = plan(pilot, target_error=0.08, methods=["value", "quorum"], orderings=2, price=0.08)
     >>> made.advice.status, made.advice.setting.votes.mean < 5
     ('sure', True)
     """

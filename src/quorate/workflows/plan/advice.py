@@ -23,7 +23,7 @@ from quorate.methods import Method, method
 from quorate.numerics import normal_quantile
 from quorate.types import FloatArray, IntArray
 from quorate.workflows.plan.curves import (
-    PEOPLE_GAINS,
+    PEOPLE_COSTS,
     Measured,
     Meter,
     PilotCurve,
@@ -354,9 +354,9 @@ def _family(name: str, pilot: Pilot) -> list[Method]:
     """A method at every value of its parameter; at one only if the name has it: "quorum:votes=4"."""
     if ":" in name:
         chosen = method(name)
-        if name != f"{chosen.name}:order={chosen.order}":
+        if name != f"{chosen.name}:choose={chosen.choose}":
             return [chosen]
-        return [method(chosen.name, order=chosen.order, min_gain=gain) for gain in PEOPLE_GAINS]
+        return [method(chosen.name, choose=chosen.choose, error_cost=cost) for cost in PEOPLE_COSTS]
     grid = plan_grid(name, pool_size=pilot.largest, num_classes=pilot.dataset.num_classes)
     return [method(name, **parameters) for parameters in grid]
 

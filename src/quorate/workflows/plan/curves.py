@@ -15,24 +15,24 @@ from typing import Any
 import numpy as np
 
 from quorate.catalogue import parameter_text
-from quorate.methods import DEFAULT_MIN_GAIN, METHODS, Method, method
+from quorate.methods import DEFAULT_ERROR_COST, METHODS, Method, method
 from quorate.posterior.settled import plurality_shares
 from quorate.rng import stream
 from quorate.streams.prepare import prepare
 from quorate.streams.runs import StreamOptions
 from quorate.streams.simulate import expected_errors, simulate_stream
-from quorate.streams.sweep import lower_hull, parameter_grid
+from quorate.streams.sweep import UNTIL_SETTLED, lower_hull, parameter_grid
 from quorate.types import FloatArray, IntArray, VoteDataset
 from quorate.workflows.plan.pools import Pilot
 
 Progress = Callable[[int, int, str], None]
 
-MIN_GAINS = tuple(
-    sorted({*(float(f"{g:.2g}") for g in np.geomspace(0.7, 0.0005, 19)), 1.0, 0.0, DEFAULT_MIN_GAIN}, reverse=True)
+ERROR_COSTS = tuple(
+    sorted({*(float(f"{cost:.2g}") for cost in np.geomspace(1.4, 2000, 19)), 1.0, DEFAULT_ERROR_COST, UNTIL_SETTLED})
 )
 THRESHOLDS = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.78, 0.84, 0.89, 0.93, 0.96, 0.98, 0.99, 0.995, 0.999, 1.0)
-DOUBTS = (0.5, 0.2, 0.1, 0.05, 0.02, 0.005, 0.0)  # few, because each runs a session
-PEOPLE_GAINS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0)
+CROWD_THRESHOLDS = (0.5, 0.8, 0.9, 0.95, 0.98, 0.995, 1.0)  # few, because each runs a session
+PEOPLE_COSTS = (3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, UNTIL_SETTLED)
 SESSION_COSTS = 1000  # a run through a session takes about this many times as long as one that does not learn
 LEARNING_COSTS = 8  # a run that learns takes about this many times as long as one that does not
 MOST_COUNTS = 14  # values of a whole-numbered parameter; in between they are spread evenly in the logarithm
@@ -96,12 +96,12 @@ def plan_grid(name: str, *, pool_size: int, num_classes: int) -> tuple[dict[str,
     >>> [parameters["votes"] for parameters in plan_grid("quorum", pool_size=100, num_classes=2)]
     [0, 1, 2, 3, 4, 6, 8, 12, 17, 24, 35, 49, 70, 100]
     """
-    if name == "quorate":
-        return tuple({"min_gain": gain} for gain in MIN_GAINS)
+    if name == "value":
+        return tuple({"error_cost": cost} for cost in ERROR_COSTS)
     if name == "crowd":
-        return tuple({"doubt": doubt} for doubt in DOUBTS)
+        return tuple({"threshold": threshold} for threshold in CROWD_THRESHOLDS)
     if name == "panel":
-        return tuple({"min_gain": gain} for gain in PEOPLE_GAINS)
+        return tuple({"error_cost": cost} for cost in PEOPLE_COSTS)
     if name == "quorum":
         return tuple({"votes": votes} for votes in _counts(pool_size, MOST_COUNTS))
     if name == "unanimous-then-cap":
@@ -258,7 +258,7 @@ def curve_of(settings: Iterable[PilotSetting]) -> PilotCurve:
         if not kept or setting.votes.mean - kept[-1].votes.mean > 1e-9:
             kept.append(setting)
     first = kept[0].method
-    name = first.name if first.order is None else f"{first.name}:order={first.order}"
+    name = first.name if first.choose is None else f"{first.name}:choose={first.choose}"
     return PilotCurve(name, tuple(lower_hull(kept, at=_means) if name == "unanimous-then-cap" else kept))
 
 
@@ -271,8 +271,8 @@ def halfway(one: Method, other: Method) -> Method | None:
 
     Rounded to three digits (near 1: those of the distance to it), so that what is run is what is printed.
 
-    >>> halfway(method("quorate", min_gain=0.01), method("quorate", min_gain=0.04)).parameters["min_gain"]
-    0.02
+    >>> halfway(method("value", error_cost=25), method("value", error_cost=100)).parameters["error_cost"]
+    50.0
     >>> halfway(method("quorum", votes=2), method("quorum", votes=3)) is None
     True
     """

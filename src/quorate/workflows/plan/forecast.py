@@ -134,9 +134,7 @@ def _asks_all_that_matter(chosen: Method) -> bool:
     """Whether what is learned has no part in how far it asks; by then the answer is known."""
     if chosen.needs_people:
         return False
-    return (
-        chosen.learner is None or chosen.parameters.get("threshold") == 1.0 or chosen.parameters.get("min_gain") == 0.0
-    )
+    return chosen.learner is None or chosen.parameters.get("threshold") == 1.0
 
 
 def _inflation(

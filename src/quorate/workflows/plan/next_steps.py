@@ -163,6 +163,5 @@ def _turned(chosen: Method) -> dict[str, Any]:
     return {
         key: value
         for key, value in chosen.parameters.items()
-        if isinstance(value, (bool, int, float, str))
-        and (value != default.get(key) or key not in ("hyperprior", "bias", "fits", "rule"))
+        if isinstance(value, (bool, int, float, str)) and (value != default.get(key) or key != "hyperprior")
     }

@@ -74,8 +74,8 @@ def chance_text(chance: float) -> str:
 def notes(plan: Plan) -> list[str]:
     """What a reader must know, the most important first."""
     found = [
-        order_note(plan), _goal_note(plan), _gain_note(plan), plan.classifier.sentence() if plan.classifier else "",
-        _people_note(plan), _budget_note(plan),
+        order_note(plan), _goal_note(plan), _error_cost_note(plan),
+        plan.classifier.sentence() if plan.classifier else "", _people_note(plan), _budget_note(plan),
         _width_note(plan), _errors_note(plan),
         _size_note(plan), _subsample_note(plan), _drawn_note(plan), _rival_note(plan), _data_note(plan),
         _floor_note(plan),
@@ -93,17 +93,17 @@ def order_note(plan: Plan) -> str:
     )
 
 
-def _gain_note(plan: Plan) -> str:
-    """`min_gain` as what an error costs: in votes, or in the units of `--costs` if the method weighs them."""
-    gain = plan.advice.setting.method.parameters.get("min_gain")
-    if not isinstance(gain, float) or gain <= 0 or plan.pilot.error_costs is not None:
+def _error_cost_note(plan: Plan) -> str:
+    """What an error costs at this setting: in votes, or in the units of `--costs` if the method weighs them."""
+    price = plan.advice.setting.method.parameters.get("error_cost")
+    if price is None or plan.pilot.error_costs is not None:
         return ""
-    many = f"{1 / gain:,.0f}" if gain <= 0.1 else f"{1 / gain:.2g}"
+    many = f"{price:,.0f}" if price >= 10 else f"{price:.2g}"
     weighs_costs = plan.pilot.voter_costs is not None and plan.advice.setting.method.needs_people
     unit = "times the cost 1" if weighs_costs else "vote" if many == "1" else "votes"
     cost = 1.0 if weighs_costs else plan.paid["ask-all"] / plan.references["ask-all"].mean  # of a vote
-    money = "" if plan.price is None else f", or {plan.price * cost / gain:,.2f}"
-    return f"min_gain {gain:.3g} means that an error costs as much as {many} {unit}{money}."
+    money = "" if plan.price is None else f", or {plan.price * cost * price:,.2f}"
+    return f"error_cost {price:g} means that an error costs as much as {many} {unit}{money}."
 
 
 def _people_note(plan: Plan) -> str:

@@ -1,7 +1,7 @@
 """What knowing the experts is worth on a pilot: votes at equal error, with a method that knows people and without.
 
-`quorate` and methods that know people each run over the pilot once, in the same random order. The latter are the
-method advised, or `quorate` with `order="agreement"`; for a small panel `panel`, too. A few values of the parameter
+`value` and methods that know people each run over the pilot once, in the same random order. The latter are the
+method advised, or `value` with `choose="agreement"`; for a small panel `panel`, too. A few values of the parameter
 make a curve, which is read at the error of the run without names. An error is against the target: the plurality of the
 pool, or the true class where it is known. Called by `plan`.
 """
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate.methods import DEFAULT_MIN_GAIN, Method, Target, method
+from quorate.methods import DEFAULT_ERROR_COST, Method, Target, method
 from quorate.reports.format import percent
 from quorate.rng import stream
 from quorate.streams.prepare import prepare
@@ -31,7 +31,7 @@ SCALES = (0.25, 1.0, 4.0)  # of the parameter, with people
 DRAWS = 2000  # of the bootstrap
 SMALL_PANEL = 6  # people at most, who together cast at least `MOST_OF_IT` of the votes they could
 MOST_OF_IT = 0.5
-BY_AGREEMENT = "quorate:order=agreement"
+BY_AGREEMENT = "value:choose=agreement"
 WORDS = {BY_AGREEMENT: "asking first whoever agreed most", "panel": "choosing the next person for each item"}
 
 
@@ -218,17 +218,18 @@ def _num_scored(dataset: VoteDataset, target: Target) -> int:
 
 
 def _alone(advised: Method) -> Method:
-    """`quorate` without names, at the parameter advised if that is its own."""
-    return method("quorate", min_gain=float(advised.parameters.get("min_gain", DEFAULT_MIN_GAIN)))
+    """`value` without names, at the parameter advised if that is its own."""
+    return method("value", error_cost=float(advised.parameters.get("error_cost", DEFAULT_ERROR_COST)))
 
 
 def _families(advised: Method, *, is_small: bool) -> list[list[Method]]:
     """The methods that know people, each at a few values of its parameter; for a small panel both that fit one."""
     if advised.name == "crowd":
-        return [[method("crowd", doubt=min(_scaled(advised.parameters["doubt"], scale), 1.0)) for scale in SCALES]]
-    gains = [min(_scaled(advised.parameters.get("min_gain", DEFAULT_MIN_GAIN), scale), 1.0) for scale in SCALES]
-    panel = [method("panel", min_gain=gain) for gain in gains]
-    by_agreement = [method("quorate", min_gain=gain, order="agreement") for gain in gains]
+        doubt = (1.0 - advised.parameters["threshold"]) or 0.001
+        return [[method("crowd", threshold=1.0 - min(scale * doubt, 1.0)) for scale in SCALES]]
+    costs = [max(advised.parameters.get("error_cost", DEFAULT_ERROR_COST) / scale, 1.0) for scale in SCALES]
+    panel = [method("panel", error_cost=cost) for cost in costs]
+    by_agreement = [method("value", error_cost=cost, choose="agreement") for cost in costs]
     if is_small:
         return [panel, by_agreement]
     return [panel if advised.name == "panel" else by_agreement]
@@ -236,12 +237,7 @@ def _families(advised: Method, *, is_small: bool) -> list[list[Method]]:
 
 def _name(chosen: Method) -> str:
     """What `--method` takes."""
-    return BY_AGREEMENT if chosen.order else chosen.name
-
-
-def _scaled(value: float, scale: float) -> float:
-    """The value times `scale`; 0, which asks for everything, counts as 0.001."""
-    return scale * (value or 0.001)
+    return BY_AGREEMENT if chosen.choose else chosen.name
 
 
 def _saving(costs: FloatArray, errors: FloatArray) -> float:

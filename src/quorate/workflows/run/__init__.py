@@ -37,9 +37,9 @@ def run(
     votes: VoteSource,
     predictions: PredictionSources = None,
     *,
-    method: str | Method | QueryPolicy = "quorate",
+    method: str | Method | QueryPolicy = "value",
     target: Target | None = None,
-    min_gain: float | None = None,
+    error_cost: float | None = None,
     threshold: float | None = None,
     target_error: float | None = None,
     class_targets: Mapping[str, float] | None = None,
@@ -73,8 +73,8 @@ def run(
     rows if there are no times; votes that are sorted by label are shuffled), "given" (rows) or "shuffled" by `seed`.
     `pool_size` None or "recorded": an item's pool is the votes recorded for it; N: every pool has N members, and
     `partly_voted` says how to score items with fewer votes: "exclude" them from the error unless their votes settle the
-    pool, use their "own-pool" as the truth, or count them as wrong ("worst-case"). At most one of `min_gain` (an error
-    costs 1 / min_gain votes), `threshold`, `budget` (votes per item) and `target_error` (held by audits, drawn with
+    pool, use their "own-pool" as the truth, or count them as wrong ("worst-case"). At most one of `error_cost` (what a
+    wrong answer costs, in votes), `threshold`, `budget` (votes per item) and `target_error` (held by audits, drawn with
     probability `audit_rate` + `audit_focus` (1 - confidence)) says how far to ask; by default the method's own
     parameters do. `class_targets`, together with a target error: `{"abnormal": 0.05}` means that at most 5 % of the
     items whose pool says "abnormal" get another answer. `sureness`: the probability with which targets are to be held,
@@ -96,7 +96,7 @@ def run(
     ['cat', 'dog', 'cat', 'dog']
     """
     aim = Aim(
-        min_gain=min_gain, threshold=threshold, target_error=target_error, budget=budget, audit_rate=audit_rate,
+        error_cost=error_cost, threshold=threshold, target_error=target_error, budget=budget, audit_rate=audit_rate,
         audit_focus=audit_focus, control_speed=control_speed, sureness=sureness, class_targets=class_targets,
     )  # fmt: skip
     options = StreamOptions(window, refit_every, min_votes, max_votes)

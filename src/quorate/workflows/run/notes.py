@@ -12,7 +12,7 @@ from quorate.streams.control import at_deepest, at_shallowest
 from quorate.streams.pools import uneven_pools
 from quorate.tables.votes.vote_order import ONE_ORDER
 
-DEFAULT = method("quorate").describe()
+DEFAULT = method("value").describe()
 LITTLE_SAVED = 0.05
 MOST_FOUND = 2  # rules named, of those that applied to the tables
 MOST_MISSED = 3  # classes named, of those that are mostly missed
@@ -129,7 +129,7 @@ def _items(count: float) -> str:
 
 ASKED_IN_ONE_ORDER = (
     f"{ONE_ORDER} That says nothing about who was asked first: the run asks the first of them about every item and "
-    "seldom the last. `--order shuffled` mixes them; `--method quorate:order=agreement` chooses whom to ask."
+    "seldom the last. `--order shuffled` mixes them; `--method value:choose=agreement` chooses whom to ask."
 )
 
 
@@ -185,7 +185,7 @@ def _cautious(summary: Mapping[str, Any]) -> list[str]:
         return []
     return [
         f"The default is cautious: here it saves {100 * saved:.1f} % compared with asking until settled. `quorate "
-        "plan` finds cheaper settings and says what they cost in errors; `--min-gain` says what an error costs you, "
+        "plan` finds cheaper settings and says what they cost in errors; `--error-cost` says what an error costs you, "
         "`--budget` sets the votes."
     ]
 

@@ -30,7 +30,7 @@ from quorate.streams.simulate import simulate_stream
 from quorate.streams.target_error import AUDIT_RATE, FOCUS, SURENESS, TargetErrorControl
 from quorate.tables.readers.sources import Progress
 from quorate.types import FloatArray, IntArray
-from quorate.validate import bounded, fraction, invalid, whole
+from quorate.validate import above_zero, bounded, fraction, invalid, whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class Aim:
     `audit_rate` + `audit_focus` (1 - confidence); None: no audits without a target, the control's defaults with one.
     """
 
-    min_gain: float | None = None
+    error_cost: float | None = None
     threshold: float | None = None
     target_error: float | None = None
     budget: float | None = None
@@ -52,7 +52,7 @@ class Aim:
     @property
     def parameters(self) -> dict[str, float | None]:
         """The parameters of a method that say how far to ask."""
-        return {"min_gain": self.min_gain, "threshold": self.threshold}
+        return {"error_cost": self.error_cost, "threshold": self.threshold}
 
     @property
     def held_with(self) -> float:
@@ -115,9 +115,9 @@ def _check_aim(aim: Aim) -> None:
         (first, value), *_ = given.items()
         rule = f"at most one of {', '.join(f'`{name}`' for name in given)}: each says how far to ask"
         raise invalid(first, value, rule, "pass one of them.")
-    if aim.min_gain is not None and aim.min_gain >= 1:
-        rule = "below 1, what a vote costs divided by what an error costs: with 1 or more nobody is asked"
-        raise invalid("min_gain", aim.min_gain, rule, "pass e.g. 0.02 if an error costs as much as 50 votes.")
+    if aim.error_cost is not None and above_zero(aim.error_cost, where="error_cost") <= 1:
+        rule = "above 1: if a wrong answer costs no more than a vote, nobody is asked"
+        raise invalid("error_cost", aim.error_cost, rule, "pass e.g. 50 if it costs as much as 50 votes.")
     if aim.target_error is not None and fraction(aim.target_error, where="target_error") == 0:
         raise invalid("target_error", 0, "a share above 0", "pass `method='until-settled'` for no errors but ties.")
     if aim.audit_rate is not None and fraction(aim.audit_rate, where="audit_rate") == 0:
@@ -183,9 +183,8 @@ def replayed(
     """Run the plan over the pools."""
     if error_costs is not None and plan.aim.target_error is not None:
         rule = "no `error_costs` with it: a target counts every error as one"
-        raise invalid(
-            "target_error", plan.aim.target_error, rule, "pass `min_gain`, `threshold` or `budget` with `error_costs`."
-        )
+        fix = "pass `error_cost`, `threshold` or `budget` with `error_costs`."
+        raise invalid("target_error", plan.aim.target_error, rule, fix)
     if progress is not None:
         progress(0, len(ids), "replaying the votes")
     return replay(
