@@ -201,14 +201,17 @@ NEED_PEOPLE = ("crowd", "panel")  # their decisions depend on who voted
 ANONYMOUS = tuple(name for name in METHODS if name not in NEED_PEOPLE)
 
 
-def default_for(given: Given, target: Target | None) -> Given | str:
-    """The given method; if it is the default by name, the default of the target instead.
+def default_for(given: Given | None, target: Target | None = None, *, threshold: float | None = None) -> Given | str:
+    """The given method; None: the default of the target, or `finexp` if only a threshold says how far to ask.
 
-    >>> default_for("value", "truth"), default_for("finexp", "plurality")
-    ('crowd', 'finexp')
+    >>> default_for(None, "truth"), default_for(None, threshold=0.9), default_for("infexp"), default_for(None)
+    ('crowd', 'finexp', 'infexp', 'value')
     """
-    is_default = isinstance(given, str) and given == DEFAULT_OF["plurality"]
-    return DEFAULT_OF.get(target, given) if is_default and target is not None else given
+    if given is not None:
+        return given
+    if target == "truth":
+        return DEFAULT_OF["truth"]
+    return DEFAULT_OF["plurality"] if threshold is None else "finexp"
 
 
 def known_target(given: object) -> Target:
@@ -270,6 +273,24 @@ def method(
     parameters = _each_once(spec, [*in_text, *parameters.items()])
     built = build(**parameters)
     return replace(built, name=name, parameters=MappingProxyType(_resolved(build, built, parameters)))
+
+
+def with_parameter(spec: str, *, error_cost: float | None = None, threshold: float | None = None) -> Method:
+    """The method of that text, with one of the two numbers that say how far to ask; it must be the method's own.
+
+    >>> with_parameter("finexp", threshold=0.9).policy
+    Threshold(threshold=0.9)
+    """
+    given = {name: value for name, value in (("error_cost", error_cost), ("threshold", threshold)) if value is not None}
+    if len(given) > 1:
+        raise invalid("error_cost", error_cost, "no `threshold` with it: both say how far to ask", "pass one of them.")
+    name, in_text = parsed(spec)
+    own = [*signature(METHODS[name]).parameters] if name in METHODS else [*given]
+    for parameter, value in given.items():
+        if parameter not in own:
+            rule = f"the parameter of {name}, which has {own[0] if own else 'none'}"
+            raise invalid(parameter, value, rule, "pass that one, or another method.", error=UnknownMethod)
+    return method(spec, **given)
 
 
 def parsed(spec: str) -> tuple[str, list[tuple[str, object]]]:

@@ -84,13 +84,13 @@ def test_the_seed_draws_the_quota_and_the_sentence_says_so(run):
         (("--prediction", "0.7,0.3", "--votes=-1,0", "--pool-size", "6"), "whole numbers >= 0"),
         (
             ("--prediction", "0.7,0.3", "--pool-size", "6", "--method", "magic"),
-            "--method magic; expected one of: quorate",
+            "--method magic; expected one of: value",
         ),
         (("--prediction", "0.7,0.3", "--pool-size", "6", "--method", "beta:x"), "parameters as name=value"),
         (("--prediction", "0.7,0.3", "--pool-size", "6", "--threshold", "2"), "expected a number in [0, 1]"),
         (
-            ("--prediction", "0.7,0.3", "--pool-size", "6", "--threshold", "0.9", "--error-cost", "0.1"),
-            "only one of --threshold and --error-cost",
+            ("--prediction", "0.7,0.3", "--pool-size", "6", "--threshold", "0.9", "--error-cost", "10"),
+            "no --threshold with it",
         ),
         (("--prediction", "0.7,0.3", "--pool-size", "0"), "--pool-size 0"),
         (("--pool-size", "6"), "--prediction not given; expected at least one of"),

@@ -78,7 +78,6 @@ def test_v_decides_where_a_plan_gains_more_per_vote_than_votes_in_a_row():
 
 def test_at_any_error_cost_it_asks_while_another_class_can_lead():
     assert BlendedValue(1e9).asks(None, *item())
-    assert BlendedValue(1e9).asks(None, *item(ALPHA, np.array([45, 5, 0]), 100))  # further than it looks ahead
     assert not BlendedValue(1e9).asks(None, *item(ALPHA, np.array([3, 0, 0]), 5))
 
 

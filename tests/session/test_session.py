@@ -62,7 +62,7 @@ def test_ask_all_is_the_one_method_that_goes_on_after_the_pool_is_settled():
     ("name", "parameters", "reason"),
     [
         ("finexp", {"threshold": 0.2}, "confident"),
-        ("value", {"error_cost": 0.1}, "not_worth_it"),
+        ("value", {"error_cost": 1.0}, "not_worth_it"),
         ("quorum", {"votes": 0}, "rule"),
         ("random", {"query_rate": 0.0}, "quota"),
     ],

@@ -20,8 +20,8 @@ def play(control, cost_of, count, rng):
 
 
 def by_depth(scale):
-    """Votes per item as in real streams: growing with -log of the required gain."""
-    return lambda parameter: scale * -math.log(parameter)
+    """Votes per item as in real streams: growing with the logarithm of the error cost."""
+    return lambda parameter: scale * math.log(parameter)
 
 
 @pytest.mark.parametrize("scale", [0.4, 0.8, 3.0])
@@ -52,7 +52,7 @@ def test_a_budget_that_cannot_be_spent_does_not_wind_the_integral_up():
     control = BudgetControl(5.0, pool_size=6)
     for _ in range(5000):
         control = control.closed(num_votes=1, confidence=1.0, settled=True)
-    assert control.parameter == pytest.approx(math.exp(-60))
+    assert control.parameter == pytest.approx(math.exp(60))
     assert control.log_depth <= math.log(60) + 1e-12
 
 
@@ -60,35 +60,36 @@ def test_a_budget_overspent_by_every_item_ends_at_a_parameter_that_never_asks():
     control = BudgetControl(0.5)
     for _ in range(2000):
         control = control.closed(num_votes=9, confidence=1.0, settled=True)
-    assert control.parameter == pytest.approx(math.exp(-0.05))
+    assert control.parameter == pytest.approx(math.exp(0.05))
 
 
 def test_states_are_values_and_the_law_is_the_one_in_the_docstring():
-    first = BudgetControl(2.0, start=0.01)
+    first = BudgetControl(2.0, start=100)
     after = first.closed(num_votes=5, confidence=0.8, settled=False)
     assert (first.spent, first.num_items, after.spent, after.num_items) == (0, 0, 5, 1)
     integral = math.log(-math.log(0.01)) - 0.2 * (5 - 2) / 2
     assert after.log_depth == pytest.approx(max(integral, math.log(-math.log(0.01)) - 0.5))
-    assert -math.log(after.parameter) == pytest.approx(math.exp(after.log_depth - (5 - 2) / (100 * 2)))
+    assert math.log(after.parameter) == pytest.approx(math.exp(after.log_depth - (5 - 2) / (100 * 2)))
     assert after.ahead == 3.0
 
 
-def test_thresholds_are_one_minus_the_gain():
+def test_thresholds_are_one_minus_the_inverse_of_the_error_cost():
     gain, threshold = BudgetControl(2.0, pool_size=6), BudgetControl(2.0, pool_size=6, rule="threshold")
-    assert threshold.parameters == {"threshold": 1.0 - gain.parameter}
+    assert threshold.parameters == {"threshold": pytest.approx(1.0 - 1.0 / gain.parameter)}
     assert gain.parameters == {"error_cost": gain.parameter}
 
 
 def test_only_methods_with_a_gain_or_a_threshold_can_be_controlled():
-    assert rule_parameter(method("value", threshold=0.9)) == "threshold"
-    with pytest.raises(InvalidInput) as caught:
-        rule_parameter(method("quorum"))
-    assert caught.value.field == "method"
+    assert rule_parameter(method("finexp")) == "threshold"
+    for name in ("quorum", "crowd"):
+        with pytest.raises(InvalidInput) as caught:
+            rule_parameter(method(name))
+        assert caught.value.field == "method"
 
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"budget": 0}, {"budget": -1}, {"rate": 0}, {"pull": 0}, {"speed": "fast"}, {"rule": "votes"}, {"start": 2}],
+    [{"budget": 0}, {"budget": -1}, {"rate": 0}, {"pull": 0}, {"speed": "fast"}, {"rule": "votes"}, {"start": 0}],
 )
 def test_a_wrong_setting_of_a_budget_is_named(wrong):
     with pytest.raises(InvalidInput) as caught:
@@ -109,7 +110,7 @@ def honest_stream(control, factor, count, rng):
     """Items whose doubt is about 5 times the parameter, with `factor` times as many errors; random audits."""
     errors = 0.0
     for _ in range(count):
-        doubt = min(0.5, 5 * control.parameter * rng.exponential())
+        doubt = min(0.5, 5 / control.parameter * rng.exponential())
         error = float(rng.random() < factor * doubt)
         errors += error
         audited = rng.random() < control.audit_rate_of(1 - doubt)
@@ -174,9 +175,9 @@ def test_a_target_is_exceeded_as_seldom_as_its_sureness_allows(factor):
 
 def test_the_slow_term_follows_the_errors_that_cannot_be_ruled_out():
     """With the mean, it would fall while the bound is above the plan, and keep it there."""
-    control = TargetErrorControl(0.05, start=0.01)
+    control = TargetErrorControl(0.05, start=100)
     for _ in range(2000):
-        control = control.closed(num_votes=3, confidence=1 - min(0.5, 5 * control.parameter), settled=False)
+        control = control.closed(num_votes=3, confidence=1 - min(0.5, 5 / control.parameter), settled=False)
     assert control.upper == pytest.approx(control.target, rel=0.1)
     assert control.factor_at_most > control.factor == replace(control, sureness=0.5).factor_at_most
 
@@ -191,7 +192,7 @@ def test_a_target_below_the_ties_of_the_pool_ends_asking_everyone_and_says_it_is
     control = TargetErrorControl(0.01)
     for t in range(3000):
         control = control.closed(num_votes=6, confidence=0.5 if t % 10 == 0 else 1.0, settled=True)
-    assert control.parameter == pytest.approx(math.exp(-60))
+    assert control.parameter == pytest.approx(math.exp(60))
     assert at_deepest("error_cost", control.parameter)
     assert control.reached == control.ties == pytest.approx(0.05)
     assert control.is_unreachable
@@ -203,17 +204,18 @@ def test_a_target_below_the_ties_of_the_pool_ends_asking_everyone_and_says_it_is
 
 
 def test_a_target_starts_deeper_in_larger_pools():
-    assert TargetErrorControl(0.02, pool_size=10).parameter == pytest.approx(0.002)
-    assert TargetErrorControl(0.02, pool_size=100).parameter == pytest.approx(0.0002)
+    assert TargetErrorControl(0.02, pool_size=10).parameter == pytest.approx(500)
+    assert TargetErrorControl(0.02, pool_size=100).parameter == pytest.approx(5000)
     assert TargetErrorControl(0.02, pool_size=100, rule="threshold").parameter == pytest.approx(0.98)
-    assert TargetErrorControl(0.02, pool_size=100, start=0.1).parameter == pytest.approx(0.1)
+    assert TargetErrorControl(0.02, pool_size=100, start=10).parameter == pytest.approx(10)
 
 
 @pytest.mark.parametrize("rule", ["error_cost", "threshold"])
 def test_the_ends_of_a_parameter_are_known(rule):
-    control = BudgetControl(2.0, start=0.0, rule=rule)
+    deepest, shallowest = {"error_cost": (1e300, 1.0), "threshold": (1.0, 0.0)}[rule]
+    control = BudgetControl(2.0, start=deepest, rule=rule)
     assert at_deepest(rule, control.parameter)
     assert not at_shallowest(rule, control.parameter)
-    control = BudgetControl(2.0, start=1.0, rule=rule)
+    control = BudgetControl(2.0, start=shallowest, rule=rule)
     assert at_shallowest(rule, control.parameter)
     assert not at_deepest(rule, control.parameter)

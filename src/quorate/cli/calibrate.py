@@ -49,7 +49,7 @@ def calibrate(
     *,
     votes: VotesTable,
     predictions: PredictionTables = None,
-    method: MethodSpec = "value",
+    method: MethodSpec = None,
     target: TargetName = None,
     truth: TruthTable = None,
     costs: CostsTable = None,

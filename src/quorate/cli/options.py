@@ -63,9 +63,9 @@ ERROR_COST_HELP = "What a wrong answer costs, in votes; 200 by default."
 Json = Annotated[bool, option("Print JSON, for programs.", "--json")]
 Overwrite = Annotated[bool, option("Replace the files in the folder.", "--overwrite")]
 MethodSpec = Annotated[
-    str,
+    str | None,
     option(
-        "A method; parameters after a colon: quorum:votes=4. See quorate methods.",
+        "A method; parameters after a colon: quorum:votes=4. See quorate methods. Default: value.",
         "--method",
         "-m",
         complete=method_names,

@@ -51,7 +51,7 @@ def run(
             "--finding",
         ),
     ] = None,
-    method: MethodSpec = "value",
+    method: MethodSpec = None,
     target: TargetName = None,
     truth: TruthTable = None,
     costs: CostsTable = None,
@@ -153,6 +153,8 @@ def run(
     if json:
         print_json(result.summary())
         return
+    if method is None and threshold is not None:
+        print_lines("A threshold belongs to the paper's methods: this run used finexp.")
     _print(result, out)
     if logged is not None:
         print_lines(f"Logged: run {logged} of MLflow")

@@ -76,7 +76,7 @@ def simulate(
         costs=costs,
     )
     with progress_bar(quiet=json) as report:
-        specs = method or [default_for("value", source.target)]
+        specs = method or [default_for(None, source.target)]
         result = compare_methods(specs, source, whole_range=sweep, out=out, progress=report)
     if json:
         print_json(result.summary())

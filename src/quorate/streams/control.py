@@ -13,12 +13,12 @@ from typing import Literal, Protocol, Self, get_args
 
 from quorate.methods import Method
 from quorate.session.tuning import policy_parameters
-from quorate.validate import bounded, fraction, invalid, whole
+from quorate.validate import above_zero, bounded, fraction, invalid, whole
 
 Rule = Literal["error_cost", "threshold"]
 Speed = Literal["normal", "slow"]
 SHALLOWEST, DEEPEST = 0.05, 60.0  # limits of -log lambda: e^-0.05 never asks, e^-60 asks until settled
-FIRST = 0.01  # initial lambda if neither `start` nor `pool_size` is given
+FIRST = 0.01  # initial lambda if neither `start` nor `pool_size` is given: an error cost of 100
 SLOWER = 5.0
 MOST_STEP = 0.5  # largest change of the integral term at one item
 
@@ -85,7 +85,7 @@ def check_rule(control: Control, method: Method) -> None:
 def at_deepest(rule: str, parameter: float) -> bool:
     """Whether a controller has moved this parameter to its limit towards more votes.
 
-    >>> at_deepest("error_cost", BudgetControl(2.0, start=0.0).parameter), at_deepest("threshold", 1.0)
+    >>> at_deepest("error_cost", BudgetControl(2.0, start=1e300).parameter), at_deepest("threshold", 1.0)
     (True, True)
     """
     return _lambda(rule, parameter) <= math.exp(-DEEPEST) * (1 + 1e-9)
@@ -111,11 +111,17 @@ class Parameter:
         depth = min(max(depth, SHALLOWEST), DEEPEST)
         return {self.rule: math.exp(depth) if self.rule == "error_cost" else 1.0 - math.exp(-depth)}
 
-    def _check(self, *above_zero: str) -> None:
+    def _depth_of(self, start: float) -> float:
+        """-log lambda of an initial parameter."""
+        if self.rule == "error_cost":
+            return math.log(above_zero(start, where="start"))
+        return -math.log(max(1.0 - fraction(start, where="start"), math.exp(-DEEPEST)))
+
+    def _check(self, *positive: str) -> None:
         """Check the rule, and that these fields are above 0."""
         if self.rule not in get_args(Rule):
             raise invalid("rule", self.rule, "'error_cost' or 'threshold'", "pass the method's parameter.")
-        for name in above_zero:
+        for name in positive:
             if bounded(getattr(self, name), where=name, least=0.0) == 0:
                 raise invalid(name, 0, "a number above 0", "leave it out for the default.")
 
@@ -131,12 +137,12 @@ class BudgetControl(Parameter):
     underspending. d stays within [0.05, 60] and w_I stops there, so a budget that cannot be spent does not wind it up.
     `speed="slow"` divides both gains by 5: the budget is then held only over many thousands of items, and a shift in
     the stream causes fewer errors, because votes can follow the difficulty for longer. `pool_size` sets the start,
-    d = 6 log(N + 1) B / (0.65 N); `start` is the initial lambda; without either it is 0.01.
+    d = 6 log(N + 1) B / (0.65 N); `start` is the initial parameter; without either lambda is 0.01.
 
     >>> control = BudgetControl(2.0, pool_size=6)
     >>> for votes in (6, 6, 0, 6, 6):
     ...     control = control.closed(num_votes=votes, confidence=1.0, settled=True)
-    >>> control.reached, control.ahead, control.parameter > BudgetControl(2.0, pool_size=6).parameter
+    >>> control.reached, control.ahead, control.parameter < BudgetControl(2.0, pool_size=6).parameter
     (4.8, 14.0, True)
     """
 
@@ -164,7 +170,7 @@ class BudgetControl(Parameter):
     def _first(self) -> float:
         """The initial d = -log lambda; s = B / (0.65 N) is about the budget relative to asking until settled."""
         if self.start is not None:
-            return -math.log(max(fraction(self.start, where="start"), math.exp(-DEEPEST)))
+            return self._depth_of(self.start)
         if self.pool_size is None:
             return -math.log(FIRST)
         size = whole(self.pool_size, where="pool_size")

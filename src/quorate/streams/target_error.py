@@ -32,13 +32,13 @@ class TargetErrorControl(Parameter):
         d = d_I + (U - e* t) / (pull e*),   d_I += eta_t (r_U u - e*) / e*.
     Audits are drawn with probability `audit_rate` + `focus` (1 - confidence), at most 1, so that uncertain items, where
     errors are more frequent, are audited more often. `pool_size` N sets the start, lambda = e* / N (e* for a
-    threshold); `start` is the initial lambda; without either it is 0.002. e* includes the ties of the pool: a target
+    threshold); `start` is the initial parameter; without either lambda is 0.002. e* includes the ties of the pool: a target
     below their share cannot be reached; then `is_unreachable` becomes True and the parameter stays at its limit.
 
     >>> control = TargetErrorControl(0.02, audit_rate=0.1, focus=0.0)
     >>> sure = control.closed(num_votes=3, confidence=1.0, settled=True)
     >>> wrong = control.closed(num_votes=3, confidence=0.9, settled=False, audited_error=1.0)
-    >>> sure.parameter > control.parameter > wrong.parameter, round(wrong.factor, 2)
+    >>> sure.parameter < control.parameter < wrong.parameter, round(wrong.factor, 2)
     (True, 1.82)
     """
 
@@ -71,18 +71,18 @@ class TargetErrorControl(Parameter):
             if fraction(getattr(self, name), where=name) == 0:
                 raise invalid(name, 0, "a number above 0 and at most 1", "raise it.")
         bounded(self.focus, where="focus", least=0.0)
-        first = max(self._first(), math.exp(-DEEPEST))  # a tiny target divided by the pool size can be 0
-        object.__setattr__(self, "depth", min(max(-math.log(first), SHALLOWEST), DEEPEST))
+        object.__setattr__(self, "depth", min(max(self._first(), SHALLOWEST), DEEPEST))
         bounded(self.sureness, where="sureness", least=0.5, most=0.999)
 
     def _first(self) -> float:
-        """The initial lambda: a vote is asked while N such votes could still correct e* errors."""
+        """The initial -log lambda: a vote is asked while N such votes could still correct e* errors."""
         if self.start is not None:
-            return max(fraction(self.start, where="start"), math.exp(-DEEPEST))
+            return self._depth_of(self.start)
         if self.pool_size is None:
-            return 0.002
+            return -math.log(0.002)
         size = whole(self.pool_size, where="pool_size")
-        return self.target / (size if self.rule == "error_cost" else 1)
+        first = self.target / (size if self.rule == "error_cost" else 1)
+        return -math.log(max(first, math.exp(-DEEPEST)))  # a tiny target divided by the pool size can be 0
 
     @property
     def asked_for(self) -> float:

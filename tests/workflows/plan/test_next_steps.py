@@ -42,7 +42,7 @@ def test_the_line_of_python_for_a_panel_names_its_members(costs):
     members = names["session"].settings["people"]["experts"]
     assert {each["name"]: each["cost"] for each in members} == {f"p{n}": 1.0 for n in range(5)} | (costs or {})
     assert names["session"].settings["pool_size"] == 5
-    assert names["session"].settings["method"]["parameters"]["error_cost"] == 0.01
+    assert names["session"].settings["method"]["parameters"]["error_cost"] == 100
 
 
 @pytest.mark.parametrize("name", ["value", "finexp", "quorum"])

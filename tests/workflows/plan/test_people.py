@@ -233,7 +233,7 @@ def test_where_names_save_votes_the_plan_says_so_in_money_and_what_to_type(quick
     names = {"quorate": quorate}
     exec(line, names)
     settings = names["session"].settings
-    assert settings["method"]["parameters"]["error_cost"] == 0.02 and len(settings["people"]["experts"]) == 5
+    assert settings["method"]["parameters"]["error_cost"] == 50 and len(settings["people"]["experts"]) == 5
 
 
 @pytest.mark.parametrize(

@@ -252,7 +252,7 @@ def test_costly_errors_are_asked_about_more():
     table = 1.0 - np.eye(PILOT.num_classes)
     table[0, 1:] = 20.0
     curves = [plan(PILOT, budget=2.0, error_costs=costs, **FEW).curves[0] for costs in (None, table)]
-    at = [next(s.votes.mean for s in c.settings if s.method.parameters["error_cost"] == 0.063) for c in curves]
+    at = [next(s.votes.mean for s in c.settings if s.method.parameters["error_cost"] == 200) for c in curves]
     assert at[1] > at[0]
 
 

@@ -254,7 +254,7 @@ def test_a_policy_of_ones_own_runs_vote_by_vote(files):
 @pytest.mark.parametrize("parameter", [{"error_cost": 20}, {"threshold": 0.7}])
 def test_asking_by_costs_is_the_same_compiled_and_vote_by_vote(files, parameter):
     costs = np.array([[0, 1, 1], [8, 0, 2], [1, 1, 0.0]])
-    chosen = quorate.method("value", **parameter)
+    chosen = quorate.method("finexp" if "threshold" in parameter else "value", **parameter)
     compiled = run(*files, method=chosen, error_costs=costs, order="given")
     slow = run(*files, method=with_costs(chosen, costs), error_costs=costs, order="given")
     without = run(*files, method=chosen, order="given")
@@ -267,11 +267,12 @@ def test_error_cost_says_how_far_to_ask(files):
     chosen = run(*files, error_cost=20)
     assert chosen.table.equals(run(*files, method="value:error_cost=20").table)
     assert chosen.outcome.num_votes.sum() < run(*files).outcome.num_votes.sum()
+    assert run(*files, threshold=0.9).method == quorate.method("finexp", threshold=0.9)
 
 
 def test_the_result_shows_itself(files):
     result = run(*files, price=0.08)
-    assert repr(result).startswith("RunResult of quorate: 120 items took ")
+    assert repr(result).startswith("RunResult of value: 120 items took ")
     assert "<table>" in result._repr_html_()
     assert len(result.plot().axes) == 4
     assert json.loads(json.dumps(result.summary(), allow_nan=False))["num_items"] == 120
@@ -302,8 +303,8 @@ def test_the_real_shift_set_costs_and_errs_as_the_simulation_says(data_dir, tmp_
         ({"threshold": 1.5}, "threshold"),
         ({"threshold": 0.9, "method": quorate.method("finexp")}, "threshold"),
         ({"error_cost": -0.1}, "error_cost"),
-        ({"error_cost": 0.04}, "error_cost"),
-        ({"error_cost": 10, "method": "finexp"}, "method"),
+        ({"error_cost": 1.0}, "error_cost"),
+        ({"error_cost": 10, "method": "finexp"}, "error_cost"),
         ({"error_cost": 10, "method": quorate.method("value")}, "error_cost"),
         ({"error_cost": 10, "budget": 2}, "error_cost"),
         ({"min_votes": 3, "max_votes": 1}, "max_votes"),

@@ -140,7 +140,7 @@ def calibrate(
     votes: VoteSource,
     predictions: PredictionSources = None,
     *,
-    method: Method | str | QueryPolicy = "value",
+    method: Method | str | QueryPolicy | None = None,
     target: Target | None = None,
     truth: TableLike | None = None,
     costs: Costs | None = None,

@@ -37,7 +37,7 @@ def run(
     votes: VoteSource,
     predictions: PredictionSources = None,
     *,
-    method: str | Method | QueryPolicy = "value",
+    method: str | Method | QueryPolicy | None = None,
     target: Target | None = None,
     error_cost: float | None = None,
     threshold: float | None = None,

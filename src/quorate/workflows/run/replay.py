@@ -18,7 +18,7 @@ from quorate.audit.statement import rounded_up, standing
 from quorate.decision.model_picker import ModelPicker
 from quorate.decision.policy import QueryPolicy
 from quorate.decision.quota import QuotaPolicy
-from quorate.methods import Method, Target, as_method, checked_target, default_for
+from quorate.methods import Method, Target, as_method, checked_target, default_for, with_parameter
 from quorate.methods import method as build_method
 from quorate.reasons import CERTAIN
 from quorate.streams.class_targets import ClassTarget, ClassTargetControl, class_numbers
@@ -96,11 +96,16 @@ class RunPlan:
 
 
 def build_plan(
-    method: str | Method | QueryPolicy, aim: Aim, *, seed: int, options: StreamOptions, target: Target | None = None
+    method: str | Method | QueryPolicy | None,
+    aim: Aim,
+    *,
+    seed: int,
+    options: StreamOptions,
+    target: Target | None = None,
 ) -> RunPlan:
     """Check the arguments before any table is read."""
     _check_aim(aim)
-    chosen = _method(default_for(method, target), aim)
+    chosen = _method(default_for(method, target, threshold=aim.threshold), aim)
     checked_target(target, chosen)
     plan = RunPlan(chosen, aim, whole(seed, where="seed", least=0), options)
     _control(plan, mean_pool=1)  # only to check: raises if a controller cannot do it
@@ -138,7 +143,7 @@ def _check_aim(aim: Aim) -> None:
 
 def _method(given: str | Method | QueryPolicy, aim: Aim) -> Method:
     if isinstance(given, str):
-        return build_method(given, **aim.parameters)
+        return with_parameter(given, **aim.parameters)
     for name, value in aim.parameters.items():
         if value is not None:
             rule = "a `method` given by name: a Method object has its own parameters"
