@@ -284,7 +284,7 @@ def with_parameter(spec: str, *, error_cost: float | None = None, threshold: flo
     given = {name: value for name, value in (("error_cost", error_cost), ("threshold", threshold)) if value is not None}
     if len(given) > 1:
         raise invalid("error_cost", error_cost, "no `threshold` with it: both say how far to ask", "pass one of them.")
-    name, in_text = parsed(spec)
+    name, _ = parsed(spec)
     own = [*signature(METHODS[name]).parameters] if name in METHODS else [*given]
     for parameter, value in given.items():
         if parameter not in own:

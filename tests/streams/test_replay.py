@@ -416,7 +416,7 @@ def test_the_audits_of_a_replay_are_not_those_of_a_later_audit_with_the_same_see
 
 
 def test_audits_that_the_record_cannot_complete_count_as_errors_to_the_controller():
-    """Two of nine votes are recorded: no panel is ever settled, so every audit is an error and the parameter falls."""
+    """Two of nine votes are recorded: no panel is ever settled, so every audit is an error and the error cost rises."""
     votes = np.zeros((200, 2), dtype=np.int64)
     stream = recorded_stream(votes, np.full((200, 2), [0.9, 0.1]), pool_sizes=9, seed=1)
     control = TargetErrorControl(0.05, audit_rate=0.5)
@@ -424,4 +424,4 @@ def test_audits_that_the_record_cannot_complete_count_as_errors_to_the_controlle
     assert run.num_incomplete == run.is_audited.sum() == run.control.final.num_audited > 20
     assert np.isnan(run.audited_error).all()
     assert run.control.final.factor > 1
-    assert run.parameter[-1] < run.parameter[0]
+    assert run.parameter[-1] > run.parameter[0]

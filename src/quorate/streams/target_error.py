@@ -32,8 +32,8 @@ class TargetErrorControl(Parameter):
         d = d_I + (U - e* t) / (pull e*),   d_I += eta_t (r_U u - e*) / e*.
     Audits are drawn with probability `audit_rate` + `focus` (1 - confidence), at most 1, so that uncertain items, where
     errors are more frequent, are audited more often. `pool_size` N sets the start, lambda = e* / N (e* for a
-    threshold); `start` is the initial parameter; without either lambda is 0.002. e* includes the ties of the pool: a target
-    below their share cannot be reached; then `is_unreachable` becomes True and the parameter stays at its limit.
+    threshold); `start` is the initial parameter; without either lambda is 0.002. e* includes the ties of the pool: a
+    target below their share cannot be reached; then `is_unreachable` becomes True and the parameter stays at its limit.
 
     >>> control = TargetErrorControl(0.02, audit_rate=0.1, focus=0.0)
     >>> sure = control.closed(num_votes=3, confidence=1.0, settled=True)
