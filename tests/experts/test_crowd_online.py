@@ -1,6 +1,5 @@
 """The crowd model while people join and leave: it grows, forgets, undoes; the gain of a vote equals enumeration."""
 
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
