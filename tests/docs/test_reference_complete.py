@@ -136,7 +136,7 @@ def test_every_column_and_key_of_audits_is_documented(folder, tmp_path):
 
 
 def test_every_key_of_a_plan_is_documented():
-    made = plan(SMALL.votes, SMALL.predictions[0], methods=("quorate", "beta"), orderings=2, draws=100, price=0.1)
+    made = plan(SMALL.votes, SMALL.predictions[0], methods=("value", "beta"), orderings=2, draws=100, price=0.1)
     assert_named(keys_of(made.summary()), "plan.json")
 
 

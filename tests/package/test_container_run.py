@@ -19,7 +19,7 @@ USER = int(only("USER"))
 SET_ELSEWHERE = ("NUMBA", "QUORATE", "PYTHON")
 SESSION = """
 import quorate
-session = quorate.Session("quorate", classes=["a", "b", "c"], pool_size=5, seed=1)
+session = quorate.Session("value", classes=["a", "b", "c"], pool_size=5, seed=1)
 session.open("x", [0.6, 0.3, 0.1])
 print(session.vote("x", "a").confidence)
 """
