@@ -10,7 +10,7 @@ import pytest
 from quorate.errors import InvalidInput, JournalCorrupt, QuorateError, shown, source_is, with_names
 from quorate.validate import invalid
 
-OPTIONS = {"max_votes": "--max-votes", "classes": "--classes", "as_read": "--as-read", "path": "FILE"}
+OPTIONS = {"max_votes": "--max-votes", "classes": "--classes", "strict": "--strict", "path": "FILE"}
 
 
 def test_an_error_is_rendered_from_its_parts():
@@ -51,7 +51,7 @@ def test_a_command_renders_the_same_error_with_its_options():
         ("pass `classes=a,b`.", "pass --classes a,b."),
         ("pass `classes=[...]`.", "pass --classes ...."),
         ("pass `classes='...'`, or", "pass --classes ..., or"),
-        ("pass `as_read=True`.", "pass --as-read."),
+        ("pass `strict=True`.", "pass --strict."),
         ("pass `max_votes=3`.", "pass --max-votes 3."),
         ("max_votes=3 and classes in plain words", "max_votes=3 and classes in plain words"),
         ("`quorate run` and `unknown=3` stay", "`quorate run` and `unknown=3` stay"),

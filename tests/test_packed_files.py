@@ -21,7 +21,7 @@ from openpyxl import Workbook
 from quorate.datasets import checksum, load_npz
 from quorate.datasets.prediction_files import read_parquet
 from quorate.errors import InvalidInput
-from quorate.packed_files import VARIABLE, limited_to, max_size, parquet_batches, parse_size, plain_arrays
+from quorate.packed_files import VARIABLE, parquet_batches, parse_size, plain_arrays
 from quorate.tables import read_predictions, read_votes
 from quorate.tables.readers.open_files import open_file
 from quorate.workflows.audit import files as audit_files
@@ -146,9 +146,9 @@ def test_a_file_that_unpacks_beyond_the_limit_is_refused(tmp_path, monkeypatch, 
     monkeypatch.setenv(VARIABLE, f"{limit}B")
     with pytest.raises(InvalidInput) as caught:
         read(tmp_path / name)
-    assert caught.value.field == "max_size"
+    assert caught.value.field == VARIABLE
     assert caught.value.value > limit
-    assert "--max-size" in caught.value.fix
+    assert VARIABLE in caught.value.fix
 
 
 @pytest.mark.parametrize("form", ["cells", "counts"])
@@ -163,8 +163,8 @@ def test_counts_that_stand_for_more_votes_than_the_limit_are_refused_before_they
     path.write_text(text)
     with pytest.raises(InvalidInput) as caught:
         read_votes(path, format=form)
-    assert caught.value.field == "max_size" and caught.value.value > 2 * 10**9
-    assert caught.value.rule and "--max-size" in caught.value.fix
+    assert caught.value.field == VARIABLE and caught.value.value > 2 * 10**9
+    assert caught.value.rule and VARIABLE in caught.value.fix
 
 
 @pytest.mark.parametrize("name", ["p.npy", "p.npz"])
@@ -188,14 +188,7 @@ def test_a_file_that_is_not_packed_is_read_whatever_its_size(tmp_path, monkeypat
 def test_a_size_that_is_none_is_refused(text):
     with pytest.raises(InvalidInput) as caught:
         parse_size(text)
-    assert caught.value.field == "max_size"
-
-
-def test_the_limit_is_set_for_a_while_and_then_as_before(monkeypatch):
-    monkeypatch.delenv(VARIABLE, raising=False)
-    with limited_to("3MB"):
-        assert max_size() == 3_000_000
-    assert max_size() == 2 * 10**9
+    assert caught.value.field == VARIABLE
 
 
 def test_ragged_rows_are_listed_up_to_a_number_and_counted_beyond_it(tmp_path, monkeypatch):
@@ -364,7 +357,7 @@ def test_what_unpacks_to_more_than_the_limit_is_refused_before_it_is_read(tmp_pa
         plain_arrays(tmp_path / "bomb.npz")
     assert tracemalloc.get_traced_memory()[1] < 500_000
     tracemalloc.stop()
-    assert caught.value.field == "max_size"
+    assert caught.value.field == VARIABLE
     assert caught.value.value >= 8_000_000
 
 

@@ -102,8 +102,8 @@ def _unpickled(kind: type[QuorateError], args: tuple[object, ...], parts: dict[s
 def with_names(text: str, names: Mapping[str, str]) -> str:
     """`text` with arguments in backticks replaced by their `names`; `name=value` as it is typed in a shell.
 
-    >>> with_names("pass `classes=['a', 'b']`, or `as_read=True`.", {"classes": "--classes", "as_read": "--as-read"})
-    'pass --classes a,b, or --as-read.'
+    >>> with_names("pass `classes=['a', 'b']`, or `strict=True`.", {"classes": "--classes", "strict": "--strict"})
+    'pass --classes a,b, or --strict.'
     """
     if not names:
         return text

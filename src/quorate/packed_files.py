@@ -4,7 +4,7 @@
 `parquet_batches` reads Parquet in bounded memory: a text stored once may be the value of every row, so text is read as
 a dictionary, its total length is checked, and only then is it decoded.
 
-The limit is QUORATE_MAX_SIZE, by default 2GB; the commands that read tables set it with --max-size. Files that are not
+The limit is the environment variable QUORATE_MAX_SIZE, by default 2GB. Files that are not
 packed are not limited, except pickles and single JSON records, whose objects take many times their bytes.
 """
 
@@ -15,7 +15,6 @@ import os
 import re
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -58,22 +57,8 @@ def parse_size(text: str) -> int:
     found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,6})?)\s*([KMGT]?B?)", text.strip().upper())
     unit = None if found is None else _UNITS.get(found[2] if found[2].endswith("B") else f"{found[2]}B")
     if found is None or unit is None or (size := int(float(found[1]) * unit)) < 1:
-        raise invalid("max_size", text, "a size above 0 such as 500MB or 20GB", "write a number and MB or GB.")
+        raise invalid(VARIABLE, text, "a size above 0 such as 500MB or 20GB", "write a number and MB or GB.")
     return size
-
-
-@contextmanager
-def limited_to(text: str | None) -> Iterator[None]:
-    """Use another limit within the block, also in processes started there; None changes nothing."""
-    before = os.environ.get(VARIABLE)
-    if text is not None:
-        parse_size(text)
-        os.environ[VARIABLE] = text
-    try:
-        yield
-    finally:
-        if text is not None:
-            os.environ.pop(VARIABLE, None) if before is None else os.environ.update({VARIABLE: before})
 
 
 def check_size(file: Path, num_bytes: int) -> None:
@@ -91,10 +76,10 @@ def check_votes(source: str, num_votes: int) -> None:
 
 
 def too_large(file: Path | str, num_bytes: int, limit: int) -> InvalidInput:
-    """The error, with the size found (so far) and the option that raises the limit."""
+    """The error, with the size found (so far) and the variable that raises the limit."""
     allow = f"{-(-num_bytes // 10**9) * 2}GB"
-    fix = f"if you trust the file, set {VARIABLE}={allow}, or pass --max-size {allow} to a command that reads tables."
-    return invalid("max_size", num_bytes, f"at most {limit} bytes unpacked", fix, place=str(file))
+    fix = f"if you trust the file, set the environment variable {VARIABLE}={allow}."
+    return invalid(VARIABLE, num_bytes, f"at most {limit} bytes unpacked", fix, place=str(file))
 
 
 def plain_arrays(file: Path) -> Any:  # noqa: ANN401

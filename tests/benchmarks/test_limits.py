@@ -37,7 +37,7 @@ from quorate.workflows.score import score
 params, probs, out, small = sys.argv[1:]
 score(params, small, out=out)
 start = time.process_time()
-score(params, probs, out=out, batch_rows=5000)
+score(params, probs, out=out)
 """
 READ = """
 from quorate.tables import join, read_votes

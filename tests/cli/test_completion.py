@@ -23,7 +23,6 @@ def offered(line):
     [
         ("quorate run --order ", list(get_args(Order))),
         ("quorate plan --method fixed-ask", ["fixed-ask-finexp", "fixed-ask-infexp"]),
-        ("quorate score --match o", ["order"]),
         ("quorate calibrate --format c", ["counts", "cells"]),
         ("quorate pl", ["plan"]),
     ],

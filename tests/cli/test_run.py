@@ -48,7 +48,6 @@ def test_every_option_reaches_the_run(run, tables, tmp_path):
         "--partly-voted", "worst-case", "--min-votes", 1, "--max-votes", 3, "--error-costs", costs, "--price", 2,
         "--window", 0, "--refit-every", 30, "--task-column", "task", "--worker-column", "worker", "--label-column",
         "label", "--id-column", "id", "--format", "long", "--classes", "class-0, class-1,class-2",
-        "--items", "votes-and-predictions", "--accuracy", 0.8,
     )  # fmt: skip
     assert done.exit_code == 0, done.stderr
     summary = json.loads(done.stdout)
@@ -129,18 +128,6 @@ def test_a_missing_file_is_named(run, tmp_path):
     done = run("run", "--votes", tmp_path / "none.csv", "--out", tmp_path / "out")
     assert done.exit_code == 1
     assert "none.csv" in done.stderr
-
-
-def test_a_hard_label_counts_as_surely_as_said(run, tables, tmp_path):
-    rows = [(f"i{t}", "class-0") for t in range(120)]
-    labels = run_data.write(tmp_path / "labels.csv", ("id", "label"), rows)
-    asked = ("run", "-v", tables[0], "-p", labels, "--max-votes", 0, "--json")
-    sure = {}
-    for accuracy in (0.6, 0.99):
-        done = run(*asked, "-o", tmp_path / str(accuracy), "--accuracy", accuracy)
-        assert done.exit_code == 0, done.stderr
-        sure[accuracy] = json.loads(done.stdout)["error"]["expected_rate"]
-    assert sure[0.6] > sure[0.99]
 
 
 @pytest.mark.skipif(signal.getsignal(signal.SIGINT) is signal.SIG_IGN, reason="Ctrl-C is ignored here")

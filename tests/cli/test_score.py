@@ -51,7 +51,6 @@ def test_programs_get_json_alone(run, files):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (("--match", "name"), "match"),
         (("--votes", "nowhere.csv"), "nowhere.csv"),
         (("--out", "scores.doc"), ".doc"),
         (("--strict",), "strict"),

@@ -182,7 +182,7 @@ def test_a_file_whose_content_needs_too_much_memory_is_refused(tmp_path, monkeyp
     monkeypatch.setenv(VARIABLE, "1KB")
     with pytest.raises(InvalidInput) as caught:
         read_pickle(tmp_path / "big.pkl")
-    assert (caught.value.field, caught.value.value) == ("max_size", 3 * (tmp_path / "big.pkl").stat().st_size)
+    assert (caught.value.field, caught.value.value) == (VARIABLE, 3 * (tmp_path / "big.pkl").stat().st_size)
 
 
 @settings(deadline=None)

@@ -4,6 +4,7 @@ import re
 from html.parser import HTMLParser
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from quorate.reports.render import TEMPLATES, fragment, page, unbroken
@@ -55,7 +56,9 @@ def test_hostile_words_are_only_words():
 
 def test_hostile_classes_and_items_of_a_run_do_not_reach_the_page_as_markup():
     votes = np.array([[0, 0, 1], [1, 1, 1]] * 10)
-    result = run(votes, np.full((20, 2), 0.5), classes=[HOSTILE, "dog"], ids=[f"<script>{t}" for t in range(20)])
+    rows = [(f"<script>{t}", (HOSTILE, "dog")[label]) for t, row in enumerate(votes) for label in row]
+    items, labels = zip(*rows, strict=True)
+    result = run(pa.table({"item": items, "label": labels}))
     for text in (result.to_html(), result._repr_html_()):
         assert "<script" not in text and "<img" not in text
     assert "&lt;script&gt;alert(1)" in result.to_html()

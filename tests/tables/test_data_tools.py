@@ -45,7 +45,7 @@ def test_the_column_of_probabilities_can_be_named():
 
 def test_the_column_of_the_label_can_be_named():
     table = pd.DataFrame({"id": ["x", "y"], "v1": ["a", "b"], "x_a": [0.5, 0.5], "x_b": [0.5, 0.5]})
-    [found] = read_predictions(table, prediction_column="v1", accuracy=0.8).tables
+    [found] = read_predictions(table, prediction_column="v1").tables
     assert found.classes == ("a", "b") and np.nanargmax(found.values, axis=1).tolist() == [0, 1]
     with pytest.raises(InvalidInput) as caught:
         read_predictions(table, prediction_column="v2")
@@ -107,7 +107,7 @@ class TestHuggingFace:
         assert "split" in caught.value.rule
 
 
-@pytest.mark.parametrize("typed", [("--probs-column", "p"), ("--prediction-column", "says", "--accuracy", "0.8")])
+@pytest.mark.parametrize("typed", [("--probs-column", "p"), ("--prediction-column", "says")])
 def test_the_options_are_on_the_command_line(tmp_path, typed):
     from typer.testing import CliRunner
 

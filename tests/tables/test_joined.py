@@ -32,15 +32,11 @@ def test_items_come_in_the_order_of_their_first_vote_and_votes_in_recorded_order
     assert vote_rows(joined) == list(CAST)
 
 
-def test_items_without_a_prediction_are_kept_alike_or_left_out(tmp_path):
+def test_items_without_a_prediction_are_kept():
     probs = probs_of(["a", "b", "z"], cat=[0.9, 0.4, 0.5], dog=[0.1, 0.6, 0.5])
     every = join(votes_of(*CAST), probs)
     assert every.items == ("b", "a", "c") and np.allclose(every.predictions[0, 2], 0.5)
     assert every.report.count("no-prediction") == 1 and every.unvoted == ("z",)
-    both = join(votes_of(*CAST), probs, items="votes-and-predictions")
-    assert both.items == ("b", "a") and vote_rows(both) == list(CAST[:3])
-    assert both.report.count("no-prediction") == 0 and both.unvoted == ("z",)
-    assert rejected(both.report, tmp_path / "rejects.csv") == [(4, "left-out")]
     with pytest.raises(InvalidInput) as caught:
         join(votes_of(*CAST), probs, strict=True)
     assert caught.value.field == "source" and "1 no-prediction" in caught.value.rule
@@ -122,34 +118,16 @@ def test_quorate_itself_does_not_import_the_extra():
 ROWS = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
 
 
-@pytest.mark.parametrize("items", [("1", "2", "3"), ("0", "1"), ("0", "1", "2", "3"), ("0", "1", "x")])
-def test_rows_without_ids_are_refused_unless_the_items_are_called_by_their_places(items, tmp_path):
-    votes = votes_of(*((item, "x", "dog") for item in items))
+def test_rows_without_ids_do_not_join_a_table_of_votes(tmp_path):
     np.save(tmp_path / "probs.npy", ROWS)
     for source in (ROWS, tmp_path / "probs.npy"):
         with pytest.raises(InvalidInput) as caught:
-            join(votes, read_predictions(source, classes=["cat", "dog"]))
-        assert caught.value.field == "predictions" and "`ids=...`" in caught.value.fix
-
-
-def test_rows_without_ids_meet_items_called_by_their_places_in_any_order():
-    joined = join(votes_of(*((item, "x", "dog") for item in "201")), read_predictions(ROWS, classes=["cat", "dog"]))
-    assert joined.items == ("2", "0", "1") and np.allclose(joined.predictions[0], ROWS[[2, 0, 1]])
-
-
-def test_rows_with_ids_may_be_more_or_fewer_than_the_items():
-    named = read_predictions(ROWS, classes=["cat", "dog"], ids=["1", "2", "9"])
-    joined = join(votes_of(*((item, "x", "dog") for item in "123")), named)
-    assert np.allclose(joined.predictions[0], [*ROWS[:2], [0.5, 0.5]]) and joined.unvoted == ("9",)
+            join(votes_of(*((item, "x", "dog") for item in "012")), read_predictions(source, classes=["cat", "dog"]))
+        assert caught.value.field == "predictions" and ".npz" in caught.value.fix
 
 
 def test_classes_that_no_vote_names_are_refused():
     votes = votes_of(("0", "x", "cat"), ("1", "x", "dog"), ("2", "x", "dog"))
-    for how in ({}, {"classes": ["cat", "dog"]}):
-        with pytest.raises(InvalidInput) as caught:
-            join(votes, read_predictions(ROWS), **how)
-        assert caught.value.field == "predictions" and "`classes=" in caught.value.fix
-    assert join(votes, read_predictions(ROWS, classes=["cat", "dog"])).classes == ("cat", "dog")
     with pytest.raises(InvalidInput) as caught:
         join(votes, probs_of(["0", "1", "2"], ant=[0.5] * 3, bee=[0.5] * 3))
     assert caught.value.field == "predictions" and "['ant', 'bee']" in caught.value.rule

@@ -30,7 +30,7 @@ def test_help_shows_every_option_with_its_default(name):
 
 def test_a_table_of_panel_votes_has_the_options_of_votes():
     assert {field.name for field in dataclasses.fields(VotesTable)} - {"path"} == {
-        each.name for each in OPTIONS.values() if each.tables == "votes" or each.name in ("as_read", "strict")
+        each.name for each in OPTIONS.values() if each.tables == "votes" or each.name == "strict"
     }
 
 
@@ -49,6 +49,6 @@ def test_an_option_that_does_not_exist_is_refused_with_the_nearest():
     )
 
 
-@pytest.mark.parametrize("name", ["accuracy", "strict", "format"])
+@pytest.mark.parametrize("name", ["strict", "format"])
 def test_the_default_is_not_typed(name):
     assert TableOptions(**{name: OPTIONS[name].default}).in_shell() == []

@@ -22,8 +22,8 @@ def data(**more):
 
 
 def test_an_array_is_read_by_the_names_given():
-    joined, has_order = read(VOTES, PROBS, classes=("cat", "dog"), ids=("a", "b"))
-    assert (joined.items, joined.classes, has_order) == (("a", "b"), ("cat", "dog"), True)
+    joined, has_order = read(VOTES, PROBS, classes=("cat", "dog"))
+    assert (joined.items, joined.classes, has_order) == (("0", "1"), ("cat", "dog"), True)
     assert [joined.votes_of(t).tolist() for t in range(2)] == [[0, 0], [1, 0, 1]]
     np.testing.assert_allclose(joined.predictions[0], PROBS)
 
@@ -47,13 +47,19 @@ def test_counts_have_no_order():
         (VOTES.astype(float), {}, "votes"),
         (VOTES[0], {}, "votes"),
         (VOTES, {"classes": ("cat",)}, "classes"),
-        (VOTES, {"ids": ("a",)}, "ids"),
     ],
 )
 def test_an_array_that_cannot_be_meant_is_refused(votes, options, field):
     with pytest.raises(InvalidInput) as caught:
         read(votes, **options)
     assert caught.value.field == field
+
+
+def test_rows_of_predictions_are_the_rows_of_an_array_of_votes():
+    np.testing.assert_allclose(read(np.array([[-1], [1]]), PROBS)[0].predictions, [[PROBS[1]]])
+    with pytest.raises(InvalidInput) as caught:
+        read(VOTES, PROBS[:1])
+    assert caught.value.field == "predictions"
 
 
 def test_the_truth_of_a_data_set_is_a_table_of_the_known_classes():

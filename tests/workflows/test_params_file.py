@@ -90,12 +90,12 @@ def test_what_an_earlier_version_wrote_is_read_with_the_defaults_of_its_time(wri
     written.write_text(json.dumps(content | {"version": 1}))
     found = read_params(written)
     assert (found.pool_rule, found.min_votes, found.max_votes, found.error_costs) == ("given", 0, None, None)
-    assert (found.accuracy, found.abstain_labels, found.pool_size) == (0.9, (), 7)
+    assert (found.abstain_labels, found.pool_size) == ((), 7)
 
 
 def test_limits_costs_and_how_labels_were_read_come_back(tmp_path):
     costs = np.array([[0, 1, 1], [50, 0, 1], [1, 1, 0]])
-    more = {"min_votes": 1, "max_votes": 3, "accuracy": 0.8, "abstain_labels": ["NA"], "pool_rule": "largest-recorded"}
+    more = {"min_votes": 1, "max_votes": 3, "abstain_labels": ["NA"], "pool_rule": "largest-recorded"}
     path = write_params(
         tmp_path / "p.json", PriorParams(1, 1, np.ones(3)), classes=CLASSES, models=["net"], pool_size=3,
         method=quorate.method("value"), fitted_after=0, error_costs=costs, **more,
@@ -124,7 +124,7 @@ def test_an_unknown_version_is_refused(written, version):
         ("tau", [[1, 1]]), ("tau", [[1, 1, 0]]), ("tau", [[1, 1, None]]), ("tau", [[1, 1, 1], [1, 1, 1]]),
         ("bias", [0, 0]), ("bias", [0, 0, "x"]), ("pool_size", 0), ("pool_size", 2.5), ("fitted_after", -1),
         ("pool_rule", "mean"), ("min_votes", -1), ("max_votes", 1.5), ("error_costs", [[0, 1]]),
-        ("error_costs", [[0, 1, -1]] * 3), ("accuracy", 1.5), ("abstain_labels", "NA"), ("abstain_labels", [""]),
+        ("error_costs", [[0, 1, -1]] * 3), ("abstain_labels", "NA"), ("abstain_labels", [""]),
         ("quorate", 1), ("method", "value"), ("method", {"name": "value"}),
         ("method", {"name": "value", "parameters": []}),
     ],

@@ -70,7 +70,16 @@ def draw(
 
 @app.command("report")
 @reads_tables(
-    without=("id_column", "probs_column", "prediction_column", "ids", "classes", "items", "accuracy", "encoding")
+    without=(
+        "id_column",
+        "probs_column",
+        "prediction_column",
+        "classes",
+        "encoding",
+        "timestamp",
+        "ignore_columns",
+        "strict",
+    )
 )
 def report(
     *,

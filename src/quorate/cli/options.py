@@ -10,16 +10,13 @@ import inspect
 from collections.abc import Callable, Collection, Iterator
 from functools import wraps
 from importlib import import_module
-from pathlib import Path
 from typing import Annotated, get_args
 
 import typer
 from typer.models import OptionInfo
 
 from quorate.methods import ANONYMOUS
-from quorate.packed_files import DEFAULT, VARIABLE, limited_to
 from quorate.tables.options import OPTIONS, Option, TableOptions
-from quorate.validate import invalid
 
 
 def one_of(*values: str) -> Callable[[str], list[str]]:
@@ -38,8 +35,8 @@ def one_of(*values: str) -> Callable[[str], list[str]]:
 def values_of(module: str, name: str) -> Callable[[str], list[str]]:
     """Shell completion with the values of a Literal type; its module is imported only then.
 
-    >>> values_of("quorate.tables.options", "Items")("votes-")
-    ['votes-and-predictions']
+    >>> values_of("quorate.tables.options", "Format")("w")
+    ['wide']
     """
 
     def complete(incomplete: str) -> list[str]:
@@ -108,7 +105,7 @@ PredictionTables = Annotated[
 
 
 def reads_tables(*, without: Collection[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command an option for each field of `TableOptions`, and `--max-size`, instead of `reading`.
+    """Give a command an option for each field of `TableOptions` instead of `reading`.
 
     `without`: fields that the command does not have.
     """
@@ -120,9 +117,8 @@ def reads_tables(*, without: Collection[str] = ()) -> Callable[[Callable[..., No
 
         @wraps(command)
         def with_options(**given: object) -> None:
-            given.pop("max_size")
             read = {each.name: given.pop(each.name) for each in shown}
-            command(**given, reading=_reading(read, given.get("predictions")))
+            command(**given, reading=_reading(read))
 
         with_options.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         with_options.__annotations__ = {each.name: each.annotation for each in parameters}
@@ -138,50 +134,20 @@ def _expanded(signature: inspect.Signature, shown: Collection[Option]) -> Iterat
             yield each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
             continue
         yield from map(_parameter, shown)
-        yield _by_name("max_size", None, Annotated[str | None, _MAX_SIZE])
 
 
 def _parameter(option: Option) -> inspect.Parameter:
     complete = one_of(*option.choices) if option.choices else None
     info = typer.Option(option.spelling, help=option.help, rich_help_panel=TABLES, autocompletion=complete)
     kind: object = str | None if option.default is None else type(option.default)
-    return _by_name(option.name, option.default, Annotated[kind, info])
+    return inspect.Parameter(
+        option.name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=Annotated[kind, info]
+    )
 
 
-def _by_name(name: str, default: object, annotation: object) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-
-
-def _limit_size(context: typer.Context, text: str | None) -> str | None:
-    context.with_resource(limited_to(text))
-    return text
-
-
-_MAX_SIZE = typer.Option(
-    "--max-size",
-    help=f"Largest size of a decompressed file, e.g. 20GB; default {DEFAULT} or {VARIABLE}.",
-    rich_help_panel=TABLES,
-    callback=_limit_size,
-)
-
-
-def _reading(typed: dict[str, object], predictions: object) -> TableOptions:
-    """The options from what was typed: classes with commas, ids in a file; None: not given."""
+def _reading(typed: dict[str, object]) -> TableOptions:
+    """The options from what was typed: classes with commas; None: not given."""
     given = {name: value for name, value in typed.items() if value is not None}
     if isinstance(given.get("classes"), str):
         given["classes"] = class_list(str(given["classes"]))
-    if isinstance(given.get("ids"), str):
-        given["ids"] = id_list(str(given["ids"]), predictions if isinstance(predictions, list) else [])
     return TableOptions(**given)  # type: ignore[arg-type]
-
-
-def id_list(file: str, predictions: Collection[str]) -> list[str]:
-    """The ids in the file of --ids, one per line. Refused without an array among the predictions."""
-    if not any(source.lower().endswith((".npy", ".npz")) for source in predictions):
-        rule = "predictions in an .npy or .npz file, whose rows it names"
-        raise invalid("ids", file, rule, "leave it out: tables have an id column (`id_column`).")
-    try:
-        with Path(file).open(encoding="utf-8-sig") as text:
-            return [line.rstrip("\n") for line in text]
-    except (OSError, UnicodeDecodeError) as cause:
-        raise invalid("ids", file, f"a text file with one id per line ({cause})", "name another file.") from cause

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from quorate.cli.options import TABLES, Json, one_of, option, reads_tables
+from quorate.cli.options import Json, option, reads_tables
 from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
 from quorate.tables.options import ScoreKeywords, TableOptions
 from quorate.version import __version__
-from quorate.workflows.score import MATCHES, Scores
+from quorate.workflows.score import Scores
 from quorate.workflows.score import score as score_items
 
 ParamsFile = Annotated[str, option("The params.json that quorate run wrote.", "--params")]
@@ -22,22 +22,10 @@ VotesSoFar = Annotated[
 PoolSize = Annotated[
     int | None, option("Experts who could be asked per item; default: as in the params.", "--pool-size", "-n")
 ]
-Match = Annotated[
-    str,
-    option(
-        "How other tables are matched to the first predictions: order (streamed), id (in memory), or auto: id for "
-        "votes with a row per vote, else order.",
-        complete=one_of(*MATCHES),
-    ),
-]
 Cluster = Annotated[str | None, option("Compute on Dask workers: tcp://HOST:PORT of a scheduler, or local:N.")]
-BatchRows = Annotated[int, option("Items per batch; determines memory and row groups.")]
-Accuracy = Annotated[
-    float | None, option("Probability given to a classifier's hard label; default: as in the params.", panel=TABLES)
-]
 
 
-@reads_tables(without=("classes", "items", "accuracy"))
+@reads_tables(without=("classes",))
 def score(
     *,
     params: ParamsFile,
@@ -45,10 +33,7 @@ def score(
     out: Out,
     votes: VotesSoFar = None,
     pool_size: PoolSize = None,
-    match: Match = "auto",
     cluster: Cluster = None,
-    batch_rows: BatchRows = 50_000,
-    accuracy: Accuracy = None,
     reading: TableOptions,
     json: Json = False,
 ) -> None:
@@ -59,12 +44,11 @@ def score(
 
     Example: quorate score --params params.json --predictions probs.parquet --votes counts.parquet --out scores.parquet
     """
-    choices: dict[str, Any] = {"match": match}
     with progress_bar(quiet=json) as report:
         found = score_items(
-            params, predictions, votes=votes, out=out, pool_size=pool_size, cluster=cluster, batch_rows=batch_rows,
-            accuracy=accuracy, abstain_labels=reading.abstain_labels, strict=reading.strict, progress=report,
-            **choices, **reading.keywords(ScoreKeywords),
+            params, predictions, votes=votes, out=out, pool_size=pool_size, cluster=cluster,
+            abstain_labels=reading.abstain_labels, strict=reading.strict, progress=report,
+            **reading.keywords(ScoreKeywords),
         )  # fmt: skip
     if json:
         print_json(found.summary())

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.tables.misread_checks import (
-    refuse_misread_pools,
-    refuse_misread_predictions,
+    doubtful_pools,
+    doubtful_predictions,
+    doubtful_votes,
     refuse_misread_votes,
     refuse_other_classes,
     refuse_unnamed_rows,
 )
-from quorate.tables.options import Items
 from quorate.tables.predictions.align import (
     Aligned,
     aligned,
@@ -37,7 +37,7 @@ from quorate.tables.readers.sources import filled
 from quorate.tables.report import Report, merged, refuse_dirt
 from quorate.tables.rules import Fired, fired_whole
 from quorate.tables.votes.clean import relabelled, settle
-from quorate.tables.votes.codes import by_first, hits
+from quorate.tables.votes.codes import by_first
 from quorate.tables.votes.names import class_texts
 from quorate.tables.votes.read import Votes, label_entries
 from quorate.types import FloatArray, IntArray, VoteDataset, frozen_array
@@ -146,18 +146,15 @@ def join(
     predictions: Predictions | None = None,
     *,
     classes: Sequence[Any] | None = None,
-    items: Items = "votes",
     strict: bool = False,
-    as_read: bool = False,
 ) -> Joined:
     """Match votes and predictions of the same items.
 
     Without `predictions` there is one classifier, "uniform", which predicts every class with the same probability.
     `classes`: exactly these, in this order, and other labels are set aside; by default the classes of the predictions
-    in the order of their columns, then those of the votes by first vote. `items`: "votes" keeps every item with a vote
-    (uniform where a classifier has no prediction), "votes-and-predictions" only those with a usable prediction.
-    Refused: a classifier that shares no id, or no class, with the votes, and an array without ids unless the items of
-    the votes are exactly "0" to "T-1". Refused unless `as_read`: tables that look misread (docs/tables.md).
+    in the order of their columns, then those of the votes by first vote. Items with a vote are kept; where a
+    classifier has no prediction, all classes are equally likely. Refused: a classifier that shares no id, or no class,
+    with the votes, an array without ids, and tables that look misread (docs/tables.md).
 
     >>> from quorate.tables import read_predictions, read_votes
     >>> votes = read_votes(pa.table({"task": ["b", "a", "b"], "worker": ["x", "x", "y"], "label": ["dog"] * 3}))
@@ -166,8 +163,6 @@ def join(
     >>> joined.items, joined.classes, joined.predictions[0, 0].round(2)
     (('b', 'a'), ('cat', 'dog'), array([0.2, 0.8]))
     """
-    if items not in ("votes", "votes-and-predictions"):
-        raise invalid("items", items, "'votes' or 'votes-and-predictions'", "pass one of them.")
     given = votes.given if classes is None else class_texts(classes)
     if predictions is not None and given is None:
         predictions = without_other_columns(predictions, votes.labels)
@@ -175,33 +170,32 @@ def join(
     known = named_classes(tables, given)
     votes = _relabelled(votes, known, given)
     final = _final_classes(votes, known, given)
-    if not as_read:
-        refuse_misread_votes(votes, known if tables else ())
+    refuse_misread_votes(votes, known if tables else ())
     for table in tables:
         refuse_unnamed_rows(votes, table)
         refuse_other_classes(votes, table, final, given=given is not None)
     sources = [aligned(table, final, given=given is not None) for table in tables]
-    if not as_read:
-        _refuse_misread_predictions(votes, sources)
-    recorded, entries = _recorded(votes, sources, keep_all=items == "votes")
+    warnings = [*doubtful_votes(votes), *_doubtful_predictions(votes, sources)]
+    recorded = _recorded(votes)
     outcome, more = _with_predictions(votes, recorded, sources, len(final))
-    entries = [*(entry for source in sources for entry in source.entries), *entries, *more]
+    entries = [*(entry for source in sources for entry in source.entries), *more]
     if given is None:
         entries += [*unvoted_classes(tables, final, votes.labels), *unpredicted_labels(tables, known, votes)]
     if strict:
         refuse_dirt(entries)
     joined = _joined(votes, recorded, final, outcome, _report(votes, predictions, recorded, final, outcome, entries))
-    if not as_read:
-        refuse_misread_pools(votes, joined.item, joined.label, len(final))
-    return joined
+    warnings += doubtful_pools(votes, joined.item, joined.label, len(final))
+    return replace(joined, report=replace(joined.report, warnings=(*joined.report.warnings, *warnings)))
 
 
-def _refuse_misread_predictions(votes: Votes, sources: Sequence[Aligned]) -> None:
+def _doubtful_predictions(votes: Votes, sources: Sequence[Aligned]) -> list[str]:
     names = votes.raw.task.names.take(pa.array(votes.voted))
+    found: list[str] = []
     for source in sources:
         present, usable = looked_up(source, names)[1:]
         if present.any():  # no shared id at all has its own error
-            refuse_misread_predictions(votes, source, len(names), int(usable.sum()))
+            found += doubtful_predictions(votes, source, len(names), int(usable.sum()))
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -249,27 +243,13 @@ def _final_classes(votes: Votes, known: tuple[str, ...], given: tuple[str, ...] 
     return final
 
 
-def _recorded(votes: Votes, sources: Sequence[Aligned], *, keep_all: bool) -> tuple[_Recorded, list[Fired]]:
+def _recorded(votes: Votes) -> _Recorded:
     """The votes in recorded order: by time where there are times, else by row."""
     raw = votes.raw
     at = np.flatnonzero(votes.counts_vote)
     if raw.time is not None:
         at = at[np.argsort(filled(raw.time)[at], kind="stable")]
-    tasks = by_first(raw.task.codes[at], len(raw.task.names))
-    if keep_all or not sources:
-        return _Recorded(at, tasks), []
-    names = raw.task.names.take(pa.array(tasks))
-    usable = np.any([looked_up(source, names)[2] for source in sources], axis=0)
-    if usable.all():
-        return _Recorded(at, tasks), []
-    is_kept = np.zeros(len(raw.task.names), dtype=bool)
-    is_kept[tasks[usable]] = True
-    kept = _Recorded(at[is_kept[raw.task.codes[at]]], tasks[usable])
-    if not len(kept.at):
-        rule = f"a usable prediction for some item of {raw.source}"
-        raise invalid("items", "votes-and-predictions", rule, "check the ids, or pass `items='votes'`.")
-    out = votes.counts_vote & ~is_kept[raw.task.codes]
-    return kept, hits("left-out", raw.source, raw.rows, out, raw.task, worker=raw.worker, value=raw.label)
+    return _Recorded(at, by_first(raw.task.codes[at], len(raw.task.names)))
 
 
 def _with_predictions(

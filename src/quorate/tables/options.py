@@ -16,7 +16,6 @@ from quorate.tables.votes.names import class_texts
 from quorate.validate import invalid
 
 Format = Literal["auto", "long", "wide", "counts", "cells", "label-studio"]
-Items = Literal["votes", "votes-and-predictions"]
 Tables = Literal["votes", "predictions", "both"]
 HARD_LABEL_ACCURACY = 0.9  # of a bare label, as in a live session; the method learns the classifier's real accuracy
 
@@ -70,12 +69,6 @@ class TableOptions:
     prediction_column: str | None = _option(
         None, "--prediction-column", "Column of the predictions that holds the predicted label.", tables="predictions"
     )
-    ids: Sequence[Any] | None = _option(
-        None,
-        "--ids",
-        "Items of the rows of arrays (.npy, .npz), in their order; on the command line a file with one id per line.",
-        tables="predictions",
-    )
     format: Format = _option(  # noqa: RUF009 - it calls `field`
         "auto",
         "--format",
@@ -88,19 +81,6 @@ class TableOptions:
         "All classes, with commas; votes for others are set aside. They name the columns of arrays, in order.",
         tables="both",
     )
-    items: Items = _option(  # noqa: RUF009 - it calls `field`
-        "votes",
-        "--items",
-        "votes: every item with a vote; or votes-and-predictions.",
-        tables="both",
-        choices=get_args(Items),
-    )
-    accuracy: float = _option(
-        HARD_LABEL_ACCURACY,
-        "--accuracy",
-        "Probability given to a classifier's hard label; how often such labels are right is learned.",
-        tables="predictions",
-    )
     abstain_labels: str | Sequence[str] | None = _option(
         None,
         "--abstain-labels",
@@ -111,9 +91,6 @@ class TableOptions:
     )
     encoding: str | None = _option(
         None, "--encoding", "Encoding of text tables (CSV, TSV), such as latin-1; UTF-8 unless given.", tables="both"
-    )
-    as_read: bool = _option(
-        False, "--as-read", "Use the tables as they were read, even if they look misread.", tables="both"
     )
     strict: bool = _option(
         False,
@@ -135,23 +112,19 @@ class TableOptions:
         return {name: getattr(self, name) for name in OPTIONS if name in _names(taken_by)}
 
     def in_shell(self) -> list[str]:
-        """The options that differ from their defaults, as typed in a shell; without `ids`, which is a file there.
+        """The options that differ from their defaults, as typed in a shell.
 
-        >>> TableOptions(task="photo", classes=["cat", "dog"], as_read=True).in_shell()
-        ['--task-column', 'photo', '--classes', 'cat,dog', '--as-read']
+        >>> TableOptions(task="photo", classes=["cat", "dog"], strict=True).in_shell()
+        ['--task-column', 'photo', '--classes', 'cat,dog', '--strict']
         """
         typed: list[str] = []
         for each in OPTIONS.values():
             value = getattr(self, each.name)
-            if (
-                each.name == "ids"
-                or value is each.default
-                or (isinstance(value, (str, float)) and value == each.default)
-            ):
+            if value == each.default:
                 continue
             typed.append(each.spelling)
-            if isinstance(value, (str, float)):
-                typed.append(value if isinstance(value, str) else f"{value:g}")
+            if isinstance(value, str):
+                typed.append(value)
             elif not isinstance(value, bool):
                 typed.append(",".join(map(str, value)))
         return typed
@@ -172,19 +145,15 @@ class ScoreKeywords(TypedDict, total=False):
     id_column: str | None
     probs_column: str | None
     prediction_column: str | None
-    ids: Sequence[Any] | None
     format: Format
     ignore_columns: str | Sequence[str] | None
     encoding: str | None
-    as_read: bool
 
 
 class TableKeywords(ScoreKeywords, total=False):
     """`TableOptions` as keyword arguments, all optional: `run(votes, predictions, task="photo")`."""
 
     classes: Sequence[Any] | None
-    items: Items
-    accuracy: float
     abstain_labels: str | Sequence[str] | None
     strict: bool
 

@@ -25,12 +25,13 @@ HARMLESS = ("ignored-column", "prediction-without-votes", "byte-order-mark")  # 
 
 
 def understood(report: Report, rejects: str | None = None, *, most_sources: int = MOST_SOURCES) -> list[str]:
-    """How the tables were read, votes by class, items with a usable prediction, and the rules that fired most."""
+    """Warnings, how the tables were read, votes by class, usable predictions, and the rules that fired most."""
     sources = _by_source(report.decisions)
     read = [f"Read {line}" for line in sources[:most_sources]]
     if len(sources) > most_sources:
         read[-1] += f"; and {len(sources) - most_sources} more"
     return [
+        *(f"Warning: {each}" for each in report.warnings),
         *read,
         *_classes(report),
         *_unpredicted(report),
@@ -137,6 +138,7 @@ class Report:
 
     `decisions` sentences: the format, the columns, the delimiter   `totals` rows, votes, items ... by name
     `classes` votes for each class   `usable` items with a usable prediction, by classifier; both once they are joined
+    `warnings` why the tables may have been misread
     """
 
     decisions: tuple[str, ...]
@@ -144,6 +146,7 @@ class Report:
     entries: tuple[Fired, ...]
     classes: Mapping[str, int] = field(default_factory=dict)
     usable: Mapping[str, int] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -174,6 +177,7 @@ class Report:
             for f in self.findings
         ]
         return {
+            "warnings": list(self.warnings),
             "decisions": list(self.decisions),
             "totals": dict(self.totals),
             "set_aside": self.num_set_aside,
@@ -198,7 +202,8 @@ def merged(reports: Sequence[Report], *, totals: Mapping[str, int], entries: Seq
     """Several reports as one, with new totals."""
     decisions = [line for report in reports for line in report.decisions]
     earlier = [entry for report in reports for entry in report.entries]
-    return Report(tuple(dict.fromkeys(decisions)), dict(totals), (*earlier, *entries))
+    warnings = tuple(line for report in reports for line in report.warnings)
+    return Report(tuple(dict.fromkeys(decisions)), dict(totals), (*earlier, *entries), warnings=warnings)
 
 
 def refuse_dirt(entries: Sequence[Fired], hint: str = "") -> None:

@@ -135,8 +135,6 @@ _RULES = [
                 "classes of the predictions that are not among the classes given", "not used"),
     ReadingRule("no-prediction", "an item with votes that a classifier has no prediction for",
                 "items with votes that a classifier has no prediction for", "all classes equally likely there"),
-    ReadingRule("left-out", "a vote on an item without a prediction, where both were asked for",
-                "votes on items without a prediction, where both were asked for", "set aside", True),
     ReadingRule("prediction-without-votes", "an item with a prediction, but without votes",
                 "items with a prediction, but without votes", "kept apart, not in the stream"),
     ReadingRule("leading-zeros", "an id that would match but for leading zeros",

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from quorate.errors import source_is
-from quorate.tables import Joined, join, read_predictions, read_votes
+from quorate.tables import Joined, Predictions, join, read_predictions, read_votes
 from quorate.tables.options import TableOptions
 from quorate.tables.readers import TEXT, pa
 from quorate.tables.readers.sources import Progress
@@ -34,16 +34,15 @@ def read_inputs(
 
     `by_time`: order votes by time, else by row.
     """
-    voters = None
+    voters, num_rows = None, None
     if isinstance(votes, VoteDataset):
         columns = replace(columns, classes=columns.classes or votes.classes)
         given = dict(zip(votes.models, np.asarray(votes.predictions), strict=True))
         predictions = given if predictions is None else predictions
         voters, votes = votes.voters, votes.votes
-    if isinstance(votes, np.ndarray):  # an array cannot be misread
-        columns, table = replace(columns, as_read=True), _long_table(votes, columns, voters)
-        if columns.ids is None:  # the rows of the predictions are the rows of the votes
-            columns = replace(columns, ids=list(range(len(votes))))
+    table: TableLike
+    if isinstance(votes, np.ndarray):
+        table, num_rows = _long_table(votes, columns, voters), len(votes)
     else:
         table = votes
     with source_is("votes"):
@@ -54,8 +53,19 @@ def read_inputs(
     if predictions is not None:
         with source_is("predictions"):
             predicted = read_predictions(predictions, **columns.keywords(read_predictions))
+            if num_rows is not None:  # the rows of the predictions are the rows of the votes
+                predicted = _by_row(predicted, num_rows)
     has_order = read.raw.classes is None  # only counts know their classes from the format
     return join(read, predicted, **columns.keywords(join)), has_order
+
+
+def _by_row(predicted: Predictions, num_rows: int) -> Predictions:
+    """Predictions whose rows are the rows of an array of votes, so that they may be joined."""
+    for table in predicted.tables:
+        if table.is_unnamed and len(table.ids) != num_rows:
+            rule = f"a row for each of the {num_rows} rows of `votes`"
+            raise invalid("predictions", f"{len(table.ids)} rows", rule, "pass arrays of the same items.")
+    return replace(predicted, tables=tuple(replace(table, is_unnamed=False) for table in predicted.tables))
 
 
 def truth_of(votes: VoteSource, truth: TableLike | None, columns: TableOptions) -> TableLike | None:
@@ -64,14 +74,13 @@ def truth_of(votes: VoteSource, truth: TableLike | None, columns: TableOptions) 
         return truth
     at = np.flatnonzero(votes.truth >= 0).tolist()
     names = votes.classes if columns.classes is None else columns.classes
-    ids = range(votes.num_items) if columns.ids is None else columns.ids
-    table = {"task": [str(ids[t]) for t in at], "truth": [str(names[int(votes.truth[t])]) for t in at]}
+    table = {"task": [str(t) for t in at], "truth": [str(names[int(votes.truth[t])]) for t in at]}
     found: TableLike | None = pa.table(table) if at else None
     return found
 
 
 def _long_table(votes: np.ndarray, columns: TableOptions, voters: IntArray | None = None) -> pa.Table:
-    """An array (items, votes) of class numbers, -1 for none, as a long table; `classes` and `ids` name them.
+    """An array (items, votes) of class numbers, -1 for none, as a long table; items are named "0", "1", ...
 
     `voters` (items, votes): who cast each vote, -1 where unknown; people are named by their numbers.
     """
@@ -82,12 +91,10 @@ def _long_table(votes: np.ndarray, columns: TableOptions, voters: IntArray | Non
     numbers = votes[rows, places]
     most = int(numbers.max(initial=0))
     names = [str(number) for number in range(most + 1)] if columns.classes is None else list(columns.classes)
-    ids = [str(number) for number in range(len(votes))] if columns.ids is None else [str(each) for each in columns.ids]
-    for what, found, needed in (("classes", names, most + 1), ("ids", ids, len(votes))):
-        if len(found) < needed:
-            raise invalid(what, len(found), f"{needed} names for these `votes`", "name them all.")
+    if len(names) <= most:
+        raise invalid("classes", len(names), f"{most + 1} names for these `votes`", "name them all.")
     table = {
-        "task": pa.array(ids, type=TEXT).take(pa.array(rows)),
+        "task": pa.array(rows).cast(TEXT),
         "label": pa.array(names, type=TEXT).take(pa.array(numbers)),
     }
     if voters is not None:

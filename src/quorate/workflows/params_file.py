@@ -16,9 +16,8 @@ import numpy as np
 from quorate.errors import InvalidInput, UnknownMethod
 from quorate.files import write_atomic
 from quorate.methods import ANONYMOUS, METHODS, Method, method
-from quorate.tables.options import HARD_LABEL_ACCURACY
 from quorate.types import FloatArray, PriorParams, frozen_array
-from quorate.validate import bounded, class_names, fraction, invalid, members, vote_limits, whole
+from quorate.validate import bounded, class_names, invalid, members, vote_limits, whole
 from quorate.version import __version__
 
 FORMAT = "quorate-params"
@@ -27,9 +26,9 @@ READABLE = (1, 2)
 POSTERIORS = ("finite", "infinite", "vote_share")
 FIELDS = (
     "format", "version", "classes", "models", "posterior", "theta", "phi", "tau", "bias", "method", "pool_size",
-    "pool_rule", "fitted_after", "min_votes", "max_votes", "error_costs", "accuracy", "abstain_labels", "quorate",
+    "pool_rule", "fitted_after", "min_votes", "max_votes", "error_costs", "abstain_labels", "quorate",
 )  # fmt: skip
-SINCE_2 = ("pool_rule", "min_votes", "max_votes", "error_costs", "accuracy", "abstain_labels")
+SINCE_2 = ("pool_rule", "min_votes", "max_votes", "error_costs", "abstain_labels")
 POOL_RULES = ("given", "largest-recorded")
 WRITE_IT = "write it with quorate run"
 
@@ -43,7 +42,7 @@ class ParamsFile:
     `pool_size` N   `fitted_after` how many items had been seen   `quorate` the version that wrote it
     `pool_rule` "given", or "largest-recorded": the pools of the run were the recorded votes, and N is the largest pool
     `min_votes`, `max_votes` of an item   `error_costs` (K, K) by truth and answer, or None
-    `accuracy` the probability given to a hard label   `abstain_labels` labels of votes that mean no answer
+    `abstain_labels` labels of votes that mean no answer
     """
 
     params: PriorParams
@@ -59,7 +58,6 @@ class ParamsFile:
     min_votes: int = 0
     max_votes: int | None = None
     error_costs: FloatArray | None = None
-    accuracy: float = HARD_LABEL_ACCURACY
     abstain_labels: tuple[str, ...] = ()
 
     def method(self) -> Method:
@@ -84,7 +82,6 @@ def write_params(
     min_votes: int = 0,
     max_votes: int | None = None,
     error_costs: FloatArray | None = None,
-    accuracy: float = HARD_LABEL_ACCURACY,
     abstain_labels: Sequence[str] = (),
 ) -> Path:
     """Write params.json atomically; numbers are written with every digit.
@@ -115,7 +112,6 @@ def write_params(
         "min_votes": min_votes,
         "max_votes": max_votes,
         "error_costs": None if error_costs is None else np.asarray(error_costs).tolist(),
-        "accuracy": accuracy,
         "abstain_labels": list(abstain_labels),
         "quorate": __version__,
     }
@@ -199,7 +195,6 @@ def _since_2(content: Mapping[str, Any], classes: tuple[str, ...]) -> dict[str, 
         "min_votes": least,
         "max_votes": most,
         "error_costs": _error_costs(content["error_costs"], len(classes)),
-        "accuracy": fraction(content["accuracy"], where="accuracy"),
         "abstain_labels": () if labels == [] else _names(labels, "abstain_labels"),
     }
 

@@ -75,4 +75,4 @@ def test_a_row_per_class_is_refused_with_the_cure(tmp_path):
         read_predictions(path)
     assert caught.value.field == "source"
     assert "pivot(index='id', columns='class', values='prob')" in caught.value.fix
-    assert read_predictions(path, as_read=True).report.count("repeated-prediction") == 2
+    assert read_predictions(path, prediction_column="class").report.count("repeated-prediction") == 2

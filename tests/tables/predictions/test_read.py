@@ -81,12 +81,12 @@ def test_no_classifier_is_every_class_alike(votes):
     assert joined.report.findings == ()
 
 
-def test_a_hard_label_has_the_stated_accuracy_and_shares_the_rest(tmp_path, votes):
+def test_a_hard_label_has_nine_tenths_and_shares_the_rest(tmp_path, votes):
     path = probs_of(tmp_path, [["1", "cat"], ["2", "dog"], ["3", " dog"], ["4", ""]], ["id", "prediction"])
-    found = read_predictions(path, accuracy=0.8)
+    found = read_predictions(path)
     joined = join(votes, found)
     by_name = dict(zip(joined.classes, joined.predictions[0, 0], strict=True))
-    assert by_name == pytest.approx({"cat": 0.8, "dog": 0.1, "bird": 0.1})
+    assert by_name == pytest.approx({"cat": 0.9, "dog": 0.05, "bird": 0.05})
     assert np.allclose(joined.predictions[0, 3], 1 / 3)
     assert found.report.count("label-space") == 1 and found.report.count("blank-prediction") == 1
 
@@ -114,18 +114,16 @@ def test_one_score_is_that_of_the_second_class_or_of_the_class_it_is_named_after
     assert caught.value.field == "source" and "`classes=" in caught.value.fix
 
 
-def test_arrays_take_their_names_from_the_file_or_the_call(tmp_path, votes):
+def test_arrays_take_their_names_from_the_file(tmp_path, votes):
     array = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1]])
-    np.save(tmp_path / "probs.npy", array)
     np.savez(tmp_path / "probs.npz", probs=array[None], ids=np.array([2, 1]), classes=np.array(["bird", "cat", "dog"]))
-    bare = join(votes, read_predictions(tmp_path / "probs.npy", classes=["cat", "dog", "bird"], ids=["1", "2"]))
-    assert bare.classes == ("cat", "dog", "bird") and np.allclose(bare.predictions[0, :2], array)
     named = join(votes, read_predictions(tmp_path / "probs.npz"))
     assert named.classes == ("bird", "cat", "dog") and np.allclose(named.predictions[0, :2], array[::-1])
     assert read_predictions(array).classes == ("0", "1", "2")
+    np.savez(tmp_path / "short.npz", probs=array, ids=np.array([1, 2, 3]))
     with pytest.raises(InvalidInput) as caught:
-        read_predictions(array, ids=["1", "2", "3"])
-    assert (caught.value.field, caught.value.value) == ("ids", ["1", "2", "3"])
+        read_predictions(tmp_path / "short.npz")
+    assert (caught.value.field, caught.value.value) == ("ids", [1, 2, 3])
 
 
 def test_pickles_are_not_read(tmp_path):

@@ -128,10 +128,9 @@ def test_the_true_classes_of_a_data_set_may_come_in_a_table():
     known = np.where(np.arange(60) < 40, truth, -1)
     own = quorate.calibrate(replace(data, truth=known), target="truth")
     order = rng.permutation(40)
-    for ids in (None, [f"i{t}" for t in range(60)]):
-        names = {"task": [str(t) if ids is None else ids[t] for t in order], "truth": ["ny"[truth[t]] for t in order]}
-        given = quorate.calibrate(data, target="truth", truth=pa.table(names), ids=ids)
-        assert given.summary() == own.summary() and given.every.num == 40
+    names = {"task": [str(t) for t in order], "truth": ["ny"[truth[t]] for t in order]}
+    given = quorate.calibrate(data, target="truth", truth=pa.table(names))
+    assert given.summary() == own.summary() and given.every.num == 40
 
 
 @pytest.mark.parametrize("method", ["value", "value:choose=agreement", "panel:error_cost=10", "crowd"])
@@ -268,14 +267,13 @@ def test_a_data_set_names_its_voters_as_a_table_does(options, tmp_path):
     assert library.summary()["error"] == command.summary()["error"]
 
 
-@pytest.mark.parametrize("names", [{"classes": ["n"]}, {"ids": ["only", "two"]}], ids=str)
-def test_too_few_names_for_a_data_set_with_true_classes_are_refused(names):
+def test_too_few_classes_for_a_data_set_with_true_classes_are_refused():
     votes, truth = np.array([[0, 1, 1]] * 5), np.array([0, 1, 0, 1, 1])
     voters = np.tile(np.arange(3), (5, 1))
     data = vote_dataset(votes, np.full((1, 5, 2), 0.5), classes=["n", "y"], voters=voters, truth=truth)
     with pytest.raises(InvalidInput) as caught:
-        quorate.run(data, target="truth", **names)
-    assert caught.value.field == next(iter(names))
+        quorate.run(data, target="truth", classes=["n"])
+    assert caught.value.field == "classes"
 
 
 def test_a_person_of_a_data_set_votes_once_on_an_item_and_nobody_is_no_person():

@@ -15,6 +15,7 @@ from quorate.errors import ClusterError, InvalidInput
 from quorate.session.batch import decider
 from quorate.types import PriorParams
 from quorate.workflows import dask_cluster
+from quorate.workflows import score as workflow
 from quorate.workflows.params_file import ParamsFile, write_params
 from quorate.workflows.score import score
 from quorate.workflows.score.batches import _score_there
@@ -88,12 +89,13 @@ def test_every_item_has_its_posterior_in_the_order_of_the_predictions(data, tmp_
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_rows_do_not_depend_on_the_batch_and_files_are_the_same_twice(data, tmp_path, ending):
+def test_rows_do_not_depend_on_the_batch_and_files_are_the_same_twice(data, tmp_path, ending, monkeypatch):
     folder = data[0]
     sources = {"votes": folder / "counts.parquet"}
     outs = [tmp_path / f"{number}.{ending}" for number in range(3)]
     for out, rows in zip(outs, (7, 50_000, 50_000), strict=True):
-        score(params(), folder / "net0.parquet", **sources, out=out, batch_rows=rows)
+        monkeypatch.setattr(workflow, "BATCH_ROWS", rows)
+        score(params(), folder / "net0.parquet", **sources, out=out)
     assert read(outs[0]) == read(outs[1])
     assert outs[1].read_bytes() == outs[2].read_bytes()
     if ending == "csv":
@@ -111,27 +113,20 @@ def test_formats_of_predictions_give_the_same_scores(data, tmp_path):
     found = []
     for number, source in enumerate(sources):
         out = tmp_path / f"{number}.parquet"
-        score(params(), source, out=out, batch_rows=64)
+        score(params(), source, out=out)
         found.append(read(out))
     assert found[0] == found[1] == found[2]
     assert found[3] == found[4] == found[0] | {"item": [str(number) for number in range(COUNT)]}
 
 
-def test_long_votes_are_counted_in_order_or_by_id_alike(data, tmp_path):
+def test_long_votes_count_as_their_counts_do_in_any_order(data, tmp_path):
     folder, ids, _, votes = data
     mixed = long_votes(tmp_path / "mixed.csv", ids, votes, order=np.random.default_rng(1).permutation)
-    sorted_ = long_votes(tmp_path / "sorted.csv", ids, votes)
-    outs = [tmp_path / f"{number}.parquet" for number in range(4)]
+    outs = [tmp_path / f"{number}.parquet" for number in range(2)]
     net = folder / "net0.parquet"
     score(params(), net, votes=folder / "counts.parquet", out=outs[0])
     score(params(), net, votes=mixed, out=outs[1])
-    score(params(), net, votes=sorted_, out=outs[2], match="order", batch_rows=11)
-    score(params(), net, votes=folder / "counts.parquet", out=outs[3], match="id")
-    assert read(outs[0]) == read(outs[1]) == read(outs[2]) == read(outs[3])
-    with pytest.raises(InvalidInput) as caught:
-        score(params(), net, votes=mixed, out=tmp_path / "no.parquet", match="order", batch_rows=11)
-    assert caught.value.field == "match"
-    assert not list(tmp_path.glob("no.parquet*"))
+    assert read(outs[0]) == read(outs[1])
 
 
 def test_wide_votes_are_found_by_id(data, tmp_path):
@@ -141,34 +136,32 @@ def test_wide_votes_are_found_by_id(data, tmp_path):
     assert read(tmp_path / "out.parquet")["num_votes"][:9] == [0, 0, 2, 0, 0, 0, 0, 2, 0]
 
 
-def test_a_worker_who_votes_twice_counts_once_also_in_a_stream(data, tmp_path):
+def test_a_worker_who_votes_twice_counts_once(data, tmp_path):
     net = data[0] / "net0.parquet"
     path = tmp_path / "votes.csv"
     rows = [("item-0", "a", "cat"), ("item-0", "a", "cat"), ("item-3", "a", "cat"), ("item-3", "a", "dog")]
     with path.open("w", newline="") as text:
         csv.writer(text).writerows([("task", "worker", "label"), *rows, ("item-4", "b", "cow")])
-    for match in ("order", "id"):
-        out = tmp_path / f"{match}.parquet"
-        found = score(params(), net, votes=path, out=out, match=match, batch_rows=2)
-        assert read(out)["num_votes"][:5] == [1, 0, 0, 1, 0]
-        assert [(each.rule, each.count) for each in found.report.findings] == [
-            ("unknown-label", 1), ("exact-duplicate", 1), ("changed-vote", 1)]  # fmt: skip
-        assert found.rejects == str(tmp_path / f"{match}.rejects.csv")
-        assert sorted(read(tmp_path / f"{match}.rejects.csv")["row"]) == [3, 4, 6]
+    out = tmp_path / "out.parquet"
+    found = score(params(), net, votes=path, out=out)
+    assert read(out)["num_votes"][:5] == [1, 0, 0, 1, 0]
+    assert [(each.rule, each.count) for each in found.report.findings] == [
+        ("unknown-label", 1), ("exact-duplicate", 1), ("changed-vote", 1)]  # fmt: skip
+    assert found.rejects == str(tmp_path / "out.rejects.csv")
+    assert sorted(read(tmp_path / "out.rejects.csv")["row"]) == [3, 4, 6]
 
 
 def test_two_models_are_matched_by_name_or_order_and_fused(data, tmp_path):
     folder, ids, probs, _ = data
     both = params(models=("net0", "net1"))
-    outs = [tmp_path / f"{number}.parquet" for number in range(4)]
+    outs = [tmp_path / f"{number}.parquet" for number in range(3)]
     files = [folder / "net0.parquet", folder / "net1.parquet"]
-    score(both, files, out=outs[0], batch_rows=64)
+    score(both, files, out=outs[0])
     score(both, files[::-1], out=outs[1])
     order = np.random.default_rng(2).permutation(COUNT)
     other = table(tmp_path / "net1.parquet", [ids[each] for each in order], probs[1][order])
-    score(both, [files[0], other], out=outs[2], match="id")
-    score(both, probs, out=outs[3])
-    assert read(outs[0]) == read(outs[1]) == read(outs[2]) == read(outs[3]) | {"item": ids}
+    score(both, probs, out=outs[2])
+    assert read(outs[0]) == read(outs[1]) == read(outs[2]) | {"item": ids}
     expected = decider(quorate.method("value"), both.params, POOL).decide(probs.transpose(1, 0, 2), np.zeros((COUNT, 3), int))  # noqa: E501  # fmt: skip
     np.testing.assert_allclose(read(outs[0])["confidence"], expected.probs.max(axis=1), atol=1e-12)
     with pytest.raises(InvalidInput) as caught:
@@ -176,7 +169,7 @@ def test_two_models_are_matched_by_name_or_order_and_fused(data, tmp_path):
     assert caught.value.field == "predictions"
     with pytest.raises(InvalidInput) as caught:
         score(both, [files[0], other], out=tmp_path / "no.csv")
-    assert caught.value.field == "match"
+    assert caught.value.field == "predictions" and "sort" in caught.value.fix
 
 
 def test_an_item_without_a_prediction_of_one_model_has_all_classes_alike_there(data, tmp_path):
@@ -188,16 +181,17 @@ def test_an_item_without_a_prediction_of_one_model_has_all_classes_alike_there(d
     every = table(tmp_path / "full" / "net1.parquet", ids, full)
     both = params(models=("net0", "net1"))
     for number, each in enumerate((some, every)):
-        score(both, [folder / "net0.parquet", each], out=tmp_path / f"{number}.csv", batch_rows=30)
+        score(both, [folder / "net0.parquet", each], out=tmp_path / f"{number}.csv")
     assert read(tmp_path / "0.csv") == read(tmp_path / "1.csv")
 
 
-def test_dirty_predictions_are_counted_set_aside_and_refused_when_strict(tmp_path):
+def test_dirty_predictions_are_counted_set_aside_and_refused_when_strict(tmp_path, monkeypatch):
+    monkeypatch.setattr(workflow, "BATCH_ROWS", 2)
     path = tmp_path / "net.csv"
     path.write_text(
         "id,cat,dog,owl,weight\na,0.5,0.3,0.18,1\nb,,,,1\nc,-1,1,1,1\n,1,0,0,1\nd,0.2,0.2,0.2,1\ne,1,0,0,1\n"
     )
-    found = score(params(), path, out=tmp_path / "out.csv", batch_rows=2)
+    found = score(params(), path, out=tmp_path / "out.csv")
     rows = read(tmp_path / "out.csv")
     assert rows["item"] == ["a", "b", "c", "d", "e"]
     counts = {each.rule: each.count for each in found.report.findings}
@@ -225,12 +219,6 @@ def test_mistakes_are_named(data, tmp_path):
         score(params(), net, out=tmp_path / "no.xls")
     assert caught.value.field == "out"
     with pytest.raises(InvalidInput) as caught:
-        score(params(), net, out=tmp_path / "no.csv", match="name")
-    assert caught.value.field == "match"
-    with pytest.raises(InvalidInput) as caught:
-        score(params(), net, out=tmp_path / "no.csv", batch_rows=0)
-    assert caught.value.field == "batch_rows"
-    with pytest.raises(InvalidInput) as caught:
         score(params(method="random"), net, out=tmp_path / "no.csv")
     assert caught.value.field == "method"
     with pytest.raises(InvalidInput) as caught:
@@ -239,16 +227,16 @@ def test_mistakes_are_named(data, tmp_path):
     stranger = table(tmp_path / "strange.csv", ["x"], votes[:1] * 0 + 1)
     with pytest.raises(InvalidInput) as caught:
         score(params(), net, votes=stranger, out=tmp_path / "no.csv")
-    assert caught.value.field == "match"
-    assert score(params(), net, votes=stranger, out=tmp_path / "yes.csv", match="id", as_read=True).left_over == 1
+    assert caught.value.field == "votes" and "sort" in caught.value.fix
     assert not list(tmp_path.glob("no.*"))
 
 
-def test_an_item_is_scored_once_however_far_apart_its_rows_are(tmp_path):
+def test_an_item_is_scored_once_however_far_apart_its_rows_are(tmp_path, monkeypatch):
     path = tmp_path / "net.csv"
     path.write_text("id,cat,dog,owl\n1,1,0,0\n2,0,1,0\n1.0,0,1,0\n3,0,0,1\n2,1,0,0\n2,0,0,1\n")
     for rows in (1, 2, 50):
-        found = score(params(), path, out=tmp_path / "out.csv", batch_rows=rows)
+        monkeypatch.setattr(workflow, "BATCH_ROWS", rows)
+        found = score(params(), path, out=tmp_path / "out.csv")
         assert read(tmp_path / "out.csv")["item"] == [1, 2, 3]
         assert read(tmp_path / "out.csv")["consensus_label"] == list(CLASSES)
         assert found.report.count("repeated-item") == 3
@@ -256,24 +244,18 @@ def test_an_item_is_scored_once_however_far_apart_its_rows_are(tmp_path):
 
 
 def test_rows_of_an_array_are_never_matched_by_place_unless_all_are(data, tmp_path):
-    folder, ids, probs, _ = data
+    folder, _, probs, _ = data
     np.save(tmp_path / "net.npy", probs[0])
     out = tmp_path / "out.parquet"
     with pytest.raises(InvalidInput) as caught:
         score(params(), tmp_path / "net.npy", votes=folder / "counts.parquet", out=out)
-    assert caught.value.field == "ids"
+    assert caught.value.field == "predictions" and ".npz" in caught.value.fix
     with pytest.raises(InvalidInput) as caught:
         score(params(models=("a", "b")), [probs[0], folder / "net1.parquet"], out=out)
-    assert caught.value.field == "ids"
+    assert caught.value.field == "predictions"
     with pytest.raises(InvalidInput) as caught:
         score(params(models=("a", "b")), [probs[0], probs[1][:400]], out=out)
-    assert caught.value.field == "ids"
-    with pytest.raises(InvalidInput) as caught:
-        score(params(), tmp_path / "net.npy", ids=ids[1:], out=out)
-    assert caught.value.field == "ids"
-    score(params(), tmp_path / "net.npy", votes=folder / "counts.parquet", ids=ids, out=out, batch_rows=64)
-    score(params(), folder / "net0.parquet", votes=folder / "counts.parquet", out=tmp_path / "table.parquet")
-    assert read(out) == read(tmp_path / "table.parquet")
+    assert caught.value.field == "predictions"
 
 
 def test_limits_and_costs_of_the_run_hold_for_the_scores(data, tmp_path):
@@ -299,20 +281,14 @@ def test_votes_are_read_as_the_options_and_the_params_say(data, tmp_path):
     path = tmp_path / "votes.csv"
     path.write_text("label,who,said\nitem-0,a,cat\nitem-0,b,NA\nitem-2,a,Dog\n")
     named = {"task": "label", "worker": "who", "label": "said", "format": "long"}
-    for match in ("id", "order"):
-        out = tmp_path / f"{match}.parquet"
-        found = score(replace(params(), abstain_labels=("na",)), net, votes=path, out=out, match=match, **named)
-        assert read(out)["num_votes"][:3] == [1, 0, 1]
-        assert found.report.count("abstained") == 1 and found.report.count("unknown-label") == 0
-        assert "item 'label', label 'said', worker 'who'" in found.report.decisions[-2 if match == "order" else 1]
-    labels = tmp_path / "net.csv"
-    labels.write_text("id,prediction\na,cat\nb,dog\n")
-    for name, known, more in (("7", 0.7, {}), ("99", 0.99, {}), ("typed", 0.7, {"accuracy": 0.99})):
-        score(replace(params(), accuracy=known), labels, out=tmp_path / f"{name}.csv", **more)
-    assert read(tmp_path / "7.csv") != read(tmp_path / "99.csv") == read(tmp_path / "typed.csv")
+    out = tmp_path / "out.parquet"
+    found = score(replace(params(), abstain_labels=("na",)), net, votes=path, out=out, **named)
+    assert read(out)["num_votes"][:3] == [1, 0, 1]
+    assert found.report.count("abstained") == 1 and found.report.count("unknown-label") == 0
+    assert any("item 'label', label 'said', worker 'who'" in line for line in found.report.decisions)
 
 
-def test_votes_of_other_items_and_numbers_that_are_no_probabilities_are_refused(data, tmp_path):
+def test_votes_of_other_items_and_numbers_that_are_no_probabilities_are_caught(data, tmp_path):
     folder, ids, probs, votes = data
     others = long_votes(tmp_path / "others.csv", [f"x{item}" for item in ids], votes)
     with pytest.raises(InvalidInput) as caught:
@@ -322,15 +298,12 @@ def test_votes_of_other_items_and_numbers_that_are_no_probabilities_are_refused(
     other.write_text(
         "task,worker,label\n" + "".join(f"{item},w,{'cat' if n < 5 else 'cow'}\n" for n, item in enumerate(ids))
     )
-    for match in ("order", "id"):
-        with pytest.raises(InvalidInput) as caught:
-            score(params(), folder / "net0.parquet", votes=other, out=tmp_path / "no.csv", match=match)
-        assert caught.value.field in ("votes", None)
+    (warning,) = score(params(), folder / "net0.parquet", votes=other, out=tmp_path / "yes.csv").report.warnings
+    assert warning.startswith("495 rows of other.csv are set aside and 5 votes are counted")
     percent = table(tmp_path / "percent.csv", ids, 100 * probs[0])
     with pytest.raises(InvalidInput, match=r"0 of 500 rows.*percentages.*divide them by 100"):
         score(params(), percent, out=tmp_path / "no.csv")
     assert not list(tmp_path.glob("no.*"))
-    assert score(params(), percent, out=tmp_path / "yes.csv", as_read=True).report.count("sum-off") == COUNT
 
 
 def test_an_old_output_survives_a_failed_run(data, tmp_path):
@@ -354,12 +327,13 @@ def test_frames_and_a_params_file_are_taken_too(data, tmp_path):
     assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
 
 
-def test_a_cluster_writes_the_same_bytes(data, tmp_path):
+def test_a_cluster_writes_the_same_bytes(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(workflow, "BATCH_ROWS", 40)
     folder = data[0]
     for name, cluster in (("here", None), ("there", "local:2")):
         score(
             params(), folder / "net0.parquet", votes=folder / "counts.parquet", out=tmp_path / f"{name}.parquet",
-            batch_rows=40, cluster=cluster,
+            cluster=cluster,
         )  # fmt: skip
     assert (tmp_path / "here.parquet").read_bytes() == (tmp_path / "there.parquet").read_bytes()
 
@@ -384,7 +358,8 @@ def test_a_cluster_that_is_not_there_is_told(data, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["long", "counts", None])
 @pytest.mark.parametrize("batch_rows", [7, 1000])
-def test_ids_and_labels_of_frames_are_written_in_their_own_types(tmp_path, kind, batch_rows):
+def test_ids_and_labels_of_frames_are_written_in_their_own_types(tmp_path, kind, batch_rows, monkeypatch):
+    monkeypatch.setattr(workflow, "BATCH_ROWS", batch_rows)
     rng = np.random.default_rng(4)
     ids, probs = np.arange(100, 130), rng.dirichlet(np.ones(3), 30)
     said = probs.argmax(axis=1)
@@ -395,7 +370,7 @@ def test_ids_and_labels_of_frames_are_written_in_their_own_types(tmp_path, kind,
     }[kind]
     learned = replace(params(), classes=("0", "1", "2"))
     predictions = pd.DataFrame(probs, columns=[0, 1, 2], index=pd.Index(ids, name="item"))
-    score(learned, predictions, votes=votes, out=tmp_path / "s.parquet", batch_rows=batch_rows)
+    score(learned, predictions, votes=votes, out=tmp_path / "s.parquet")
     found = pq.read_table(tmp_path / "s.parquet")
     assert found.schema.field("item").type == found.schema.field("consensus_label").type == pa.int64()
     answers = np.stack([found[f"prob_{k}"] for k in range(3)]).argmax(axis=0)

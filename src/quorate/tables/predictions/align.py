@@ -17,7 +17,7 @@ from quorate.tables.predictions.checks import CheckedPredictions, narrowed, sums
 from quorate.tables.readers import pa, pc
 from quorate.tables.rules import MOST_SAMPLES, NEARLY_ALL, SUM_TOLERANCE, Fired, fired, fired_whole
 from quorate.tables.votes.codes import encode, hits
-from quorate.tables.votes.names import IF_CORRECT, match_labels, meant
+from quorate.tables.votes.names import match_labels, meant
 from quorate.types import FloatArray, IntArray
 from quorate.validate import PREDICTION_FLOOR, SUM_ROUNDING, floored, invalid
 
@@ -136,7 +136,7 @@ def refuse_unusable(source: Aligned) -> None:
     if not count or (usable and (count < FEWEST_ROWS or usable >= LEAST_USABLE * count)):
         return
     rule = f"probabilities that sum to 1 over the classes; {usable} of {count} rows are"
-    fix = f"{_diagnosis(source)} {columns_read(table)} Otherwise, {IF_CORRECT}"
+    fix = f"{_diagnosis(source)} {columns_read(table)}"
     raise invalid("predictions", table.source, rule, fix)
 
 

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from quorate.tables.options import HARD_LABEL_ACCURACY
 from quorate.tables.predictions.checks import Given
 from quorate.tables.readers import TEXT, pa
 from quorate.tables.readers.sources import (
@@ -28,7 +29,6 @@ from quorate.tables.rules import NEARLY_ALL, SUM_TOLERANCE, Fired, fired, fired_
 from quorate.tables.votes.clean import blank_cells
 from quorate.tables.votes.codes import Coded, encode, hits, merge
 from quorate.tables.votes.names import (
-    IF_CORRECT,
     SYNONYMS,
     find_column,
     is_nameless,
@@ -48,14 +48,12 @@ def from_table(
     *,
     classes: tuple[str, ...] | None,
     id_column: str | None,
-    accuracy: float,
-    as_read: bool = False,
     task: str | None = None,
     probs_column: str | None = None,
     prediction_column: str | None = None,
 ) -> Given:
     """The predictions of a table with an id column; without `id_column`, `task` is tried first."""
-    if not as_read:
+    if probs_column is None and prediction_column is None:
         refuse_own_output(opened.columns, opened.name, expected="predictions")
     about = {"source": opened.name, "advice": opened.advice}
     item = find_column("item", opened.columns, named=id_column, argument="id_column", tried=task, **about)
@@ -82,14 +80,14 @@ def from_table(
     if prediction_column is not None and probs_column is None:
         columns = {}
     score = find_column("score", [name for name in others if first_vector(first[name]) is None])  # `p` may be a vector
-    if not as_read:
+    if prediction_column is None:
         _refuse_votes(opened, others, columns)
     if len(columns) >= 2 or (len(columns) == 1 and label is None):
         return _vectors(opened, model, item, columns, others)
     if label is not None:
-        if score is not None and not as_read:
+        if prediction_column is None:
             _refuse_long(opened.name, first, item, label, score)
-        return _labels(opened, model, item, label, score, classes=classes, accuracy=accuracy)
+        return _labels(opened, model, item, label, score, classes=classes)
     if score is not None:
         return _scores(opened, model, item, score, classes)
     signs = _percent_signs(first, others)
@@ -102,12 +100,20 @@ def _refuse_votes(opened: Opened, others: Sequence[str], columns: dict[str, str]
     worker, label = find_column("worker", others), find_column("label", others)
     if worker is not None and label is not None and not [name for name in columns if name not in (worker, label)]:
         rule = f"a prediction per item, not a worker {worker!r} and a label {label!r} in each row, as votes have"
-        raise invalid("source", opened.name, rule, f"are `votes` and `predictions` swapped? Otherwise, {IF_CORRECT}")
+        fix = f"are `votes` and `predictions` swapped? If not, name the column: `prediction_column={label!r}`."
+        raise invalid("source", opened.name, rule, fix)
 
 
-def _refuse_long(source: str, first: pa.Table, item: str, label: str, score: str) -> None:
-    """Refuse a table with a row for each class of an item, where the scores of an item sum to 1."""
+def _refuse_long(source: str, first: pa.Table, item: str, label: str, score: str | None) -> None:
+    """Refuse a table with several rows for most items: votes, or a row for each class, whose scores sum to 1."""
     codes = encode(first[item]).codes
+    if score is None:
+        sizes = np.bincount(codes[codes >= 0], minlength=1)
+        if (sizes > 1).sum() > 0.5 * (sizes > 0).sum():
+            rule = f"one row per item, not {len(codes)} rows for {int((sizes > 0).sum())} items"
+            fix = f"are `votes` and `predictions` swapped? If not, name the column: `prediction_column={label!r}`."
+            raise invalid("source", source, rule, fix)
+        return
     scores = as_numbers(first[score], blank=np.nan).values
     named = (codes >= 0) & np.isfinite(scores)
     sizes = np.bincount(codes[named], minlength=1)
@@ -119,7 +125,7 @@ def _refuse_long(source: str, first: pa.Table, item: str, label: str, score: str
         )
         fix = (
             f"in pandas: frame.pivot(index={item!r}, columns={label!r}, values={score!r}).reset_index(); if each row "
-            "is a prediction of its own, pass `as_read=True`."
+            f"is a prediction of its own, name the column: `prediction_column={label!r}`."
         )
         raise invalid("source", source, rule, fix)
 
@@ -216,19 +222,18 @@ def _labels(
     score: str | None,
     *,
     classes: tuple[str, ...] | None,
-    accuracy: float,
 ) -> Given:
     tasks, labels, scores, rows = [], [], [], []
     entries: list[Fired] = list(opened.entries)
     for batch in batches(opened, [item, label] if score is None else [item, label, score], None):
         tasks.append(encode(batch.table[item]))
         labels.append(encode(batch.table[label]))
-        scores.append(_sureness(batch.table, score, accuracy).values)
+        scores.append(_confidence(batch.table, score).values)
         rows.append(batch.rows)
         entries.extend(batch.entries)
         task, name = merge(tasks), merge(labels)
     row, sure = np.concatenate(rows), np.concatenate(scores)
-    how = f"with probability {accuracy:g}" if score is None else f"with its score {score!r}"
+    how = f"with probability {HARD_LABEL_ACCURACY:g}" if score is None else f"with its score {score!r}"
     how = f"one label: item {item!r}, label {label!r}, {how}, the rest shared by the other classes"
     decisions = _decisions(opened, how)
     return from_labels(model, opened.name, task, name, sure, row, classes=classes, decisions=decisions, entries=entries)
@@ -267,10 +272,10 @@ def from_labels(
     return Given(model, source, tuple(known), task, values, unsaid, column < 0, rows[at], True, decisions, tuple(more))
 
 
-def _sureness(table: pa.Table, score: str | None, accuracy: float) -> Numbers:
+def _confidence(table: pa.Table, score: str | None) -> Numbers:
     if score is not None:
-        return as_numbers(table[score], blank=accuracy)
-    return Numbers(np.full(table.num_rows, accuracy), np.zeros(table.num_rows, dtype=bool), 0)
+        return as_numbers(table[score], blank=HARD_LABEL_ACCURACY)
+    return Numbers(np.full(table.num_rows, HARD_LABEL_ACCURACY), np.zeros(table.num_rows, dtype=bool), 0)
 
 
 def _scores(opened: Opened, model: str, item: str, score: str, classes: tuple[str, ...] | None) -> Given:

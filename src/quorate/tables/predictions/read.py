@@ -1,8 +1,7 @@
 """`read_predictions`: files, frames or arrays of classifiers' predictions -> `Predictions`, checked row by row.
 
 Several sources are several classifiers. Class names are kept with the numbers, so that `join` can match them by name.
-An array has no names: `classes` and `ids` name its columns and rows; otherwise they are "0", "1", ..., and rows without
-ids are marked as unnamed.
+An array has no names: `classes` names its columns, by default "0", "1", ...; rows without ids are marked as unnamed.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quorate.packed_files import plain_arrays
-from quorate.tables.options import HARD_LABEL_ACCURACY
 from quorate.tables.predictions.align import columns_read
 from quorate.tables.predictions.checks import CheckedPredictions, Given, checked
 from quorate.tables.predictions.forms import from_table
@@ -28,7 +26,7 @@ from quorate.tables.report import Report, refuse_dirt
 from quorate.tables.votes.codes import encode
 from quorate.tables.votes.names import cell_text, class_texts, name_texts
 from quorate.types import FloatArray, PredictionLike
-from quorate.validate import as_floats, class_names, fraction, invalid
+from quorate.validate import as_floats, class_names, invalid
 
 PredictionSources = PredictionLike | Sequence[PredictionLike] | Mapping[str, PredictionLike]
 
@@ -59,11 +57,8 @@ def read_predictions(
     probs_column: str | None = None,
     prediction_column: str | None = None,
     encoding: str | None = None,
-    ids: Sequence[Any] | None = None,
-    accuracy: float = HARD_LABEL_ACCURACY,
     field: str | None = None,
     strict: bool = False,
-    as_read: bool = False,
     task: str | None = None,
 ) -> Predictions:
     """Predictions of one classifier, or of several: a source, a list of sources, or a mapping of names to sources.
@@ -71,13 +66,11 @@ def read_predictions(
     A source is a path (CSV, TSV, JSONL, Parquet, Excel: an id column and a column per class; .npy; .npz with `probs`
     and, if it has them, `ids`, `classes`, `models`; a Label Studio export), a frame, or an array (items, classes).
     `classes` names the classes of the columns of an array, by default "0", "1", ...
-    `ids` names the items of its rows, by default "0", "1", ...; then `join` refuses votes on any other items.
-    A row may also hold a hard label (which gets the probability `accuracy`), a label with its score (the other classes
-    share the rest), or one score, that of the second of two `classes`.
-    `field`: the field of a Label Studio task's `data` that maps classes to probabilities. `as_read` accepts a table
-    even if it looks like votes. `probs_column`, `prediction_column`: the column with a list or mapping of all
-    probabilities, or with a label. `encoding` of text tables. `task`: the item column of the votes, tried if no
-    `id_column` is named.
+    A row may also hold a hard label (which gets the probability 0.9), a label with its score (the other classes share
+    the rest), or one score, that of the second of two `classes`. `probs_column`, `prediction_column`: the column with a
+    list or mapping of all probabilities, or with a label. `field`: the field of a Label Studio task's `data` that maps
+    classes to probabilities. `encoding` of text tables. `task`: the item column of the votes, tried if no `id_column`
+    is named.
 
     >>> import pyarrow as pa
     >>> found = read_predictions(pa.table({"id": ["a", "b"], "cat": [0.9, 0.5], "dog": [0.1, 0.48]}))
@@ -90,14 +83,12 @@ def read_predictions(
         "id_column": name_texts(id_column),
         "probs_column": name_texts(probs_column),
         "prediction_column": name_texts(prediction_column),
-        "accuracy": fraction(accuracy, where="accuracy"),
-        "as_read": as_read,
         "task": name_texts(task),
     }
     given = [
         table
         for name, source in named_sources(sources)
-        for table in _open(source, name, how, ids=ids, field=field, encoding=encoding)
+        for table in _open(source, name, how, field=field, encoding=encoding)
     ]
     tables = tuple(checked(table) for table in _with_unique_names(given))
     entries = tuple(entry for table in tables for entry in table.entries)
@@ -133,14 +124,13 @@ def _open(
     name: str | None,
     how: dict[str, Any],
     *,
-    ids: Sequence[Any] | None,
     field: str | None,
     encoding: str | None,
 ) -> list[Given]:
     """Every classifier of one source, unchecked; `how`: arguments of `from_table`."""
     classes = how["classes"]
     if isinstance(source, np.ndarray):
-        return from_array(source, name or "model-0", classes=classes, ids=ids)
+        return from_array(source, name or "model-0", classes=classes)
     if not isinstance(source, (str, Path)):
         if isinstance(source, (int, float)) or source is None:
             raise invalid("source", source, "a path, a frame or an array (items, classes)", "pass one of these.")
@@ -150,9 +140,9 @@ def _open(
     model = name or file.name.removesuffix("".join(file.suffixes[-2:])).removesuffix(file.suffix)
     ending = ending_of(file)
     if ending in (".npy", ".npz"):
-        return from_file(file, model, classes=classes, ids=ids)
+        return from_file(file, model, classes=classes)
     if ending in (".json", ".jsonl", ".ndjson") and is_label_studio(file):
-        return from_studio(file, model, task=how["id_column"], field=field, accuracy=how["accuracy"])
+        return from_studio(file, model, task=how["id_column"], field=field)
     return [from_table(open_file(file, encoding), model, **how)]
 
 
@@ -181,7 +171,7 @@ def from_array(
     model: str,
     *,
     classes: Sequence[str] | None,
-    ids: Sequence[Any] | None,
+    ids: Sequence[Any] | None = None,
     models: Sequence[str] | None = None,
     source: str | None = None,
 ) -> list[Given]:
@@ -209,7 +199,7 @@ def from_array(
     return [replace(each, is_unnamed=ids is None) for each in given]
 
 
-def from_file(file: Path, model: str, *, classes: Sequence[str] | None, ids: Sequence[Any] | None) -> list[Given]:
+def from_file(file: Path, model: str, *, classes: Sequence[str] | None) -> list[Given]:
     """The classifiers of an .npy or .npz file; an .npz may name its own ids, classes and models."""
     arrays = _load(file)
     key = next((name for name in _PROBS if name in arrays), None)
@@ -222,7 +212,7 @@ def from_file(file: Path, model: str, *, classes: Sequence[str] | None, ids: Seq
         arrays[key],
         model,
         classes=own_classes if own_classes is not None else classes,
-        ids=own_ids.tolist() if own_ids is not None else ids,
+        ids=None if own_ids is None else own_ids.tolist(),
         models=models,
         source=file.name,
     )

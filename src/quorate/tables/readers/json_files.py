@@ -18,6 +18,7 @@ import numpy as np
 
 from quorate.errors import InvalidInput
 from quorate.packed_files import max_size, too_large
+from quorate.tables.options import HARD_LABEL_ACCURACY
 from quorate.tables.predictions.checks import Given
 from quorate.tables.predictions.forms import from_labels
 from quorate.tables.readers import TEXT, Counted, encoding_of, pa, packing
@@ -267,7 +268,7 @@ class _StudioPrediction:
     score: str | None
 
 
-def from_studio(file: Path, model: str, *, task: str | None, field: str | None, accuracy: float) -> list[Given]:
+def from_studio(file: Path, model: str, *, task: str | None, field: str | None) -> list[Given]:
     """One classifier from `data[field]`, or one for each `model_version` of the tasks' predictions."""
     check_field(file, task, argument="id_column")
     if field is not None:
@@ -284,7 +285,7 @@ def from_studio(file: Path, model: str, *, task: str | None, field: str | None, 
     if not by_version:
         rule = "an export with predictions; this one has none"
         raise invalid("source", file.name, rule, "name the field of the data with probabilities: `field=...`.")
-    return [_from_choices(file.name, version, rows, accuracy) for version, rows in by_version.items()]
+    return [_from_choices(file.name, version, rows) for version, rows in by_version.items()]
 
 
 def _studio_prediction(number: int, item: str | None, prediction: Mapping[str, Any]) -> _StudioPrediction:
@@ -296,8 +297,8 @@ def _studio_prediction(number: int, item: str | None, prediction: Mapping[str, A
     return _StudioPrediction(number, item, picked[0] if len(picked) == 1 else None, json_text(score))
 
 
-def _from_choices(source: str, version: str, rows: list[_StudioPrediction], accuracy: float) -> Given:
-    scores = as_numbers(pa.array([each.score for each in rows], type=TEXT), blank=accuracy).values
+def _from_choices(source: str, version: str, rows: list[_StudioPrediction]) -> Given:
+    scores = as_numbers(pa.array([each.score for each in rows], type=TEXT), blank=HARD_LABEL_ACCURACY).values
     decision = f"{source}: the choice and score of {version!r}'s predictions; the rest shared by the other classes"
     return from_labels(
         version,

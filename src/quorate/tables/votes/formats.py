@@ -28,7 +28,6 @@ from quorate.tables.votes.layouts import (
     wide_chunks,
 )
 from quorate.tables.votes.names import (
-    IF_CORRECT,
     find_column,
     find_label,
     label_like,
@@ -73,7 +72,7 @@ def _refuse_probabilities(table: pa.Table, source: str, columns: Sequence[str]) 
         fix = (
             "are `votes` and `predictions` swapped? A table of votes has an item, a label and perhaps a worker per row"
         )
-        raise invalid("source", source, rule, f"{fix}; {IF_CORRECT}")
+        raise invalid("source", source, rule, f"{fix}.")
 
 
 def _mostly_sum_to(numbers: np.ndarray, total: float) -> bool:
@@ -101,7 +100,7 @@ def _refuse_repeated_items(table: pa.Table, source: str, item: str, columns: Seq
             "rows repeat an item, as in a table with a row per vote"
         )
         fix = f"name the columns: `task=...`, `label=...`, `worker=...`; or pass `format={layout!r}`"
-        raise invalid("source", source, rule, f"{fix}; {IF_CORRECT}")
+        raise invalid("source", source, rule, f"{fix}.")
 
 
 def _refuse_unlike_columns(table: pa.Table, source: str, item: str, columns: Sequence[str]) -> None:
@@ -116,7 +115,7 @@ def _refuse_unlike_columns(table: pa.Table, source: str, item: str, columns: Seq
             "for a row per vote name the columns: `task=...`, `label=...`, `worker=...`; for a column per annotator "
             "list them: `worker=[...]`"
         )
-        raise invalid("source", source, rule, f"{fix}; {IF_CORRECT}")
+        raise invalid("source", source, rule, f"{fix}.")
 
 
 GUESSED_COUNTS = "every cell is a whole number"
@@ -142,10 +141,9 @@ def choose(
     label: str | None,
     timestamp: str | None,
     classes: Sequence[str] | None,
-    as_read: bool = False,
 ) -> Layout:
-    """The layout that `format` requests, or the one that fits the columns; a guess is checked unless `as_read`."""
-    if not as_read and label is None:
+    """The layout that `format` requests, or the one that fits the columns; a guess is checked."""
+    if label is None:
         refuse_own_output(opened.columns, opened.name, expected="votes")
     about = {"source": opened.name, "advice": opened.advice}
     item = find_column("task", opened.columns, named=task, **about)
@@ -158,15 +156,15 @@ def choose(
         if cells is not None:
             return cells
     if format == "long" or label is not None or (format == "auto" and item and answer and listed is None):
-        return _long(opened, item, answer, worker, timestamp, label_named=label is not None, as_read=as_read)
+        return _long(opened, item, answer, worker, timestamp, label_named=label is not None)
     known = find_column("item", opened.columns, named=task, argument="task", **about)
     item = known if known is not None else _first_column(opened, format)
     others = [name for name in opened.columns if name != item]
     if listed is not None:
         others = [str(find_column("worker", opened.columns, named=name, **about)) for name in listed]
     if format == "counts" or (format == "auto" and listed is None and _are_counts(opened, others, classes)):
-        return _counts(opened, item, others, classes, requested=format == "counts", as_read=as_read)
-    return _wide(opened, item, others, classes, requested=format == "wide", listed=listed is not None, as_read=as_read)
+        return _counts(opened, item, others, classes, requested=format == "counts")
+    return _wide(opened, item, others, classes, requested=format == "wide", listed=listed is not None)
 
 
 def _label(opened: Opened, item: str | None, rest: Sequence[str]) -> str | None:
@@ -188,7 +186,6 @@ def _long(
     timestamp: str | None,
     *,
     label_named: bool,
-    as_read: bool,
 ) -> Layout:
     if task is None or label is None:
         missing = "item" if task is None else "label"
@@ -210,7 +207,7 @@ def _long(
 
     unread = [name for name in opened.columns if name not in columns.names]
     entries = _ignored(opened, opened.columns, columns.names)
-    if worker is None and unread and not as_read:
+    if worker is None and unread:
         first = head(opened)
         if who is not None:
             refuse_wrong_people(first, opened.name, task, who, label, unread)
@@ -275,7 +272,7 @@ def _are_counts(opened: Opened, others: Sequence[str], classes: Sequence[str] | 
 
 
 def _counts(
-    opened: Opened, task: str, others: Sequence[str], classes: Sequence[str] | None, *, requested: bool, as_read: bool
+    opened: Opened, task: str, others: Sequence[str], classes: Sequence[str] | None, *, requested: bool
 ) -> Layout:
     picked = [name for name in others if classes is None or name in classes]
     if classes is None:
@@ -284,9 +281,9 @@ def _counts(
     if not picked:
         rule = f"a column of {opened.name} for each class; it has {list(others)[:30]}"
         raise invalid("classes", list(classes or ()), rule, "use the names of the columns.")
-    if not (requested or as_read):
+    if not requested:
         refuse_other_tables(head(opened), opened.name, task, picked, layout="counts")
-    if classes is None and not as_read:
+    if classes is None:
         refuse_summed_counts(head(opened), opened.name, picked)
     why = "" if requested else f"; {GUESSED_COUNTS}: pass `format='wide'` if the columns are annotators"
     decision = f"{opened.name}: counts of votes: item {task!r}, classes {picked[:30]}{why}"
@@ -306,16 +303,15 @@ def _wide(
     *,
     requested: bool,
     listed: bool,
-    as_read: bool,
 ) -> Layout:
     first = head(opened)
-    if not (requested or listed or as_read):
+    if not (requested or listed):
         refuse_other_tables(first, opened.name, task, others, layout="wide")
     picked = list(others) if listed else vote_columns(first, others, classes)
     if not picked:
         rule = f"a column per annotator; none of {list(others)[:30]} holds votes"
         raise invalid("source", opened.name, rule, "name the annotators' columns: `worker=[...]`.")
-    if not (listed or as_read):
+    if not listed:
         picked = only_people(first, opened.name, picked)
     why = "" if requested or listed else "; pass `format='long'` or name the columns if that is wrong"
     decision = f"{opened.name}: a column per annotator: item {task!r}, annotators {picked[:30]}{why}"

@@ -85,9 +85,6 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-IF_CORRECT = "if the tables were read correctly, pass `as_read=True`."  # ends the fix of every check of a misreading
-
-
 def squeezed(name: str) -> str:
     """A column's name without case, spaces, dots, dashes and underscores.
 
@@ -169,7 +166,7 @@ def refuse_own_output(columns: Sequence[str], source: str, *, expected: str) -> 
     """Refuse quorate's own output: decisions and scores are neither votes nor a classifier's predictions."""
     if "consensus_label" in columns and ("stop_reason" in columns or "reason" in columns):
         rule = f"{expected}, but {source} is output of quorate (it has a column consensus_label)"
-        raise invalid("source", source, rule, f"name the file of the {expected}; {IF_CORRECT}")
+        raise invalid("source", source, rule, f"name the file of the {expected}.")
 
 
 def looks_like_worker(column: str) -> bool:

@@ -93,7 +93,6 @@ def read_votes(
     ignore_columns: str | Sequence[str] | None = None,
     encoding: str | None = None,
     strict: bool = False,
-    as_read: bool = False,
     progress: Progress | None = None,
 ) -> Votes:
     """Votes from a path (CSV, TSV, JSONL, Parquet, Excel, Label Studio JSON) or a pandas, polars or PyArrow table.
@@ -104,8 +103,7 @@ def read_votes(
     read (a list, or one text with commas); in wide tables `worker` may list the annotators' columns; in Label Studio
     exports `task` is a field of `data` and `label` the `from_name`. `classes`: all classes; other labels are set aside,
     and so are `abstain_labels`, which mean no answer. `encoding` of text tables, by default UTF-8. `strict` refuses
-    every irregularity; `as_read` accepts a table even if it looks misread. `progress(done, total, what)` is called
-    while reading.
+    every irregularity. `progress(done, total, what)` is called while reading.
 
     >>> votes = read_votes(pa.table({"item": ["a", "a", "b"], "annotator": ["x", "y", "x"], "label": ["1", "0", "1"]}))
     >>> votes.num_votes, votes.items, votes.classes
@@ -123,9 +121,8 @@ def read_votes(
         opened = open_frame(source) if not isinstance(source, (str, Path)) else open_file(source, encoding)
         opened = without_columns(opened, name_texts(ignore_columns))
         layout = choose(
-            opened, format=format, task=task, worker=worker, label=label, timestamp=timestamp, classes=given,
-            as_read=as_read,
-        )  # fmt: skip
+            opened, format=format, task=task, worker=worker, label=label, timestamp=timestamp, classes=given
+        )
         raw = layout.read(progress)
         raw = replace(raw, entries=(*opened.entries, *layout.entries, *raw.entries))
         decisions, backend, own = (*opened.decisions, *layout.decisions), opened.backend, layout.own

@@ -239,7 +239,6 @@ class VotesTable:
     abstain_labels: str | Sequence[str] | None = None
     ignore_columns: str | Sequence[str] | None = None
     strict: bool = False
-    as_read: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,8 +259,7 @@ def read_panels(table: VotesTable, wanted: Iterable[str]) -> Panels:
     with source_is("votes"):
         given = asdict(table)
         read = read_votes(given.pop("path"), **given)
-    if not table.as_read:
-        refuse_misread_votes(read, blanks_expected=True, in_order=False)
+    refuse_misread_votes(read, in_order=False)
     names = _by_id(wanted)
     found: dict[str, Counter[str]] = {item: Counter() for item in names.values()}
     passed_over = 0

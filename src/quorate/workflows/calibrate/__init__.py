@@ -227,11 +227,10 @@ def _dataset(
 
 
 def _known(votes: VoteDataset, truth: TableLike, options: TableOptions, progress: Progress | None) -> IntArray:
-    """(T,) the true class of each item of a data set by a table, whose items are numbers unless `ids` names them."""
+    """(T,) the true class of each item of a data set by a table, whose items are numbers."""
     joined, _ = read_inputs(votes, None, options, by_time=False, progress=progress)
     named = dict(zip(joined.items, read_truth(truth, joined).tolist(), strict=True))
-    ids = range(votes.num_items) if options.ids is None else options.ids[: votes.num_items]
-    return frozen_array([named.get(str(each), -1) for each in ids], np.int64)
+    return frozen_array([named.get(str(each), -1) for each in range(votes.num_items)], np.int64)
 
 
 def _verdicts(stream: Stream, method: Method) -> FloatArray:

@@ -84,8 +84,7 @@ def run(
     the votes must name their voters). `truth`: a table of known true classes: under "truth" answers are scored by it,
     and with 20 items or more it calibrates the confidence. `costs` of a vote of each person, a table (person, cost) or
     a mapping; 1 for others, times `price`. `tables`, how to read them: task, worker, label, timestamp, format, classes,
-    id_column, probs_column, prediction_column, ids, accuracy, items, abstain_labels, ignore_columns, encoding, as_read,
-    strict.
+    id_column, probs_column, prediction_column, abstain_labels, ignore_columns, encoding, strict.
     docs/run.md has every rule. Needs `pip install 'quorate[tables]'`.
 
     >>> import numpy as np
@@ -190,4 +189,4 @@ def _settings(joined: Joined, plan: RunPlan, *, order: Order, shuffled: str | No
 def read_as(columns: TableOptions) -> dict[str, Any]:
     """How labels were read, for summary.json and params.json: `score` must read them in the same way."""
     named = abstain_names(columns.abstain_labels, columns.classes)
-    return {"accuracy": columns.accuracy, "abstain_labels": list(named)}
+    return {"abstain_labels": list(named)}

@@ -292,6 +292,5 @@ def _params(result: RunResult, path: Path) -> None:
         min_votes=result.settings["min_votes"],
         max_votes=result.settings["max_votes"],
         error_costs=result.error_costs,
-        accuracy=result.settings["accuracy"],
         abstain_labels=result.settings["abstain_labels"],
     )

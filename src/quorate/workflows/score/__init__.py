@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -24,19 +24,17 @@ from quorate.tables.readers.frames import OwnTypes, ToFrames
 from quorate.tables.report import Report
 from quorate.tables.votes.names import abstain_names
 from quorate.types import PredictionLike, TableLike
-from quorate.validate import fraction, invalid, members, whole
+from quorate.validate import invalid, members
 from quorate.version import __version__
 from quorate.workflows.params_file import ParamsFile, read_params
 from quorate.workflows.score.batches import (
-    ById,
-    Follower,
     InOrder,
     ItemBatch,
     Model,
     ReadOptions,
+    doubtful_match,
+    doubtful_rows,
     item_batches,
-    refuse_lost_votes,
-    refuse_poor_match,
     refuse_unnamed,
     scored_by,
 )
@@ -44,7 +42,6 @@ from quorate.workflows.score.inputs import models, voters
 from quorate.workflows.score.output import Findings, known_ending, schema, scored_table, table_file
 
 BATCH_ROWS = 50_000
-MATCHES = ("auto", "order", "id")
 Progress = Callable[[int, int, str], None]
 
 
@@ -52,7 +49,7 @@ Progress = Callable[[int, int, str], None]
 class Scores(ToFrames):
     """The result: `out` the file, `reasons` the number of items by reason, `report` which rules fired.
 
-    `expected_errors` sum of 1 - confidence over the items that stop, `left_over` items of `--match id` tables that the
+    `expected_errors` sum of 1 - confidence over the items that stop, `left_over` items of the votes that the
     first table of predictions lacks. `pool_rule` "given", or "largest-recorded": see `params_file`.
     """
 
@@ -95,24 +92,21 @@ def score(
     votes: TableLike | None = None,
     out: str | Path,
     pool_size: int | None = None,
-    match: Literal["auto", "order", "id"] = "auto",
     cluster: str | None = None,
-    batch_rows: int = BATCH_ROWS,
     strict: bool = False,
     progress: Progress | None = None,
     abstain_labels: str | Sequence[str] | None = None,
-    accuracy: float | None = None,
     **tables: Unpack[ScoreKeywords],
 ) -> Scores:
     """Score every item of the (first) predictions and write `out`, .parquet or .csv; parameters are not updated.
 
     `predictions` a path, frame or array, or a list of them, one per model; matched to the models of the parameters by
-    name if all names are known, else by order. `votes`: counts, long or wide, as `quorate.tables` reads them. `match`:
-    "order" follows the rows of the first predictions, in constant memory; "id" looks up by id, in memory; "auto" is
-    "id" for long and wide votes, else "order". `cluster` tcp://HOST:PORT or local:N. The same input gives the same
-    bytes, with or without a cluster. `pool_size`, `accuracy` and `abstain_labels` None: as in the parameters. `tables`:
-    id_column, probs_column, prediction_column, ids, task, worker, label, timestamp, format, ignore_columns, encoding
-    and as_read, as in `quorate.run`. Ids and labels are written in the types they have in frames.
+    name if all names are known, else by order. `votes`: counts, long or wide, as `quorate.tables` reads them. Counts
+    and further predictions are streamed: their items must be in the order of the first predictions. Other votes are
+    looked up by id, in memory. `cluster` tcp://HOST:PORT or local:N. The same input gives the same bytes, with or
+    without a cluster. `pool_size` and `abstain_labels` None: as in the parameters. `tables`: id_column, probs_column,
+    prediction_column, task, worker, label, timestamp, format, ignore_columns and encoding, as in `quorate.run`. Ids and
+    labels are written in the types they have in frames.
 
     >>> import tempfile, numpy as np, quorate
     >>> from quorate.workflows.params_file import ParamsFile
@@ -124,17 +118,14 @@ def score(
     """
     check_names(tables, ScoreKeywords.__annotations__)
     known = params if isinstance(params, ParamsFile) else read_params(params)
-    if match not in MATCHES:
-        raise invalid("match", match, f"one of {', '.join(MATCHES)}", "pass `match='auto'`.")
     reading = ReadOptions(
-        accuracy=known.accuracy if accuracy is None else fraction(accuracy, where="accuracy"),
         classes=known.classes,
         abstain_labels=abstain_names(known.abstain_labels if abstain_labels is None else abstain_labels, known.classes),
-        batch_rows=whole(batch_rows, where="batch_rows", most=10_000_000),
+        batch_rows=BATCH_ROWS,
         **tables,
     )
     size = known.pool_size if pool_size is None else members(pool_size)
-    job = _Job(known, predictions, votes, match, reading, size, cluster, progress)
+    job = _Job(known, predictions, votes, reading, size, cluster, progress)
     file = Path(out)
     with Findings(file.with_name(f"{file.stem}.rejects.csv"), strict) as findings:
         return _written(job, file, findings, given_pool=pool_size is not None)
@@ -147,7 +138,6 @@ class _Job:
     params: ParamsFile
     predictions: Any
     votes: Any
-    match: str
     reading: ReadOptions
     pool_size: int
     cluster: str | None
@@ -162,8 +152,8 @@ def _written(job: _Job, file: Path, findings: Findings, *, given_pool: bool) -> 
     known_ending(file)
     found = _models(job, findings)
     refuse_unnamed(found, with_votes=job.votes is not None)
-    others = [_follow(model, job.match, len(known.classes)) for model in found[1:]]
-    votes, voted = voters(job.votes, known.classes, job.match, job.reading, findings)
+    others = [InOrder(each.rows(), what=each.source, num_classes=len(known.classes)) for each in found[1:]]
+    votes, voted = voters(job.votes, known.classes, job.reading, findings)
     own = OwnTypes(task=found[0].own.task, label=voted.label or found[0].own.label)
     with table_file(file, schema(known.classes, own)) as writer:
         tally = _Tally()
@@ -177,9 +167,9 @@ def _written(job: _Job, file: Path, findings: Findings, *, given_pool: bool) -> 
                 if job.progress is not None:
                     job.progress(batch.done, batch.total, f"scoring {found[0].source}")
         left = [each.finish() for each in (*others, votes)]
-        refuse_poor_match(tally.num_items, tally.num_voted, left[-1], found[0].source, job.reading)
+        findings.warn(doubtful_match(tally.num_items, tally.num_voted, left[-1], found[0].source))
         source = Path(job.votes).name if isinstance(job.votes, (str, Path)) else "votes"
-        refuse_lost_votes(source, tally.num_votes, findings.set_aside(source), job.reading)
+        findings.warn(doubtful_rows(source, tally.num_votes, findings.set_aside(source)))
     return Scores(
         out=str(file),
         num_items=tally.num_items,
@@ -240,9 +230,3 @@ def _models(job: _Job, findings: Findings) -> list[Model]:
     if set(by_name) == set(known.models):
         return [by_name[name] for name in known.models]
     return found
-
-
-def _follow(model: Model, match: str, num_classes: int) -> Follower:
-    if match == "id":
-        return ById(model.rows(), num_classes=num_classes)
-    return InOrder(model.rows(), what=model.source, num_classes=num_classes)

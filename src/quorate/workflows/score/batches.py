@@ -129,8 +129,8 @@ class Follower(Protocol):
 class InOrder:
     """A table whose items are in the order of the first table; items may be missing here, but not there."""
 
-    def __init__(self, rows: Iterator[Rows], *, what: str, num_classes: int) -> None:
-        self._rows, self._what, self._num_classes = rows, what, num_classes
+    def __init__(self, rows: Iterator[Rows], *, what: str, num_classes: int, argument: str = "predictions") -> None:
+        self._rows, self._what, self._num_classes, self._argument = rows, what, num_classes, argument
         self._ids: list[str] = []
         self._values = np.empty((0, num_classes))
         self._next = 0
@@ -152,8 +152,7 @@ class InOrder:
         """Raise if a row is left: its item is out of order, or missing, in the first table."""
         if self._has_next():
             rule = f"the items of {self._what} in the order of the first table of predictions"
-            fix = "sort both in the same way, or pass `match='id'`, which holds this table in memory."
-            raise invalid("match", self._ids[self._next], rule, fix)
+            raise invalid(self._argument, self._ids[self._next], rule, "sort both tables in the same way.")
         return 0
 
     def _has_next(self) -> bool:
@@ -214,7 +213,7 @@ def _check_pool(ids: Sequence[str], counts: IntArray, pool_size: int) -> None:
 
 
 FEWEST = 10  # with fewer items with votes, a share is not reliable
-FIX = "name the items of the rows in order: pass `ids=[...]`, an .npz with an array ids, or a table with an id column."
+FIX = "save an .npz with arrays probs, ids and classes; an array without ids joins only arrays."
 
 
 def refuse_unnamed(models: Sequence[Model], *, with_votes: bool) -> None:
@@ -226,34 +225,33 @@ def refuse_unnamed(models: Sequence[Model], *, with_votes: bool) -> None:
     if with_votes or len(unnamed) < len(models):
         other = "the votes" if with_votes else next(each.source for each in models if each.num_unnamed is None)
         rule = f"ids for the {one.num_unnamed} rows of {one.source}: without ids {other} would be matched by position"
-        raise invalid("ids", None, rule, FIX)
+        raise invalid("predictions", one.source, rule, FIX)
     odd = next((each for each in unnamed if each.num_unnamed != one.num_unnamed), None)
     if odd is not None:
         rows = f"{one.source} has {one.num_unnamed} rows and {odd.source} {odd.num_unnamed}"
-        raise invalid("ids", None, f"ids where tables differ in length: {rows}", FIX)
+        raise invalid("predictions", odd.source, f"ids where tables differ in length: {rows}", FIX)
 
 
-def refuse_poor_match(num_items: int, num_voted: int, left_over: int, source: str, reading: ReadOptions) -> None:
-    """Refuse predictions without items, and votes most of whose items are not in the predictions."""
+def doubtful_match(num_items: int, num_voted: int, left_over: int, source: str) -> str | None:
+    """A warning about votes most of whose items are not in the predictions; refuses if none is."""
     if num_items == 0:
         raise invalid("predictions", source, "rows with an id; there is no item to score", "export it again.")
-    if reading.as_read or left_over == 0:
-        return
-    if num_voted == 0 or (left_over >= FEWEST and left_over > num_voted):
-        rule = f"predictions of most items with votes; {num_voted} of {num_voted + left_over} have one"
-        fix = "check that the ids mean the same in both (`task`, `id_column`), or pass `as_read=True` if they do."
-        raise invalid("predictions", source, rule, fix)
+    if left_over and num_voted == 0:
+        rule = f"predictions of the items with votes; none of {left_over} has one"
+        raise invalid("predictions", source, rule, "check that the ids mean the same in both: `task`, `id_column`.")
+    if left_over < FEWEST or left_over <= num_voted:
+        return None
+    return f"{source} predicts {num_voted} of {num_voted + left_over} items with votes: check the ids in both tables."
 
 
-def refuse_lost_votes(source: str, num_votes: int, num_set_aside: int, reading: ReadOptions) -> None:
-    """Refuse votes with more rows set aside than counted; called at the end of a stream, before `out` appears."""
-    if not reading.as_read and num_set_aside >= FEWEST and num_set_aside > num_votes:
-        rule = f"most rows to count; {num_set_aside} rows are set aside and {num_votes} votes are counted"
-        fix = (
-            "check the columns (`task`, `label`, `format`) and that the labels are the classes of `params`, or pass "
-            "`as_read=True` if they are."
-        )
-        raise invalid("votes", source, rule, fix)
+def doubtful_rows(source: str, num_votes: int, num_set_aside: int) -> str | None:
+    """A warning about votes with more rows set aside than counted."""
+    if num_set_aside < FEWEST or num_set_aside <= num_votes:
+        return None
+    return (
+        f"{num_set_aside} rows of {source} are set aside and {num_votes} votes are counted: check the columns, `task`, "
+        "`label`, and `format`, and that the labels are the classes of `params`."
+    )
 
 
 IN_FLIGHT = 3  # batches in flight per worker
@@ -293,7 +291,7 @@ def _on_dask(
         while waiting:
             yield _first(waiting)
     except dask().KilledWorker as cause:
-        rule, fix = "workers with enough memory; several died on one batch", "lower `batch_rows` and run it again."
+        rule, fix = "workers with enough memory; several died on one batch", "give them more and run it again."
         raise invalid("cluster", address, rule, fix, error=ClusterError) from cause
     except (dask().CancelledError, OSError) as cause:
         if client.status == "running" and not isinstance(cause, dask().CancelledError):

@@ -10,13 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quorate.errors import source_is
-from quorate.tables.misread_checks import refuse_misread_votes
 from quorate.tables.predictions.align import Aligned, aligned, refuse_unusable
 from quorate.tables.predictions.checks import Given, checked
 from quorate.tables.predictions.forms import from_table
@@ -25,7 +23,7 @@ from quorate.tables.readers import pa
 from quorate.tables.readers.frames import TEXTS, OwnTypes, cell_type, header_type, in_own_type, open_frame
 from quorate.tables.readers.json_files import is_label_studio
 from quorate.tables.readers.open_files import ending_of, existing, open_file
-from quorate.tables.readers.sources import Opened, TableBatch, head, without_columns
+from quorate.tables.readers.sources import Opened, head, without_columns
 from quorate.tables.rules import Fired, fired
 from quorate.tables.votes.clean import clean, settle, tidy_ids
 from quorate.tables.votes.codes import Coded, Raw, by_first, encode
@@ -42,10 +40,7 @@ from quorate.workflows.score.batches import (
     Model,
     ReadOptions,
     Rows,
-    joined,
     parts,
-    reader,
-    sliced,
 )
 from quorate.workflows.score.output import Findings
 
@@ -99,7 +94,7 @@ class _Cleaner:
 
     def __init__(self, classes: tuple[str, ...], reading: ReadOptions, findings: Findings) -> None:
         self._classes, self._findings = classes, findings
-        self._seen, self._doubts = SeenIds(), not reading.as_read
+        self._seen, self._doubts = SeenIds(), True
 
     def rows(self, given: Given, done: int, total: int) -> Rows:
         """The rows of new items, with a column per class."""
@@ -171,20 +166,16 @@ def _array_models(
         raise invalid("predictions", array.shape, rule, "for other classes use a table with named columns.")
     stack = array if array.ndim == 3 else array[None]
     total = stack.shape[1]
-    names: Sequence[Any] = range(total) if reading.ids is None else reading.ids
-    if len(names) != total:
-        raise invalid("ids", len(names), f"{total} names, one for each row of {name}", "name them all.")
 
     def rows(number: int) -> Iterator[Rows]:
         cleaner = _Cleaner(classes, reading, findings)
         for start in range(0, total, reading.batch_rows):
             end = min(start + reading.batch_rows, total)
-            piece = from_array(stack[number, start:end], name, classes=classes, ids=names[start:end], source=name)[0]
+            piece = from_array(stack[number, start:end], name, classes=classes, ids=range(start, end), source=name)[0]
             yield cleaner.rows(replace(piece, rows=piece.rows + start), end, total)
 
     labels = [name] if len(stack) == 1 else [f"{name}-{number}" for number in range(len(stack))]
-    unnamed = total if reading.ids is None else None
-    return [Model(each, name, lambda number=number: rows(number), unnamed) for number, each in enumerate(labels)]  # type: ignore[misc]
+    return [Model(each, name, lambda number=number: rows(number), total) for number, each in enumerate(labels)]  # type: ignore[misc]
 
 
 def _mapped(file: Path) -> np.ndarray:
@@ -201,8 +192,7 @@ def _whole_models(file: Path, classes: tuple[str, ...], reading: ReadOptions, fi
 
     def rows(number: int) -> Iterator[Rows]:
         source: Aligned = aligned(found.tables[number], classes, given=True)
-        if not reading.as_read:
-            refuse_unusable(source)
+        refuse_unusable(source)
         findings.decide(found.report.decisions)
         findings.add([*source.table.entries, *source.entries])
         ids = source.table.ids.to_pylist()
@@ -220,7 +210,6 @@ def _whole_models(file: Path, classes: tuple[str, ...], reading: ReadOptions, fi
 def voters(
     votes: TableLike | None,
     classes: tuple[str, ...],
-    match: str,
     reading: ReadOptions,
     findings: Findings,
 ) -> tuple[Follower, OwnTypes]:
@@ -241,11 +230,11 @@ def voters(
     known = reading.task is None and reading.id_column in opened.columns
     reading = replace(reading, task=reading.id_column) if known else reading
     layout = vote_layout(opened, classes, reading)
-    if match == "id" or layout.kind == "cells" or (match == "auto" and layout.kind != "counts"):
+    if layout.kind != "counts":
         return _by_id(votes, classes, replace(reading, format=layout.kind), findings), layout.own
     findings.decide([*opened.decisions, *layout.decisions])
     stream = counted_votes(opened, classes, replace(reading, format=layout.kind), findings)
-    return InOrder(stream, what=opened.name, num_classes=len(classes)), layout.own
+    return InOrder(stream, what=opened.name, num_classes=len(classes), argument="votes"), layout.own
 
 
 def vote_layout(opened: Opened, classes: tuple[str, ...], reading: ReadOptions) -> Layout:
@@ -260,12 +249,8 @@ def vote_layout(opened: Opened, classes: tuple[str, ...], reading: ReadOptions) 
 
 
 def counted_votes(opened: Opened, classes: tuple[str, ...], reading: ReadOptions, findings: Findings) -> Iterator[Rows]:
-    """Counts by item, batch by batch, in the order of the table; the votes of an item must be adjacent."""
-    pieces = parts(opened, reading.batch_rows)
-    if reading.format == "long":
-        column = find_column("task", opened.columns, named=reading.task, source=opened.name)
-        pieces = _whole_items(pieces, opened, str(column))
-    for part, batch in pieces:
+    """Counts by item, batch by batch, in the order of the table."""
+    for part, batch in parts(opened, reading.batch_rows):
         how = choose(part, **reading.keywords(choose))
         raw = clean(how.read(None), classes, abstain_names(reading.abstain_labels, classes))
         yield counted(raw, classes, findings, batch.done, batch.total, (*part.entries, *how.entries))
@@ -290,29 +275,5 @@ def counted(
 def _by_id(votes: TableLike, classes: tuple[str, ...], reading: ReadOptions, findings: Findings) -> Follower:
     """The counts by item of a whole table, read into memory; its rows may be in any order."""
     read = read_votes(votes, **reading.keywords(read_votes))
-    if not reading.as_read:
-        refuse_misread_votes(read, typed_classes=False, in_order=False)
     findings.decide(read.decisions)
     return ById(iter([counted(read.raw, classes, findings)]), num_classes=len(classes))
-
-
-def _whole_items(
-    pieces: Iterator[tuple[Opened, TableBatch]], opened: Opened, task: str
-) -> Iterator[tuple[Opened, TableBatch]]:
-    """The same rows, split only between items: the last item of a piece moves to the next piece."""
-    waiting: TableBatch | None = None
-    for part, batch in pieces:
-        whole = replace(batch, entries=part.entries)
-        whole = whole if waiting is None else joined(waiting, whole)
-        codes = encode(whole.table[task]).codes
-        other = np.flatnonzero(codes != codes[-1]) if len(codes) else codes
-        cut = int(other[-1]) + 1 if len(other) else 0
-        waiting = replace(sliced(whole, cut, None), entries=() if cut else whole.entries)
-        if cut:
-            yield _as_part(opened, sliced(whole, 0, cut))
-    if waiting is not None:
-        yield _as_part(opened, waiting)
-
-
-def _as_part(opened: Opened, batch: TableBatch) -> tuple[Opened, TableBatch]:
-    return replace(opened, read=reader(replace(batch, entries=())), entries=batch.entries), batch

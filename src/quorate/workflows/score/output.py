@@ -89,6 +89,7 @@ class Findings:
     _out: Any = None
     _files: ExitStack = field(default_factory=ExitStack)
     num_set_aside: int = 0
+    _warnings: list[str] = field(default_factory=list)
 
     def add(self, entries: Sequence[Fired]) -> None:
         """Add the entries of a batch; those about a whole column or file count once."""
@@ -108,6 +109,10 @@ class Findings:
         """Add the sentences on how a table was read, each once."""
         self._decisions |= dict.fromkeys(decisions)
 
+    def warn(self, warning: str | None) -> None:
+        """Add a warning about how the tables were read."""
+        self._warnings += [] if warning is None else [warning]
+
     def set_aside(self, source: str) -> int:
         """How many rows of a source were set aside."""
         return sum(
@@ -116,7 +121,7 @@ class Findings:
 
     def report(self, totals: dict[str, int]) -> Report:
         """The findings as a report."""
-        return Report(tuple(self._decisions), totals, tuple(self._merged.values()))
+        return Report(tuple(self._decisions), totals, tuple(self._merged.values()), warnings=tuple(self._warnings))
 
     def __enter__(self) -> Findings:
         return self
