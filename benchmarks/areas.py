@@ -31,7 +31,7 @@ from quorate.paper.sources import Sources
 from quorate.paper.store import RunStore
 from quorate.paper.sweep import on_threads, sweep
 from quorate.types import VoteDataset
-from quorate.workflows.demo import SETTINGS
+from scenarios import SETTINGS
 
 ANYWHERE = 1.02  # required of every classifier on every set, mean of its seeds
 EVEN = {"num_items": 4000, "accuracy": 0.75, "agreement": 0.75}

@@ -27,7 +27,7 @@ from quorate import method, simulate
 from quorate.datasets import load_npz, synthetic
 from quorate.methods import DEFAULT_ERROR_COST
 from quorate.rng import stream as random_stream
-from quorate.workflows.demo import SETTINGS
+from scenarios import SETTINGS
 
 GRID = [0.0002, 0.0003, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1]
 WIDE = [*GRID, 0.2, 0.4, 0.7]  # for the curve, down to very few votes

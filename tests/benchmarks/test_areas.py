@@ -16,6 +16,7 @@ AREAS = Path(__file__).resolve().parents[2] / "benchmarks" / "areas.py"
 @pytest.fixture
 def areas(monkeypatch, tmp_path):
     """The script as a module, on one seed of forty items and few settings, without real data."""
+    monkeypatch.syspath_prepend(str(AREAS.parent))
     spec = importlib.util.spec_from_file_location("areas", AREAS)
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, "areas", module)  # dataclasses look their module up

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from quorate.cli.main import app
 from quorate.errors import MissingExtra
 from quorate.reports import figures
-from quorate.workflows.demo import SETTINGS, demo_replicates, run_setting
+from quorate.workflows.demo import SCENARIO, demo_replicates, run_setting
 
 
 class NoMatplotlib:
@@ -29,7 +29,7 @@ def no_matplotlib(monkeypatch):
 
 @pytest.fixture(scope="module")
 def comparison():
-    return run_setting(SETTINGS[3], demo_replicates(SETTINGS[3], quick=True), quick=True)
+    return run_setting(SCENARIO, demo_replicates(quick=True), quick=True)
 
 
 def test_the_simulate_table_is_printed_with_the_line_that_installs_it(no_matplotlib, tmp_path):
@@ -43,15 +43,15 @@ def test_the_simulate_table_is_printed_with_the_line_that_installs_it(no_matplot
 def test_nothing_is_drawn_and_the_page_says_why(no_matplotlib, comparison, tmp_path):
     from quorate.workflows.demo.report import page
 
-    assert figures.write_plots([comparison], tmp_path) == ()
-    assert "quorate[plot]" in page([comparison], headline="", seconds=1)
+    assert figures.write_plot(comparison, tmp_path) == ()
+    assert "quorate[plot]" in page(comparison, answer="", seconds=1)
     with pytest.raises(MissingExtra):
         figures.draw(figures.comparison_figure(comparison))
 
 
 def test_the_plot_is_the_same_each_time(comparison, tmp_path):
-    first = figures.write_plots([comparison], tmp_path)[1].read_bytes()
-    assert first == figures.write_plots([comparison], tmp_path)[1].read_bytes()
+    first = figures.write_plot(comparison, tmp_path)[1].read_bytes()
+    assert first == figures.write_plot(comparison, tmp_path)[1].read_bytes()
 
 
 def test_a_png_is_drawn_once_and_only_if_it_is_needed(comparison, monkeypatch):

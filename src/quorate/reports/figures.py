@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -160,16 +160,9 @@ TICKS = (0.1, 0.2, 0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100)
 SINGLE = {"until-settled": "D", "ask-all": "X"}
 
 
-def write_plots(comparisons: Sequence[Comparison], folder: Path) -> tuple[Path, ...]:
-    """Write all settings in one figure, as PNG and SVG; nothing if matplotlib is missing."""
-
-    def panels(figure: MplFigure) -> None:
-        for axes, each in zip(figure.subplots(2, (len(comparisons) + 1) // 2).flat, comparisons, strict=False):
-            draw_curves(axes, each.curves, title=each.setting.title, budgets=[m.budget for m in each.matched])
-        handles, labels = figure.axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside right center", frameon=False, handlelength=3.2)
-
-    return _write(Figure("error-cost", "", "", "", panels, size=(11.5, 8.6)), folder)
+def write_plot(comparison: Comparison, folder: Path) -> tuple[Path, ...]:
+    """Write the curves as PNG and SVG; nothing if matplotlib is missing."""
+    return _write(replace(comparison_figure(comparison), key="error-cost"), folder)
 
 
 def write_curves(
