@@ -33,7 +33,7 @@ PREDICTION = np.array([0.60, 0.25, 0.10, 0.05])
 POOL = 9
 PARAMS = quorate.PriorParams(theta=3.0, phi=0.2, tau=[1.0, 1.0, 1.0, 1.0])
 BALLOTS = ("cat", "dog", "cat", "cat", "cat", "dog", "cat", "dog", "cat")
-MIN_GAIN = 0.01
+ERROR_COST = 100
 STYLE = {
     "font.size": 11, "font.family": "DejaVu Sans", "text.color": INK, "axes.labelcolor": INK, "xtick.color": INK,
     "ytick.color": INK, "axes.edgecolor": "#b5bac2", "axes.spines.top": False, "axes.spines.right": False,
@@ -162,10 +162,10 @@ def stopping() -> Figure:
     left.text(9, 0.935, "threshold 0.95", color=ORANGE, ha="right", va="top", fontsize=9.5)
     left.set(title="A threshold: stop when sure enough", ylabel="confidence", xlabel="votes seen", ylim=(0.4, 1.03))
     right.plot(seen, gains, color=BLUE, marker="o", linewidth=2)
-    right.axhline(MIN_GAIN, color=ORANGE, linestyle="--")
-    right.text(9, MIN_GAIN + 0.006, f"min_gain {MIN_GAIN:g}", color=ORANGE, ha="right", va="bottom", fontsize=9.5)
+    right.axhline(1 / ERROR_COST, color=ORANGE, linestyle="--")
+    right.text(9, 1 / ERROR_COST + 0.006, f"error_cost {ERROR_COST}: {1 / ERROR_COST:g}", color=ORANGE, ha="right", va="bottom", fontsize=9.5)
     right.set(title="Its worth: stop when a vote is not worth it", ylabel="blended gain per vote", xlabel="votes seen")
-    for axes, stops in ((left, probs.max(axis=1) > 0.95), (right, gains <= MIN_GAIN)):
+    for axes, stops in ((left, probs.max(axis=1) > 0.95), (right, gains <= 1 / ERROR_COST)):
         stop = int(np.argmax(stops))
         value = (probs.max(axis=1) if axes is left else gains)[stop]
         axes.plot([stop], [value], marker="o", markersize=13, markerfacecolor="none", markeredgecolor=ORANGE, mew=2)

@@ -25,26 +25,7 @@ try:
 except ModuleNotFoundError as missing:
     sys.exit(f"{missing}; the peers are an extra: pip install 'quorate[peers]'")
 
-MIN_GAINS = (
-    1.0,
-    0.5,
-    0.35,
-    0.25,
-    0.18,
-    0.12,
-    0.09,
-    0.06,
-    0.04,
-    0.03,
-    0.02,
-    0.014,
-    0.01,
-    0.007,
-    0.004,
-    0.002,
-    5e-4,
-    0.0,
-)
+ERROR_COSTS = (1.5, 2, 3, 4, 5.5, 8, 11, 17, 25, 33, 50, 70, 100, 140, 250, 500, 2000, 1e6)
 BETAS = (0.0, 0.6, 0.7, 0.76, 0.8, 0.85, 0.88, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9999, 1.0)
 ROUNDS = 24  # of a peer's loop, a point every second round; with its bars as many parameter values as ours
 MOST_PEOPLE = 500  # beyond, a round of CROWDLAB (which compares all pairs of annotators) or one-coin takes 30 seconds
@@ -58,7 +39,7 @@ def own_methods(case):
         for name in ("quorum", "unanimous-then-cap")
     }
     return {
-        "value": [method("value", min_gain=gain) for gain in MIN_GAINS],
+        "value": [method("value", error_cost=cost) for cost in ERROR_COSTS],
         **counting,
         "beta": [method("beta", threshold=threshold) for threshold in BETAS],
     }
