@@ -163,7 +163,8 @@ def stopping() -> Figure:
     left.set(title="A threshold: stop when sure enough", ylabel="confidence", xlabel="votes seen", ylim=(0.4, 1.03))
     right.plot(seen, gains, color=BLUE, marker="o", linewidth=2)
     right.axhline(1 / ERROR_COST, color=ORANGE, linestyle="--")
-    right.text(9, 1 / ERROR_COST + 0.006, f"error_cost {ERROR_COST}: {1 / ERROR_COST:g}", color=ORANGE, ha="right", va="bottom", fontsize=9.5)
+    label = f"1 / error_cost = {1 / ERROR_COST:g}"
+    right.text(9, 1 / ERROR_COST + 0.006, label, color=ORANGE, ha="right", va="bottom", fontsize=9.5)
     right.set(title="Its worth: stop when a vote is not worth it", ylabel="blended gain per vote", xlabel="votes seen")
     for axes, stops in ((left, probs.max(axis=1) > 0.95), (right, gains <= 1 / ERROR_COST)):
         stop = int(np.argmax(stops))

@@ -30,7 +30,7 @@ def test_every_picture_is_drawn_kept_and_shown(command, tmp_path, monkeypatch, c
 
 def test_the_pages_say_of_the_example_what_the_library_computes(command):
     probs, gains = command.beliefs()
-    assert int((probs.max(axis=1) > 0.95).argmax()) == int((gains <= command.MIN_GAIN).argmax()) == 5
+    assert int((probs.max(axis=1) > 0.95).argmax()) == int((gains <= 1 / command.ERROR_COST).argmax()) == 5
     assert "both rules stop after the fifth vote" in CONCEPTS["stopping"]
     assert probs[6].max() < 0.95
     assert round(float(gains[6]), 4) == 0.0194
