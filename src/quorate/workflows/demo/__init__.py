@@ -106,8 +106,8 @@ def headline_of(comparison: Comparison) -> str:
     """The result in one sentence, at half the cost of asking until settled."""
     ours, simple = comparison.middle.ours, comparison.middle.best_simple
     return (
-        f"With {ours.votes_per_item:.1f} votes per item instead of {comparison.ask_all:.0f}, the default method is wrong "
-        f"on {percent(ours.error_rate)} of the items, the best rule that only counts votes ({simple.name}) on "
+        f"With {ours.votes_per_item:.1f} votes per item instead of {comparison.ask_all:.0f}, the default method is "
+        f"wrong on {percent(ours.error_rate)} of the items, the best rule that only counts votes ({simple.name}) on "
         f"{percent(simple.error_rate)}."
     )
 
