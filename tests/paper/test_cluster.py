@@ -12,12 +12,12 @@ import pytest
 
 import quorate
 from quorate.errors import ClusterError, InvalidInput, MissingExtra
-from quorate.paper import cluster
 from quorate.paper.cluster import backend_for
 from quorate.paper.jobs import Job, settings
 from quorate.paper.store import RunStore
 from quorate.paper.sweep import on_threads, sweep
 from quorate.streams import prepare
+from quorate.workflows import dask_cluster
 from tests.paper.test_sweep import CHECKSUMS, DATA, JOBS, LONG, ROOT, files
 
 distributed = pytest.importorskip("distributed")
@@ -123,22 +123,6 @@ def test_two_processes_started_here_write_the_same_bytes_and_end(tmp_path, alone
     assert len(files(tmp_path)) == len(JOBS)
 
 
-@pytest.mark.slow
-def test_a_single_worker_of_a_scheduler_does_all_the_work_itself(shared, tmp_path, alone):
-    worker = shared.worker()
-    prepare.cache_clear()
-    with backend_for(shared.address) as backend:
-        store = RunStore(tmp_path, CHECKSUMS)
-        sweep(JOBS[:6], DATA, store, backend=backend)
-        sweep(JOBS, DATA, store, backend=backend)
-    assert streams_made() == 0
-    with shared.client() as client:
-        assert list(client.run(streams_made).values()) == [4]  # two seeds, two pool sizes
-    assert files(tmp_path).items() <= alone.items()
-    assert len(files(tmp_path)) == len(JOBS)
-    shared.stop(worker)
-
-
 def test_the_death_of_every_worker_that_began_loses_nothing(shared, tmp_path, alone):
     workers = [shared.worker(), shared.worker()]
     busy, done = [], []
@@ -172,7 +156,7 @@ def test_a_worker_with_other_sources_is_refused_before_anything_is_run(shared, t
     with pytest.raises(ClusterError) as caught, backend_for(shared.address):
         pass
     shared.stop(worker)
-    assert caught.value.field == "cluster" and "quorate's sources" in caught.value.rule
+    assert caught.value.field == "cluster" and "code" in caught.value.rule
 
 
 def test_a_worker_that_cannot_import_quorate_is_refused(shared, tmp_path):
@@ -186,7 +170,7 @@ def test_a_worker_that_cannot_import_quorate_is_refused(shared, tmp_path):
 
 
 def test_a_scheduler_without_workers_is_told(shared, monkeypatch):
-    monkeypatch.setattr(cluster, "ANSWER_WITHIN", 1.0)
+    monkeypatch.setattr(dask_cluster, "ANSWER_WITHIN", 1.0)
     with pytest.raises(ClusterError) as caught, backend_for(shared.address):
         pass
     assert caught.value.field == "cluster" and f"dask worker {shared.address}" in caught.value.fix
@@ -199,18 +183,18 @@ def test_jobs_given_up_and_a_scheduler_that_goes_are_told_and_what_is_done_stays
         store = RunStore(tmp_path / "runs", CHECKSUMS)
 
         with backend_for(own.address) as backend:
-            with pytest.raises(ClusterError, match=r"workers died.*stored"):
+            with pytest.raises(ClusterError, match="several died"):
                 sweep(LONG[:4], DATA, store, backend=backend, progress=lambda *_: workers[0].kill())
             assert 1 <= len(files(store.folder)) < 4
             workers.append(own.worker())
-            with pytest.raises(ClusterError, match=r"scheduler went away.*stored"):
+            with pytest.raises(ClusterError, match="disconnected"):
                 sweep(LONG[:4], DATA, store, backend=backend, progress=lambda *_: own.scheduler.kill())
         assert 2 <= len(files(store.folder)) < 4
         assert files(store.folder).items() <= alone.items()
 
 
 def test_an_address_where_nobody_answers_is_told_with_what_to_do(monkeypatch):
-    monkeypatch.setattr(cluster, "ANSWER_WITHIN", 1.0)
+    monkeypatch.setattr(dask_cluster, "ANSWER_WITHIN", 1.0)
     started = time.monotonic()
     with (
         pytest.raises(ClusterError, match=r"tcp://127.0.0.1:9.*dask scheduler --port 9"),

@@ -18,7 +18,6 @@ from quorate.workflows import dask_cluster
 from quorate.workflows import score as workflow
 from quorate.workflows.params_file import ParamsFile, write_params
 from quorate.workflows.score import score
-from quorate.workflows.score.batches import _score_there
 
 CLASSES = ("cat", "dog", "owl")
 POOL, COUNT = 9, 500
@@ -338,10 +337,9 @@ def test_a_cluster_writes_the_same_bytes(data, tmp_path, monkeypatch):
     assert (tmp_path / "here.parquet").read_bytes() == (tmp_path / "there.parquet").read_bytes()
 
 
-def test_a_worker_with_other_sources_gives_no_scores(data):
-    how = decider(quorate.method("value"), params().params, POOL)
+def test_a_worker_with_other_sources_gives_no_scores():
     with pytest.raises(ClusterError) as caught:
-        _score_there("another", how, data[2][0][:1, None], data[3][:1])
+        dask_cluster.called(dict, {"code": "another"}, len, [])
     assert caught.value.field == "cluster"
 
 

@@ -7,7 +7,6 @@ compute, with the same compiled functions, so the output is the same. Called by 
 
 from __future__ import annotations
 
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,8 +16,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from quorate.compiled import sources_digest, wait_until_compiled
-from quorate.errors import ClusterError, shown
+from quorate.compiled import sources_digest
+from quorate.errors import shown
 from quorate.session.batch import BatchDecisions, Decider
 from quorate.tables.options import TableOptions
 from quorate.tables.readers import pa
@@ -26,7 +25,7 @@ from quorate.tables.readers.frames import TEXTS, OwnTypes
 from quorate.tables.readers.sources import Opened, TableBatch
 from quorate.types import FloatArray, IntArray
 from quorate.validate import invalid
-from quorate.workflows.dask_cluster import connected, dask
+from quorate.workflows.dask_cluster import Cluster, connected
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,8 +265,8 @@ def scored_by(decider: Decider, cluster: str | None) -> Iterator[Scored]:
     if cluster is None:
         yield lambda batches: ((batch, decider.decide(batch.predictions, batch.votes)) for batch in batches)
         return
-    with connected(cluster, kind=_kind, prepare=wait_until_compiled) as client:
-        yield lambda batches: _on_dask(client, cluster, decider, batches)
+    with connected(cluster, kind=_kind) as workers:
+        yield lambda batches: _on_dask(workers, decider, batches)
 
 
 def _kind() -> dict[str, str]:
@@ -276,44 +275,18 @@ def _kind() -> dict[str, str]:
 
 
 def _on_dask(
-    client: Any,  # noqa: ANN401
-    address: str,
-    decider: Decider,
-    batches: Iterable[ItemBatch],
+    cluster: Cluster, decider: Decider, batches: Iterable[ItemBatch]
 ) -> Iterator[tuple[ItemBatch, BatchDecisions]]:
+    """The batches in their order; some are on their way while the next are read."""
     waiting: deque[tuple[ItemBatch, Any]] = deque()
-    most = IN_FLIGHT * max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
-    try:
+    most = IN_FLIGHT * max(1, cluster.num_workers)
+    with cluster.failures():
         for batch in batches:
-            waiting.append((batch, _submitted(client, decider, batch)))
+            waiting.append((batch, cluster.submit(decider.decide, batch.predictions, batch.votes)))
             if len(waiting) >= most:
                 yield _first(waiting)
         while waiting:
             yield _first(waiting)
-    except dask().KilledWorker as cause:
-        rule, fix = "workers with enough memory; several died on one batch", "give them more and run it again."
-        raise invalid("cluster", address, rule, fix, error=ClusterError) from cause
-    except (dask().CancelledError, OSError) as cause:
-        if client.status == "running" and not isinstance(cause, dask().CancelledError):
-            raise
-        rule = "a scheduler that keeps running; this one went away"
-        raise invalid("cluster", address, rule, "run it again.", error=ClusterError) from cause
-
-
-def _submitted(client: Any, decider: Decider, batch: ItemBatch) -> Any:  # noqa: ANN401
-    """The batch, sent with its task: unlike scattered data, it survives the death of a worker."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Sending large graph", category=UserWarning)
-        return client.submit(_score_there, sources_digest(), decider, batch.predictions, batch.votes, pure=False)
-
-
-def _score_there(code: str, decider: Decider, predictions: FloatArray, votes: IntArray) -> BatchDecisions:
-    """Runs on a worker: score, or refuse if its code differs; the worker may have joined after the first check."""
-    if sources_digest() != code:
-        rule = f"workers with the same sources of quorate; one has {sources_digest()}, this machine {code}"
-        fix = "install the same version there, restart it, and run it again."
-        raise invalid("cluster", None, rule, fix, error=ClusterError)
-    return decider.decide(predictions, votes)
 
 
 def _first(waiting: deque[tuple[ItemBatch, Any]]) -> tuple[ItemBatch, BatchDecisions]:
