@@ -5,7 +5,7 @@ votes + prediction -> prior -> posterior/ -> decision/ -> session/ (journal) -> 
 A live loop: `Session`, `method`, `JsonlJournal`; with people known by name also `Expert` and rules about
 people. The maths alone: `concentration`, `plurality_finite`, `plurality_infinite`, `fit`, `PriorParams`. Recorded
 streams: `simulate`, `VoteDataset`, `quorate.datasets`.
-Your own tables: `run`, `score`, `calibrate`, and `plan` for the next batch; `draw_audit` and `report_audit` for how
+Your own tables: `run`, `score`, and `plan` for the next batch; `draw_audit` and `report_audit` for how
 many answers can be wrong; `rate_experts` and `agreement` for the people behind the votes.
 """
 
@@ -35,11 +35,9 @@ if TYPE_CHECKING:
     from quorate.streams.target_error import TargetErrorControl
     from quorate.types import Decision, FitReport, Item, PriorParams, VoteDataset
     from quorate.workflows.audit import draw_audit, report_audit
-    from quorate.workflows.calibrate import calibrate
     from quorate.workflows.experts import agreement, rate_experts
     from quorate.workflows.plan import plan
     from quorate.workflows.run import run
-    from quorate.workflows.run.findings import run_findings
     from quorate.workflows.score import score
 
 _ON_FIRST_USE = {  # name -> module, imported when the name is first used, so that `quorate --help` starts fast
@@ -65,7 +63,6 @@ _ON_FIRST_USE = {  # name -> module, imported when the name is first used, so th
     "TargetErrorControl": "quorate.streams.target_error",
     "VoteDataset": "quorate.types",
     "agreement": "quorate.workflows.experts",
-    "calibrate": "quorate.workflows.calibrate",
     "draw_audit": "quorate.workflows.audit",
     "concentration": "quorate.prior",
     "fit": "quorate.learning.fit",
@@ -77,7 +74,6 @@ _ON_FIRST_USE = {  # name -> module, imported when the name is first used, so th
     "plurality_infinite": "quorate.posterior.infinite",
     "read_journal": "quorate.session",
     "run": "quorate.workflows.run",
-    "run_findings": "quorate.workflows.run.findings",
     "score": "quorate.workflows.score",
     "simulate": "quorate.streams.simulate",
 }
@@ -123,7 +119,6 @@ __all__ = [
     "VoteDataset",
     "__version__",
     "agreement",
-    "calibrate",
     "concentration",
     "draw_audit",
     "fit",
@@ -135,7 +130,6 @@ __all__ = [
     "read_journal",
     "report_audit",
     "run",
-    "run_findings",
     "score",
     "simulate",
 ]

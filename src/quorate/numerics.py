@@ -139,6 +139,19 @@ def normal_quantile(level: float) -> float:
     return NormalDist().inv_cdf(level)
 
 
+def wilson(share: float, num: int) -> tuple[float, float]:
+    """The 95 % interval of a share of `num`, by Wilson.
+
+    >>> tuple(round(end, 3) for end in wilson(0.9, 100))
+    (0.826, 0.945)
+    """
+    z = normal_quantile(0.975)
+    spread = z**2 / num
+    centre = (share + spread / 2) / (1 + spread)
+    half = z / (1 + spread) * math.sqrt(max(share * (1 - share), 0.0) / num + z**2 / (4 * num**2))
+    return max(centre - half, 0.0), min(centre + half, 1.0)
+
+
 def normal_cdf(values: FloatArray) -> FloatArray:
     """P(Z <= values): a Taylor series of order 3 from the nearest point of a table.
 

@@ -23,7 +23,7 @@ def offered(line):
     [
         ("quorate run --order ", list(get_args(Order))),
         ("quorate plan --method fixed-ask", ["fixed-ask-finexp", "fixed-ask-infexp"]),
-        ("quorate calibrate --format c", ["counts", "cells"]),
+        ("quorate run --format c", ["counts", "cells"]),
         ("quorate pl", ["plan"]),
     ],
 )

@@ -1,6 +1,5 @@
 """The command itself: help that teaches, version, exit codes, errors as one line."""
 
-import signal
 import subprocess
 import sys
 from itertools import pairwise
@@ -23,7 +22,7 @@ def test_help_says_what_it_is_and_names_first_commands_and_where_to_go_next(run)
     text = " ".join(run("--help").stdout.split())
     for phrase in ("enough experts have been asked", "quorate demo", "quorate decide --prediction", "Where to go next"):
         assert phrase in text
-    for command in ("demo", "decide", "simulate", "methods"):
+    for command in ("demo", "decide", "run", "methods"):
         assert command in text
 
 
@@ -88,18 +87,6 @@ def test_an_interrupt_in_a_command_gives_exit_code_130(run, monkeypatch, tmp_pat
     assert "Traceback" not in result.output
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-def test_ctrl_c_on_the_running_process_gives_exit_code_130_without_traceback():
-    command = [sys.executable, "-m", "quorate", "simulate", "--sweep", "--items", "3000", "--repeats", "9"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        while "% done" not in process.stderr.readline():
-            assert process.poll() is None
-        process.send_signal(signal.SIGINT)
-        rest = process.stderr.read()
-    assert process.returncode == 130
-    assert "Traceback" not in rest
-
-
 @pytest.mark.parametrize(
     ("command", "option"),
     [
@@ -107,7 +94,6 @@ def test_ctrl_c_on_the_running_process_gives_exit_code_130_without_traceback():
         (("run", "--votes", "votes.csv", "--predictions", "gone.csv", "--out", "out"), "--predictions"),
         (("run", "--votes", "votes.csv", "--error-costs", "gone.csv", "--out", "out"), "--error-costs"),
         (("plan", "--votes", "gone.csv"), "--votes"),
-        (("calibrate", "--votes", "votes.csv", "--predictions", "gone.csv"), "--predictions"),
         (("audit", "draw", "--decisions", "gone.csv", "--rate", "0.1", "--seed", "1"), "--decisions"),
         (("audit", "report", "--votes", "votes.csv", "--audit", "gone.csv"), "--audit"),
     ],

@@ -58,9 +58,8 @@ def accepted(run, options, command="run"):
     return done.stdout
 
 
-@pytest.mark.parametrize("command", ["run", "calibrate"])
-def test_the_terminal_says_how_the_tables_were_read_after_the_answer(run, files, command):
-    said = accepted(run, files(), command).splitlines()
+def test_the_terminal_says_how_the_tables_were_read_after_the_answer(run, files):
+    said = accepted(run, files()).splitlines()
     first = next(number for number, line in enumerate(said) if line.startswith("Read "))
     assert first > 0
     said = said[first:]
@@ -123,14 +122,14 @@ def test_annotators_columns_can_be_listed_with_commas(run, files, votes):
     assert "80 votes on 40 items" in accepted(run, (*files(("item", *WORKERS), rows), "--worker-column", "ann,cy"))
 
 
-@pytest.mark.parametrize("command", ["run", "plan", "calibrate"])
+@pytest.mark.parametrize("command", ["run", "plan"])
 def test_swapped_files_are_named(run, files, votes, probs, command):
     options = files(("item", *CLASSES), probs, ("item", "worker", "label"), votes)
     words = ("--votes votes.csv", "hold probabilities", "are --votes and --predictions swapped?")
     refused(run, options, *words, command=command)
 
 
-@pytest.mark.parametrize("command", ["run", "plan", "calibrate", "score"])
+@pytest.mark.parametrize("command", ["run", "plan", "score"])
 def test_percentages_are_refused_by_every_command(run, files, votes, probs, command, tmp_path):
     options = files()
     accepted(run, options)
@@ -294,11 +293,6 @@ def test_a_column_that_is_not_there_is_named_with_its_option(run, files, option)
     refused(run, (*files(), option, "nope"), f"{option} nope; expected a column of")
 
 
-def test_times_do_not_matter_to_calibrate(run, files, votes):
-    rows = [(*row, f"{t % 28 + 1:02d}/03/2026 10:00") for t, row in enumerate(votes)]
-    assert "Is the confidence" in accepted(run, files(("item", "worker", "label", "time"), rows), "calibrate")
-
-
 def test_a_class_in_the_error_costs_with_other_case_is_named(run, files, tmp_path):
     costs = write_csv(tmp_path / "costs.csv", ("truth", "Cat"), [("dog", 5)])
     refused(run, (*files(), "--error-costs", costs), "--error-costs Cat", "did you mean 'cat'?")
@@ -347,7 +341,7 @@ def reads(votes, findings=ABOUT):
 @pytest.mark.parametrize("findings", [ABOUT, (*ABOUT, "fracture")])
 def test_a_row_per_finding_is_not_read_as_people_who_vote_again(run, tmp_path, votes, head, findings):
     table = write_csv(tmp_path / "votes.csv", head, reads(votes, findings))
-    refused(run, ("--votes", table, "--out", tmp_path / "out"), "'finding'", "--finding", "--worker-column reader")
+    refused(run, ("--votes", table, "--out", tmp_path / "out"), "'finding'", "--label-column", "--worker-column reader")
 
 
 def test_people_who_vote_again_in_another_round_are_read_as_such(run, tmp_path, votes):

@@ -10,7 +10,7 @@ from quorate.cli.main import load
 from quorate.datasets import synthetic
 from quorate.tables.options import OPTIONS
 
-FIGURES = {"run": "learned", "plan": "advice", "calibrate": "every"}
+FIGURES = {"run": "learned", "plan": "advice"}
 FEW = {"plan": ("--method", "value", "--orderings", "2", "--draws", "100")}
 
 
@@ -66,7 +66,6 @@ def test_max_size_limits_what_a_packed_table_unpacks_to(run, tmp_path, monkeypat
     [
         ("run", set()),
         ("plan", set()),
-        ("calibrate", set()),
         ("score", {"classes"}),
         (
             "audit report",

@@ -45,8 +45,8 @@ def test_every_option_reaches_the_run(run, tables, tmp_path):
     done = run(
         "run", "-v", tables[0], "-p", tables[1], "-p", tables[1], "-o", tmp_path / "out", "--json",
         "--method", "finexp", "--threshold", 0.7, "--order", "shuffled", "--seed", 3, "--pool-size", 4,
-        "--partly-voted", "worst-case", "--min-votes", 1, "--max-votes", 3, "--error-costs", costs, "--price", 2,
-        "--window", 0, "--refit-every", 30, "--task-column", "task", "--worker-column", "worker", "--label-column",
+        "--min-votes", 1, "--max-votes", 3, "--error-costs", costs, "--price", 2,
+        "--task-column", "task", "--worker-column", "worker", "--label-column",
         "label", "--id-column", "id", "--format", "long", "--classes", "class-0, class-1,class-2",
     )  # fmt: skip
     assert done.exit_code == 0, done.stderr
@@ -54,28 +54,21 @@ def test_every_option_reaches_the_run(run, tables, tmp_path):
     assert summary["method"]["name"] == "finexp"
     assert summary["method"]["parameters"]["threshold"] == 0.7
     settings = summary["settings"]
-    assert (settings["order"], settings["seed"], settings["window"], settings["refit_every"]) == (
-        "shuffled",
-        3,
-        None,
-        30,
-    )
+    assert (settings["order"], settings["seed"]) == ("shuffled", 3)
     assert (settings["min_votes"], settings["max_votes"], len(settings["models"])) == (1, 3, 2)
-    assert summary["pools"]["partly_voted_rule"] == "worst-case"
     assert summary["error_costs"]["table"][1][0] == 5
     assert summary["votes"]["price"] == 2
 
 
 def test_a_budget_and_a_target_are_reported(run, tables, tmp_path):
-    done = run("run", "-v", tables[0], "-p", tables[1], "-o", tmp_path / "a", "--budget", 2, "--control-speed", "slow")
+    done = run("run", "-v", tables[0], "-p", tables[1], "-o", tmp_path / "a", "--budget", 2)
     assert "Budget 2.00 votes per item" in done.stdout
     done = run(
-        "run", "-v", tables[0], "-p", tables[1], "-o", tmp_path / "b", "--target-error", 0.1, "--audit-rate", 0.3,
-        "--audit-focus", 0.25,
-    )  # fmt: skip
+        "run", "-v", tables[0], "-p", tables[1], "-o", tmp_path / "b", "--target-error", 0.1, "--audit-rate", 0.3
+    )
     assert "Target error 10.00 %" in done.stdout
     settings = json.loads((tmp_path / "b" / "summary.json").read_text())["settings"]
-    assert (settings["audit_rate"], settings["audit_focus"]) == (0.3, 0.25)
+    assert settings["audit_rate"] == 0.3
     done = run("run", "-v", tables[0], "-p", tables[1], "-o", tmp_path / "c", "--budget", 99)
     assert "cannot be spent: asking everybody recorded takes" in done.stdout
 
@@ -98,7 +91,6 @@ def test_a_second_run_needs_overwrite(run, tables, tmp_path):
         (["--pool-size", "many"], 1, "--pool-size many"),
         (["--order", "up"], 1, "--order up"),
         (["--format", "odd"], 1, "--format odd"),
-        (["--control-speed", "fast", "--budget", "2"], 1, "speed='fast'"),
         (["--error-costs", "no-such.csv"], 1, "no-such.csv"),
         (
             ["--budget", "2", "--target-error", "0.1"],
@@ -107,7 +99,6 @@ def test_a_second_run_needs_overwrite(run, tables, tmp_path):
         ),
         (["--target-error", "2"], 1, "--target-error 2.0; expected a number in [0, 1]; did you mean 0.02?"),
         (["--threshold", "95"], 1, "--threshold 95.0; expected a number in [0, 1]; did you mean 0.95?"),
-        (["--audit-focus", "2"], 1, "--audit-focus 2.0; expected a target error"),
         (["--budget", "much"], 2, "--budget"),
         (["--strict", "--classes", "class-0,class-1"], 1, "because of --strict"),
         (["--label-column", "worker"], 1, "--predictions probs.csv; expected classes"),
@@ -183,23 +174,6 @@ def test_a_number_with_a_comma_or_a_percent_sign_gets_the_right_form(run, option
     done = run("run", "--votes", "x", "--out", "y", *option)
     assert done.exit_code == 2
     assert right in " ".join(done.output.replace("│", " ").split())
-
-
-def test_several_findings_of_one_table_have_one_report(run, tables, tmp_path):
-    rows = [(*row, row[2]) for row in run_data.vote_rows(run_data.stream(num_items=12))]
-    votes = run_data.write(tmp_path / "reads.csv", ("task", "worker", "nodule", "mass"), rows)
-    command = ("run", "-v", votes, "--finding", "nodule", "--finding", "mass", "-o", tmp_path / "out")
-    done = run(*command, "-p", f"mass={tables[1]}", "--json")
-    assert done.exit_code == 0, done.stderr
-    summary = json.loads(done.stdout)
-    assert summary == json.loads((tmp_path / "out" / "summary.json").read_text())
-    used = {name: bool(found["data"]["usable_predictions"]) for name, found in summary["findings"].items()}
-    assert used == {"nodule": False, "mass": True}
-    shown = run(*command, "--overwrite")
-    assert f"Written: {tmp_path / 'out'}/mass/report.html" in shown.stdout
-    refused = run(*command, "--overwrite", "-p", tables[1])
-    assert refused.exit_code == 1
-    assert "--predictions" in refused.stderr
 
 
 def test_the_target_costs_and_names_of_people_reach_the_run(run, named, tmp_path):

@@ -4,10 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import quorate
-from quorate.cli.main import app
 from quorate.connect.mlflow import log_run
 from quorate.datasets import synthetic
 
@@ -40,13 +38,3 @@ def test_parameters_metrics_report_and_decisions_are_there(store, tmp_path):
     kept = store.download_artifacts(found.info.run_id, "summary.json", str(tmp_path))
     assert json.loads(Path(kept).read_text())["num_items"] == 40
     assert found.info.status == "FINISHED" and found.info.run_name == "first"
-
-
-def test_the_command_logs_its_run(store, tmp_path):
-    rows = [f"{item},{worker},{'a' if item % 2 else 'b'}" for item in range(10) for worker in "xyz"]
-    (tmp_path / "votes.csv").write_text("\n".join(["item,worker,label", *rows]))
-    typed = ["run", "--votes", str(tmp_path / "votes.csv"), "--out", str(tmp_path / "out"), "--mlflow"]
-    done = CliRunner().invoke(app, typed)
-    assert done.exit_code == 0, done.output
-    [found] = store.search_runs([store.get_experiment_by_name("labels").experiment_id])
-    assert found.data.metrics["num_items"] == 10 and found.info.run_id in done.output

@@ -21,13 +21,11 @@ from quorate.tables import RULES
 from quorate.tables.report import SCHEMA
 from quorate.workflows.audit import draw_audit, report_audit
 from quorate.workflows.audit.files import COLUMNS as AUDIT_COLUMNS
-from quorate.workflows.calibrate import calibrate
 from quorate.workflows.demo.records import COLUMNS as RESULT_COLUMNS
 from quorate.workflows.params_file import read_params
 from quorate.workflows.plan import people as plan_people
 from quorate.workflows.plan import plan
 from quorate.workflows.run import run
-from quorate.workflows.run.findings import run_findings
 from quorate.workflows.run.result import DECISION_COLUMNS, RunResult
 from quorate.workflows.score import score
 from quorate.workflows.score.output import schema
@@ -96,13 +94,6 @@ def test_every_key_of_the_summary_is_documented(options):
     assert_named(keys_of(small_run(**options).summary()), "summary.json")
 
 
-def test_every_key_of_the_summary_of_several_findings_is_documented():
-    rows, readers = np.indices(SMALL.votes.shape).reshape(2, -1)
-    labels = [CLASSES[label] for label in SMALL.votes.ravel()]
-    table = pa.table({"item": rows, "reader": readers, "nodule": labels, "mass": labels})
-    assert_named([*keys_of(run_findings(table, ["nodule", "mass"], price=1).summary()), "folder"], "summary.json of")
-
-
 def test_every_key_of_the_parameters_is_documented(folder):
     import json
 
@@ -150,10 +141,6 @@ def test_every_key_of_what_people_are_worth_is_documented_in_its_row(monkeypatch
     row = next(line for line in section("plan.json").splitlines() if line.startswith("| `people` |"))
     missing = sorted({name for name in keys_of(found) if f"`{name}`" not in row})
     assert found is not None and not missing, f"docs/reference/outputs.md, people of a plan: {missing} not documented"
-
-
-def test_every_key_of_a_calibration_is_documented():
-    assert_named(keys_of(calibrate(SMALL, prefixes=True).summary()), "calibration.json")
 
 
 def commands(group: Any, name: str = "") -> Iterator[tuple[str, Any]]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import quorate
-from quorate.streams.pools import Order, PartlyVoted
+from quorate.streams.pools import Order
 from quorate.tables.options import OPTIONS
 from quorate.types import Reason
 from quorate.workflows.run import run
@@ -19,7 +19,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "run.md").read_text()
 
 
-@pytest.mark.parametrize("name", [*FILES, *get_args(Order), *get_args(PartlyVoted)])
+@pytest.mark.parametrize("name", [*FILES, *get_args(Order)])
 def test_files_and_choices_have_a_row(name):
     assert re.search(rf"^\|.*`{re.escape(name)}`.*\|", PAGE, re.MULTILINE)
 

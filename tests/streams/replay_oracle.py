@@ -68,7 +68,7 @@ def with_costs(method, costs):
 
 def replay_slowly(
     stream, method, *, control=None, ids=None, window=WINDOW, refit_every=20, min_votes=0, max_votes=None,
-    seed, audit_rate=0.0, class_control=None, error_costs=None,
+    seed, audit_rate=0.0, error_costs=None,
 ):  # fmt: skip
     """What `quorate.streams.replay.replay` returns, as a namespace."""
     num_items, num_classifiers, num_classes = stream.predictions.shape
@@ -85,7 +85,7 @@ def replay_slowly(
         max_votes=max_votes,
     )
     names = [str(t) for t in range(num_items)] if ids is None else ids
-    loop = _Loop(stream, names, settings, control, audit_rate, class_control)
+    loop = _Loop(stream, names, settings, control, audit_rate)
     for t in range(num_items):
         loop.item(t)
     found = loop.result()
@@ -98,9 +98,9 @@ def replay_slowly(
 
 
 class _Loop:
-    def __init__(self, stream, ids, settings, control, audit_rate, class_control):
+    def __init__(self, stream, ids, settings, control, audit_rate):
         self.stream, self.ids, self.settings = stream, ids, settings
-        self.control, self.audit_rate, self.class_control = control, audit_rate, class_control
+        self.control, self.audit_rate = control, audit_rate
         self.state = initial(settings)
         self.log_predictions = np.log(stream.predictions)
         self.mean_predictions = stream.predictions.mean(axis=1)
@@ -116,7 +116,7 @@ class _Loop:
     def item(self, t):
         if self.control is not None:
             self.state.method = tuned(self.settings.method, self.control.parameters)
-        item, verdict = self._weighed(t) if self.class_control is not None else self._ask(t)
+        item, verdict = self._ask(t)
         self.labels[t], self.confidence[t], self.probs[t] = verdict.label, verdict.confidence, verdict.probs
         self.num_votes[t] = item.votes.sum()
         parameters = policy_parameters(self.state.method)
@@ -127,14 +127,6 @@ class _Loop:
         if settled:
             self.truth[t] = plurality_shares(item.votes)
         error = float(1.0 - self.truth[t, verdict.label]) if settled else self._audit(t, item, verdict)
-        if self.class_control is not None:
-            self.class_control = self.class_control.closed(
-                verdict.probs,
-                verdict.label,
-                truth=None if np.isnan(self.truth[t, 0]) else self.truth[t],
-                settled=settled,
-                weight=1.0 if settled else float(np.sqrt(self._audit_rate(1.0) / self.rates[t])),
-            )
         if self.control is not None:
             self.control = self.control.closed(
                 num_votes=int(self.num_votes[t] + self.audit_votes[t]),
@@ -143,17 +135,6 @@ class _Loop:
                 audited_error=error,
             )
             self.ahead[t] = self.control.ahead
-
-    def _weighed(self, t):
-        costs, plain = self.class_control.costs, self.state.method
-        self.state.method = with_costs(plain, costs)
-        item, verdict = self._ask(t)
-        self.state.method = plain
-        probs = verdict.probs
-        if verdict.reason in CERTAIN:  # the pool has spoken: only a tie leaves a choice
-            probs = np.where(item.votes == item.votes.max(), probs, 0.0)
-        label = cheapest_answer(costs, probs, item.tie_draw, np.empty(len(probs)))
-        return item, replace(verdict, label=int(label), confidence=float(verdict.probs[label]))
 
     def _ask(self, t):
         state, asked = self.state, 0
@@ -216,8 +197,6 @@ class _Loop:
 
     def _audit(self, t, item, verdict):
         confidence = verdict.confidence
-        if self.class_control is not None:
-            confidence = 1.0 - self.class_control.doubt(verdict.probs, verdict.label)
         rate = self._audit_rate(confidence)
         if rate == 0.0:
             return None
@@ -257,5 +236,4 @@ class _Loop:
             num_fits=self.num_fits,
             ahead=self.ahead,
             control=self.control,
-            class_control=self.class_control,
         )

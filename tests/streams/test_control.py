@@ -1,7 +1,6 @@
 """Controllers: pure states that adjust one parameter until the votes, or the errors, per item reach the plan."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -37,15 +36,6 @@ def test_after_a_shift_the_budget_is_met_again():
     control = play(BudgetControl(3.0), by_depth(0.5), 1000, rng)
     control = play(control, by_depth(1.5), 1000, rng)
     assert abs(control.reached / 3.0 - 1) < 0.05
-
-
-def test_slow_control_lets_the_votes_follow_a_shift_for_longer():
-    runs = {}
-    for speed in ("normal", "slow"):
-        rng = np.random.default_rng(7)
-        control = play(BudgetControl(3.0, speed=speed), by_depth(0.5), 1000, rng)
-        runs[speed] = play(control, by_depth(1.5), 500, rng).ahead
-    assert runs["slow"] > 2 * runs["normal"] > 0
 
 
 def test_a_budget_that_cannot_be_spent_does_not_wind_the_integral_up():
@@ -89,7 +79,7 @@ def test_only_methods_with_a_gain_or_a_threshold_can_be_controlled():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"budget": 0}, {"budget": -1}, {"rate": 0}, {"pull": 0}, {"speed": "fast"}, {"rule": "votes"}, {"start": 0}],
+    [{"budget": 0}, {"budget": -1}, {"rule": "votes"}, {"start": 0}],
 )
 def test_a_wrong_setting_of_a_budget_is_named(wrong):
     with pytest.raises(InvalidInput) as caught:
@@ -97,9 +87,7 @@ def test_a_wrong_setting_of_a_budget_is_named(wrong):
     assert caught.value.field == next(iter(wrong))
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"target": 0}, {"target": 2}, {"audit_rate": 0}, {"focus": -1}, {"weight": 0}, {"rule": "votes"}]
-)
+@pytest.mark.parametrize("wrong", [{"target": 0}, {"target": 2}, {"audit_rate": 0}, {"rule": "votes"}])
 def test_a_wrong_setting_of_a_target_is_named(wrong):
     with pytest.raises(InvalidInput) as caught:
         TargetErrorControl(**{"target": 0.02, **wrong})
@@ -120,23 +108,21 @@ def honest_stream(control, factor, count, rng):
 
 
 @pytest.mark.parametrize("factor", [0.4, 1.0, 1.8])
-@pytest.mark.parametrize("focus", [0.0, 1.0])
-def test_audits_correct_a_belief_that_is_too_modest_or_too_sure(factor, focus):
+def test_audits_correct_a_belief_that_is_too_modest_or_too_sure(factor):
     rng = np.random.default_rng(3)
-    mean = TargetErrorControl(0.05, audit_rate=0.2, focus=focus, sureness=0.5)
-    control, error = honest_stream(mean, factor, 6000, rng)
+    control, error = honest_stream(TargetErrorControl(0.05, audit_rate=0.2), factor, 6000, rng)
     assert control.factor == pytest.approx(factor, rel=0.25)
-    assert error == pytest.approx(0.05, rel=0.25)
-    assert control.reached == pytest.approx(0.05, rel=0.1)
+    assert 0.035 < error < 0.055
+    assert control.upper == pytest.approx(0.05, rel=0.1)
 
 
 def test_the_factor_weighs_audits_by_the_root_of_the_inverse_of_their_probability():
-    control = TargetErrorControl(0.1, audit_rate=0.1, focus=0.9, weight=2.0)
-    assert control.audit_rate_of(0.5) == pytest.approx(0.55)
+    control = TargetErrorControl(0.1, audit_rate=0.1)
+    assert control.audit_rate_of(0.5) == pytest.approx(0.6)
     assert control.audit_rate_of(0.0) == 1.0
     after = control.closed(num_votes=2, confidence=0.5, settled=False, audited_error=1.0)
-    weight = math.sqrt(0.1 / 0.55)
-    assert after.factor == pytest.approx((weight + 2.0) / (weight * 0.5 + 2.0))
+    weight = math.sqrt(0.1 / 0.6)
+    assert after.factor == pytest.approx((weight + 1.0) / (weight * 0.5 + 1.0))
     assert control.closed(num_votes=2, confidence=0.5, settled=False).factor == 1.0
 
 
@@ -156,21 +142,17 @@ def test_what_is_not_exceeded_shrinks_to_the_estimate_as_audits_come_in():
     assert few.upper > few.reached == pytest.approx(0.05)
     many = few.with_audits([(0.95, 0.0)] * 80 + [(0.95, 1.0)] * 4)
     assert many.upper - many.reached < (few.upper - few.reached) / 2
-    assert replace(few, sureness=0.99).upper > few.upper > replace(few, sureness=0.5).upper == few.reached
 
 
 @pytest.mark.parametrize(
     "factor", [pytest.param(0.4, marks=pytest.mark.slow), pytest.param(1.0, marks=pytest.mark.slow), 1.8]
 )
-def test_a_target_is_exceeded_as_seldom_as_its_sureness_allows(factor):
+def test_a_target_is_exceeded_as_seldom_as_its_confidence_level_allows(factor):
     """60 streams: at most 10 % above the target is allowed; by chance 12 of them are exceeded with probability 1 %."""
     rng = np.random.default_rng(5)
-    runs = [honest_stream(TargetErrorControl(0.05, sureness=0.9), factor, 800, rng) for _ in range(60)]
+    runs = [honest_stream(TargetErrorControl(0.05), factor, 800, rng) for _ in range(60)]
     assert sum(error > 0.05 for _, error in runs) <= 12
     assert sum(error > control.upper for control, error in runs) <= 12
-    if factor == 1.8:
-        mean = [honest_stream(TargetErrorControl(0.05, sureness=0.5), factor, 800, rng)[1] for _ in range(30)]
-        assert sum(error > 0.05 for error in mean) > 12, "the margin is what keeps them below"
 
 
 def test_the_slow_term_follows_the_errors_that_cannot_be_ruled_out():
@@ -179,7 +161,7 @@ def test_the_slow_term_follows_the_errors_that_cannot_be_ruled_out():
     for _ in range(2000):
         control = control.closed(num_votes=3, confidence=1 - min(0.5, 5 / control.parameter), settled=False)
     assert control.upper == pytest.approx(control.target, rel=0.1)
-    assert control.factor_at_most > control.factor == replace(control, sureness=0.5).factor_at_most
+    assert control.factor_at_most > control.factor
 
 
 def test_a_settled_item_counts_the_error_that_is_known_of_it():

@@ -21,7 +21,7 @@ def joined(items, *, classes=CLASSES):
 
 
 def pools(items, **options):
-    return build_pools(joined(items), **{"seed": 0, "partly_voted": "exclude", "order": "given"} | options)
+    return build_pools(joined(items), **{"seed": 0, "order": "given"} | options)
 
 
 def test_the_pool_of_an_item_is_the_votes_recorded_for_it():
@@ -29,7 +29,7 @@ def test_the_pool_of_an_item_is_the_votes_recorded_for_it():
     assert made.stream.pool_sizes.tolist() == [3, 1]
     assert made.stream.votes.tolist() == [[0, 0, 1], [1, -1, -1]]
     assert made.is_scored.all()
-    assert not made.is_partly_voted.any()
+    assert not made.is_incomplete.any()
     assert made.params_pool_size == 3
 
 
@@ -49,7 +49,7 @@ def test_the_voter_stays_with_the_vote_in_any_order():
             rows["label"].append(CLASSES[(item + person) % 3])
     both = join(read_votes(pa.table(rows), classes=CLASSES))
     for order in ("given", "shuffled"):
-        made = build_pools(both, order=order, seed=5, partly_voted="exclude", keeps_voters=True).stream
+        made = build_pools(both, order=order, seed=5, keeps_voters=True).stream
         for t, (votes, voters) in enumerate(zip(made.votes, made.voters, strict=True)):
             item = int(both.items[made.items[t]])
             people = [int(both.workers[e][1:]) for e in voters[: made.recorded[t]]]
@@ -68,20 +68,11 @@ def test_of_more_votes_than_the_pool_the_first_are_the_pool():
     assert made.truth[0].tolist() == [0, 1, 0]
 
 
-def test_a_partly_voted_item_enters_the_error_only_if_its_votes_settle_the_pool():
+def test_an_incomplete_pool_enters_the_error_only_if_its_votes_settle_the_pool():
     made = pools({"x": "ccc", "y": "cc", "z": "ccccc"}, pool_size=5)
-    assert made.is_partly_voted.tolist() == [True, True, False]
+    assert made.is_incomplete.tolist() == [True, True, False]
     assert made.is_scored.tolist() == [True, False, True]
     assert made.truth[1].tolist() == [0, 0, 0]
-
-
-def test_own_pool_takes_the_votes_at_hand_for_the_truth_and_worst_case_none():
-    own = pools({"x": "cc"}, pool_size=5, partly_voted="own-pool")
-    worst = pools({"x": "cc"}, pool_size=5, partly_voted="worst-case")
-    assert own.is_scored.all()
-    assert own.truth[0].tolist() == [1, 0, 0]
-    assert worst.is_scored.all()
-    assert worst.truth[0].tolist() == [0, 0, 0]
 
 
 def test_settled_agrees_with_the_kernel_on_every_small_pool():
@@ -90,7 +81,7 @@ def test_settled_agrees_with_the_kernel_on_every_small_pool():
             for size in range(1, 7):
                 if 0 < first + second <= size:
                     made = pools({"x": "c" * first + "d" * second}, pool_size=size)
-                    assert made.is_settled[0] == is_settled(np.array([first, second, 0]), size)
+                    assert made.is_scored[0] == is_settled(np.array([first, second, 0]), size)
 
 
 def test_shuffling_keeps_each_items_votes_and_repeats_by_seed():
@@ -103,9 +94,7 @@ def test_shuffling_keeps_each_items_votes_and_repeats_by_seed():
     assert (np.sort(one.stream.votes, axis=1) != one.stream.votes).any()
 
 
-@pytest.mark.parametrize(
-    "options", [{"pool_size": "all"}, {"pool_size": 0}, {"order": "random"}, {"partly_voted": "drop"}]
-)
+@pytest.mark.parametrize("options", [{"pool_size": "all"}, {"pool_size": 0}, {"order": "random"}])
 def test_a_wrong_choice_is_named(options):
     with pytest.raises(InvalidInput) as caught:
         pools({"x": "cc"}, **options)

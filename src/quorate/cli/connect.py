@@ -1,12 +1,13 @@
 """`quorate connect label-studio`: people annotate in Label Studio, quorate decides when a task has enough answers.
 
-`quorate disconnect` undoes it.
+`--undo` restores the project there.
 """
 
 from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,8 +25,11 @@ from quorate.connect.label_studio.settings import (
     token_of,
 )
 from quorate.service.access.credentials import sign_in_link
+from quorate.service.domain.projects import Projects
+from quorate.service.label_studio.connections import connection_to
 from quorate.service.label_studio.connector import Attached, attach
-from quorate.service.store import Store
+from quorate.service.label_studio.connector import undo as restore
+from quorate.service.store import Store, existing
 from quorate.service.store.upgrade import prepare
 
 HELP = """
@@ -72,15 +76,21 @@ def label_studio(
     attach_only: Annotated[
         bool, typer.Option("--attach-only", help="Connect only; the `quorate serve` of this database does the rest.")
     ] = False,
+    undo: Annotated[
+        bool, typer.Option("--undo", help="Remove the webhook; restore overlap, state and data of every task.")
+    ] = False,
 ) -> None:
     """Decide after every annotation of a Label Studio project, and close tasks that need no more.
 
     Reads the classes, predictions and annotations there, asks for as many people as each task still needs, and writes
     consensus, confidence and reason into the data of closed tasks. Serves a dashboard until Ctrl-C; run it again to
-    continue. `quorate disconnect` undoes it.
+    continue. `--undo` keeps the annotations there, and the votes and decisions here.
 
     Example: quorate connect label-studio --url http://127.0.0.1:8080 --project 3 --pool-size 3
     """
+    if undo:
+        _undone(database, checked_address(url), project, token_file)
+        return
     given = read_config(config) if config is not None else None
     settings: dict[str, Any] = dict(given.settings) if given else {}
     if pool_size is not None:
@@ -97,6 +107,22 @@ def label_studio(
         print_lines("A running `quorate serve` of this database starts work within a second; or start one.", *link)
         return
     run_service(from_options(database, base_url), host=host, port=port, first=link)
+
+
+def _undone(database: str, url: str, project: int, token_file: str | None) -> None:
+    """Restore the project there, and print how many tasks were changed."""
+    with existing(database) as store:
+        link = connection_to(store, url, project)
+        how = link.how if token_file is None else replace(link.how, token_file=str(Path(token_file).absolute()))
+        client = LabelStudio(link.url, token_of(how))
+        try:
+            changed = restore(Projects(store), link, client, now=time.time())
+        finally:
+            client.close()
+    print_lines(
+        f"Disconnected from Label Studio project {project} at {url}; {changed} tasks were restored.",
+        f"Votes and decisions stay in project {link.project_id} here.",
+    )
 
 
 def _attached(

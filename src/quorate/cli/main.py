@@ -27,12 +27,8 @@ SENTENCES = {  # command -> what it does; its module in this folder has its name
     "run": "Decisions from your own tables: how many votes would have been enough, and how often would that be wrong?",
     "plan": "What should the next batch be asked? A setting for a target error or a budget, and how sure it is.",
     "score": "Posterior, confidence and ask or stop for every item, with parameters learned before; no state is kept.",
-    "calibrate": "Is the confidence honest? Replays recorded votes, and compares each confidence with the whole pool's "
-    "verdict.",
     "experts": "How good and how careful is each person, and how far do they agree? From votes that name their voters.",
     "decide": "Ask one more expert, or stop? One decision from the numbers you type.",
-    "simulate": "What methods cost and how often they are wrong: on a stream like yours, or on your own recorded "
-    "votes.",
     "methods": "Every method to choose from, one sentence each, with its parameters and their defaults.",
     "reproduce": "The paper's experiments on the real data, beside its printed figures; and the data sets they need.",
     "serve": "Serve projects in the browser and over an API: experts vote, quorate decides when enough have voted.",
@@ -40,11 +36,10 @@ SENTENCES = {  # command -> what it does; its module in this folder has its name
     "(docs/service.md).",
     "connect": "Let people answer in a tool they already use; quorate decides when enough have answered "
     "(docs/howto/label-studio.md).",
-    "disconnect": "Undo `quorate connect`: remove the webhook, and restore overlap, state and data of every task.",
     "audit": "How many closed items can be wrong? Random audits by the full panel, and a statement to sign.",
 }
 TYPED = "quorate.typed"  # key of the command line's words in a context's `meta`
-NEED_SERVICE = ("serve", "service", "connect", "disconnect")
+NEED_SERVICE = ("serve", "service", "connect")
 INSTALL_SERVICE = "the service is not installed: pip install 'quorate[service]' (with PostgreSQL: 'quorate[postgres]')"
 
 
@@ -154,8 +149,6 @@ whole pool. quorate computes how sure the answer already is, and asks only while
 [cyan]quorate serve[/cyan]  experts vote in the browser, items close when enough have voted
 
 [cyan]quorate decide --prediction 0.7,0.2,0.1 --votes 1,0,0 --pool-size 6[/cyan]  one decision
-
-[cyan]quorate simulate --method value --method beta --accuracy 0.9[/cyan]  error and cost on a stream like yours
 
 [cyan]quorate reproduce all --quick[/cyan]  the paper's experiments on real data, beside its printed figures
 

@@ -13,7 +13,7 @@ from quorate.version import __version__
 def methods(json: Json = False) -> None:
     """Every method to choose from, one sentence each, with its parameters and their defaults.
 
-    Write parameters after the name, as in quorate simulate --method quorum:votes=4 --method value:error_cost=100
+    Write parameters after the name, as in quorate run --method quorum:votes=4 --method value:error_cost=100
     """
     entries = catalogue()
     if json:
@@ -23,7 +23,7 @@ def methods(json: Json = False) -> None:
     rows = [(entry.name, f"{entry.sentence}\n{_parameters(entry.parameters)}") for entry in entries]
     heads = ("method", "what it does, and its parameters")
     print_table(f"Methods of quorate {__version__}", heads, rows, text_columns=2, strong="value")
-    print_lines("Parameters follow the name: quorate simulate --method quorum:votes=4")
+    print_lines("Parameters follow the name: quorate run --method quorum:votes=4")
 
 
 def _parameters(parameters: Mapping[str, object]) -> str:

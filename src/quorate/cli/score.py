@@ -64,7 +64,7 @@ def _print(found: Scores) -> None:
     stop = found.num_items - found.num_ask
     print_lines(
         f"{found.num_ask} items are worth another vote, {stop} are not; of these, {found.expected_errors:.1f} are "
-        "expected to be wrong, if the confidence is calibrated (see quorate calibrate).",
+        "expected to be wrong, if the confidence is calibrated.",
         f"Written to {found.out} in {found.seconds:.1f} s ({found.num_items / found.seconds:.0f} items per second).",
     )
     if found.pool_rule == "largest-recorded":

@@ -1,6 +1,6 @@
 """MLflow: logs parameters, metrics, report and decisions of a run as an MLflow run.
 
-Called by `quorate run --mlflow`. Tracking store and experiment are MLflow's own settings: MLFLOW_TRACKING_URI,
+Tracking store and experiment are MLflow's own settings: MLFLOW_TRACKING_URI,
 MLFLOW_EXPERIMENT_NAME, or `mlflow.set_tracking_uri` and `set_experiment`. Needs `pip install 'quorate[mlflow]'`.
 """
 

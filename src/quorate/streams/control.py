@@ -16,10 +16,9 @@ from quorate.session.tuning import policy_parameters
 from quorate.validate import above_zero, bounded, fraction, invalid, whole
 
 Rule = Literal["error_cost", "threshold"]
-Speed = Literal["normal", "slow"]
 SHALLOWEST, DEEPEST = 0.05, 60.0  # limits of -log lambda: e^-0.05 never asks, e^-60 asks until settled
 FIRST = 0.01  # initial lambda if neither `start` nor `pool_size` is given: an error cost of 100
-SLOWER = 5.0
+RATE, PULL = 0.005, 100.0  # gains of the two terms of the control
 MOST_STEP = 0.5  # largest change of the integral term at one item
 
 
@@ -117,13 +116,10 @@ class Parameter:
             return math.log(above_zero(start, where="start"))
         return -math.log(max(1.0 - fraction(start, where="start"), math.exp(-DEEPEST)))
 
-    def _check(self, *positive: str) -> None:
-        """Check the rule, and that these fields are above 0."""
+    def _check(self) -> None:
+        """Check the rule."""
         if self.rule not in get_args(Rule):
             raise invalid("rule", self.rule, "'error_cost' or 'threshold'", "pass the method's parameter.")
-        for name in positive:
-            if bounded(getattr(self, name), where=name, least=0.0) == 0:
-                raise invalid(name, 0, "a number above 0", "leave it out for the default.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +131,7 @@ class BudgetControl(Parameter):
                              log d = w_I - (spent - B t) / (pull B)
     The first term finds the parameter, quickly at first, then at `rate`; the second compensates for overspending and
     underspending. d stays within [0.05, 60] and w_I stops there, so a budget that cannot be spent does not wind it up.
-    `speed="slow"` divides both gains by 5: the budget is then held only over many thousands of items, and a shift in
-    the stream causes fewer errors, because votes can follow the difficulty for longer. `pool_size` sets the start,
+    `pool_size` sets the start,
     d = 6 log(N + 1) B / (0.65 N); `start` is the initial parameter; without either lambda is 0.01.
 
     >>> control = BudgetControl(2.0, pool_size=6)
@@ -147,11 +142,8 @@ class BudgetControl(Parameter):
     """
 
     budget: float
-    rate: float = 0.005
-    pull: float = 100.0
     pool_size: int | None = None
     start: float | None = None
-    speed: Speed = "normal"
     log_depth: float | None = None
     spent: int = 0
     num_items: int = 0
@@ -160,11 +152,9 @@ class BudgetControl(Parameter):
         """Check the parameters; choose the start."""
         if self.log_depth is not None:
             return
-        self._check("rate", "pull")
+        self._check()
         if bounded(self.budget, where="budget", least=0.0) == 0:
             raise invalid("budget", 0, "votes per item above 0", "to ask nobody use Session.predict.")
-        if self.speed not in get_args(Speed):
-            raise invalid("speed", self.speed, "'normal' or 'slow'", "leave it out for 'normal'.")
         object.__setattr__(self, "log_depth", math.log(min(max(self._first(), SHALLOWEST), DEEPEST)))
 
     def _first(self) -> float:
@@ -199,8 +189,7 @@ class BudgetControl(Parameter):
     @property
     def parameters(self) -> dict[str, float]:
         """The parameter by name, for `session.tune(**control.parameters)`."""
-        pull = self.pull * (SLOWER if self.speed == "slow" else 1.0)
-        log_depth = min(max(self._log_depth() - self.ahead / (pull * self.budget), -DEEPEST), DEEPEST)
+        log_depth = min(max(self._log_depth() - self.ahead / (PULL * self.budget), -DEEPEST), DEEPEST)
         return self._named(math.exp(log_depth))
 
     def _log_depth(self) -> float:
@@ -219,7 +208,7 @@ class BudgetControl(Parameter):
         self, *, num_votes: int, confidence: float, settled: bool, audited_error: float | None = None
     ) -> BudgetControl:
         """The state after an item that cost `num_votes`, including audit votes; the other arguments are not used."""
-        rate = max(self.rate / (SLOWER if self.speed == "slow" else 1.0), 2.0 / (self.num_items + 10.0))
+        rate = max(RATE, 2.0 / (self.num_items + 10.0))
         step = rate * (num_votes - self.budget) / max(self.budget, 1.0)
         log_depth = self._log_depth() - min(max(step, -MOST_STEP), MOST_STEP)
         return replace(

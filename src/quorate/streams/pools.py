@@ -20,7 +20,6 @@ from quorate.types import FloatArray, IntArray
 from quorate.validate import MOST_VOTES, invalid, members
 
 Order = Literal["time", "given", "shuffled"]
-PartlyVoted = Literal["exclude", "own-pool", "worst-case"]
 Number = TypeVar("Number", np.int16, np.int32)
 PoolSize = int | Literal["recorded"] | None
 MOST_CELLS = 2_000_000_000  # of the padded table of votes, two bytes each
@@ -31,20 +30,18 @@ class Pools:
     """A stream, and what is known about each item's pool, in stream order.
 
     `surplus` (T,) votes recorded beyond the pool, never asked
-    `is_partly_voted` (T,) fewer votes recorded than the pool has   `is_settled` (T,) they still decide the pool
-    `is_scored` (T,) the item counts in the error   `truth` (T, K) share of the verdict by class: 1, or 1/t each in a
-    tie of t; all 0 if the item counts as wrong for every answer (partly voted, "worst-case") or is not scored
+    `is_incomplete` (T,) fewer votes recorded than the pool has   `is_scored` (T,) the item counts in the error: its
+    votes decide the pool   `truth` (T, K) share of the verdict by class: 1, or 1/t each in a tie of t; all 0 if the
+    item is not scored
     """
 
     stream: Stream
     surplus: IntArray
-    is_partly_voted: NDArray[np.bool_]
-    is_settled: NDArray[np.bool_]
+    is_incomplete: NDArray[np.bool_]
     is_scored: NDArray[np.bool_]
     truth: FloatArray
     pool_size: int | None
     order: Order
-    partly_voted: PartlyVoted
 
     @property
     def params_pool_size(self) -> int:
@@ -74,7 +71,6 @@ def build_pools(
     pool_size: PoolSize = None,
     order: Order = "time",
     seed: int,
-    partly_voted: PartlyVoted,
     draws_quotas: bool = False,
     shuffles_votes: bool = False,
     keeps_voters: bool = False,
@@ -83,14 +79,14 @@ def build_pools(
     """The stream of the recorded votes.
 
     `pool_size` None or "recorded": the pool of an item is the votes recorded for it. A number N: every pool has N
-    members; the pool of an item with more votes is the first N in order, an item with fewer is partly voted.
+    members; the pool of an item with more votes is the first N in order, the pool of an item with fewer is
+    incomplete.
     `draws_quotas`: draw the numbers that methods with quotas need. `shuffles_votes`: shuffle the votes of each item by
     seed, even if the items keep their order. `keeps_voters`: for methods with named people. `true_classes` (T,): the
     class of each item, -1 where unknown, for `by_truth`.
     """
     size = _checked_size(pool_size)
     _one_of(order, get_args(Order), "order")
-    _one_of(partly_voted, get_args(PartlyVoted), "partly_voted")
     items = np.arange(joined.num_items)
     if order == "shuffled":
         items = stream(seed, "item-order").permutation(joined.num_items)
@@ -113,17 +109,15 @@ def build_pools(
     missing = pools.pool_sizes - pools.recorded
     settled = _settled(pools.counts, missing)
     truth = plurality_shares(pools.counts)
-    truth[~(settled | (partly_voted == "own-pool"))] = 0.0
+    truth[~settled] = 0.0
     return Pools(
         stream=pools,
         surplus=lengths[items] - pools.recorded,
-        is_partly_voted=missing > 0,
-        is_settled=settled,
-        is_scored=settled | (partly_voted != "exclude"),
+        is_incomplete=missing > 0,
+        is_scored=settled,
         truth=truth,
         pool_size=size,
         order=order,
-        partly_voted=partly_voted,
     )
 
 

@@ -19,7 +19,6 @@ from quorate.posterior.settled import plurality_shares
 from quorate.reasons import CERTAIN
 from quorate.rng import uniform
 from quorate.session.tuning import policy_parameters
-from quorate.streams.class_targets import ClassTargetControl
 from quorate.streams.control import Control, check_rule
 from quorate.streams.prepare import Stream
 from quorate.streams.runs import CompiledRun, StreamOptions
@@ -66,8 +65,8 @@ class ReplayResult:
     the latter counts as an error to the controller   `truth` (T, K) what the panel says of settled and audited items,
     ties shared; NaN elsewhere
     `is_score` where the confidence is a score, no probability   `paid` what all votes cost, one each unless people
-    differ in cost   `params` learned by the end, by `num_fits` fits, the last after `fitted_after` items   `control`,
-    `class_control` as they ended, None without one
+    differ in cost   `params` learned by the end, by `num_fits` fits, the last after `fitted_after` items   `control`
+    as it ended, None without one
     """
 
     method: Method
@@ -89,7 +88,6 @@ class ReplayResult:
     num_fits: int
     fitted_after: int
     control: ControlReport | None
-    class_control: ClassTargetControl | None = None
 
     @property
     def num_incomplete(self) -> int:
@@ -112,7 +110,6 @@ def replay(
     method: Method | str | QueryPolicy,
     *,
     control: Control | None = None,
-    class_control: ClassTargetControl | None = None,
     error_costs: FloatArray | None = None,
     audit_rate: float = 0.0,
     ids: Sequence[str] | None = None,
@@ -126,11 +123,11 @@ def replay(
 ) -> ReplayResult:
     """Run `method` over the items of a stream; before each item opens, `control` sets the parameter of the policy.
 
-    `class_control` sets error costs of single classes, for asking and answering; `error_costs` (K, K) are fixed costs.
-    An item whose recorded votes end before the method stops is answered then (reason "closed"). `audit_rate` is the
-    lowest audit probability of an unsettled item; a controller may raise it. An audit asks further votes, in recorded
-    order, until the pool is settled; they are paid for and learned from like late votes, and change no answer. `ids`
-    name the items for the draw of audits (default: their numbers). `voter_costs` of each person, by number.
+    `error_costs` (K, K): what errors cost by truth and answer, for asking and answering. An item whose recorded votes
+    end before the method stops is answered then (reason "closed"). `audit_rate` is the lowest audit probability of an
+    unsettled item; a controller may raise it. An audit asks further votes, in recorded order, until the pool is
+    settled; they are paid for and learned from like late votes, and change no answer. `ids` name the items for the draw
+    of audits (default: their numbers). `voter_costs` of each person, by number.
 
     >>> from quorate.streams.control import BudgetControl
     >>> from quorate.streams.prepare import recorded_stream
@@ -150,12 +147,11 @@ def replay(
         raise invalid("ids", value, f"{num_items} different names, one per item", "name every item once.")
     if control is not None:
         check_rule(control, chosen)
-    if chosen.target == "truth" and (least_rate or control is not None or class_control is not None):
+    if chosen.target == "truth" and (least_rate or control is not None):
         rule = f"no budget, target or audits with {chosen.name!r}: they refer to the plurality, the method to the truth"
         raise invalid("method", chosen.name, rule, "leave them out, or pass `method='value'`.")
-    costs = error_costs if class_control is None else class_control.costs
-    run = start_run(stream, chosen, options, seed=draw, error_costs=costs, keep_probs=True)
-    loop = _Loop(run, names, draw, control, class_control, least_rate)
+    run = start_run(stream, chosen, options, seed=draw, error_costs=error_costs, keep_probs=True)
+    loop = _Loop(run, names, draw, control, least_rate)
     step = 1 if loop.acts_between_items else PROGRESS_EVERY
     for first in range(0, num_items, step):
         last = min(first + step, num_items)
@@ -174,12 +170,11 @@ class _Loop:
         ids: Sequence[str],
         seed: int,
         control: Control | None,
-        class_control: ClassTargetControl | None,
         audit_rate: float,
     ) -> None:
         self.run, self.ids, self.seed = run, ids, seed
-        self.control, self.class_control, self.audit_rate = control, class_control, audit_rate
-        self.acts_between_items = control is not None or class_control is not None or audit_rate > 0
+        self.control, self.audit_rate = control, audit_rate
+        self.acts_between_items = control is not None or audit_rate > 0
         parameters = policy_parameters(run.method)
         fixed = float(parameters.get("error_cost", parameters.get("threshold", np.nan)))
         count, num_classes = len(ids), run.stream.counts.shape[1]
@@ -195,8 +190,6 @@ class _Loop:
             parameters = self.control.parameters
             self.run.tune(parameters)
             (self.parameter[first],) = parameters.values()
-        if self.class_control is not None:
-            self.run.use_error_costs(self.class_control.costs)
         self.run.advance(first, last)
         if self.acts_between_items:
             self._close(first)
@@ -208,14 +201,6 @@ class _Loop:
         if settled:
             self.truth[t] = probs
         error = float(1.0 - probs[label]) if settled else self._audit(t, label, confidence, probs)
-        if self.class_control is not None:
-            self.class_control = self.class_control.closed(
-                probs,
-                label,
-                truth=None if np.isnan(self.truth[t, 0]) else self.truth[t],
-                settled=settled,
-                weight=1.0 if settled else float(np.sqrt(self._audit_rate(1.0) / self.rates[t])),
-            )
         if self.control is not None:
             self.control = self.control.closed(
                 num_votes=int(out.costs[t] + self.audit_votes[t]),
@@ -231,8 +216,6 @@ class _Loop:
 
     def _audit(self, t: int, label: int, confidence: float, probs: FloatArray) -> float | None:
         """Audit the item with its audit rate; the answer's error, 1 if votes are missing, None if not audited."""
-        if self.class_control is not None:
-            confidence = 1.0 - self.class_control.doubt(probs, label)
         rate = self._audit_rate(confidence)
         if rate == 0.0:
             return None
@@ -278,7 +261,6 @@ class _Loop:
             num_fits=run.num_fits,
             fitted_after=int(run.fitted_after[-1]) + 1 if run.num_fits else 0,
             control=None if self.control is None else _report(self.control, self.ahead, self.is_unreachable),
-            class_control=self.class_control,
         )
 
 

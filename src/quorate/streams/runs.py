@@ -240,10 +240,6 @@ class CompiledRun(StreamRun):
         assert rule is not None
         self.state.rule[0] = rule.first
 
-    def use_error_costs(self, costs: FloatArray) -> None:
-        """Change the error costs for the next items; the run must have been started with costs."""
-        self.inputs.error_costs[:] = costs
-
     def add_votes(self, t: int, votes: IntArray) -> None:
         """Learn from audit votes (K,) on item t, the last one run, after it was closed."""
         asked = int(self.outputs.costs[t])

@@ -145,10 +145,6 @@ class SessionRun(StreamRun):
         """Change parameters of the policy for the next items."""
         self.session.tune(**parameters)
 
-    def use_error_costs(self, costs: FloatArray) -> None:
-        """Change the error costs for the next items: this changes the answers, not what a user's own policy asks."""
-        self.error_costs = costs
-
     def add_votes(self, t: int, votes: IntArray) -> None:
         """Learn from audit votes (K,) on item t, the last one run, after it was closed."""
         asked = int(self.outputs.costs[t])

@@ -1,8 +1,8 @@
 """Runs methods at many parameter values on the same streams -> an error-cost curve for each method.
 
 Between its points a curve is read by mixing: a share of the items under one value, the rest under the next. Every
-method sees the same items, experts and ties, so two methods can be compared item by item. Called by `demo`, by
-`quorate simulate` and by the plots.
+method sees the same items, experts and ties, so two methods can be compared item by item. Called by `demo` and by
+the plots.
 """
 
 from __future__ import annotations

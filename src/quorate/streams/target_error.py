@@ -10,11 +10,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from quorate.numerics import normal_quantile
-from quorate.streams.control import DEEPEST, MOST_STEP, SHALLOWEST, Parameter
-from quorate.validate import bounded, fraction, invalid, whole
+from quorate.streams.control import DEEPEST, MOST_STEP, PULL, RATE, SHALLOWEST, Parameter
+from quorate.validate import fraction, invalid, whole
 
-SURENESS = 0.9
-AUDIT_RATE, FOCUS = 0.05, 1.0  # defaults; measured in docs/control.md
+CONFIDENCE_LEVEL = 0.9  # probability of staying within the target; measured in docs/control.md
+AUDIT_RATE, FOCUS = 0.05, 1.0
+WEIGHT, WARM = 1.0, 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,33 +24,27 @@ class TargetErrorControl(Parameter):
 
     u = 1 - confidence is the error the belief expects; audits estimate a correction factor:
         r = (sum of w l + c) / (sum of w u + c)   over audited items, l their error, w = sqrt(audit_rate / probability)
-    c = `weight` errors keep r near 1 until there is evidence: audits find few errors, and without c the control would
+    c = `WEIGHT` errors keep r near 1 until there is evidence: audits find few errors, and without c the control would
     loosen whenever they happen to miss some, so that more errors pass than it counts. The root is a compromise between
     the inverse of the probability (unbiased, noisy) and equal weights (least noisy, unbiased if one factor holds at
     every confidence). The estimate of the errors so far is
         E = errors of settled and audited items (known: a tie is shared) + r times sum of u over the others
-    U is the same with the `sureness` quantile of the last term, r_U times the sum, and d = -log lambda follows it:
-        d = d_I + (U - e* t) / (pull e*),   d_I += eta_t (r_U u - e*) / e*.
-    Audits are drawn with probability `audit_rate` + `focus` (1 - confidence), at most 1, so that uncertain items, where
+    U is the same with the 90 % quantile of the last term, r_U times the sum, and d = -log lambda follows it:
+        d = d_I + (U - e* t) / (PULL e*),   d_I += eta_t (r_U u - e*) / e*.
+    Audits are drawn with probability `audit_rate` + FOCUS (1 - confidence), at most 1, so that uncertain items, where
     errors are more frequent, are audited more often. `pool_size` N sets the start, lambda = e* / N (e* for a
     threshold); `start` is the initial parameter; without either lambda is 0.002. e* includes the ties of the pool: a
     target below their share cannot be reached; then `is_unreachable` becomes True and the parameter stays at its limit.
 
-    >>> control = TargetErrorControl(0.02, audit_rate=0.1, focus=0.0)
+    >>> control = TargetErrorControl(0.02, audit_rate=0.1)
     >>> sure = control.closed(num_votes=3, confidence=1.0, settled=True)
     >>> wrong = control.closed(num_votes=3, confidence=0.9, settled=False, audited_error=1.0)
     >>> sure.parameter < control.parameter < wrong.parameter, round(wrong.factor, 2)
-    (True, 1.82)
+    (True, 1.59)
     """
 
     target: float
     audit_rate: float = AUDIT_RATE
-    focus: float = FOCUS
-    rate: float = 0.005
-    pull: float = 100.0
-    weight: float = 1.0
-    warm: float = 2.0
-    sureness: float = SURENESS
     pool_size: int | None = None
     start: float | None = None
     depth: float | None = None
@@ -66,13 +61,11 @@ class TargetErrorControl(Parameter):
         """Check the parameters; choose the start."""
         if self.depth is not None:
             return
-        self._check("rate", "pull", "weight")
+        self._check()
         for name in ("target", "audit_rate"):
             if fraction(getattr(self, name), where=name) == 0:
                 raise invalid(name, 0, "a number above 0 and at most 1", "raise it.")
-        bounded(self.focus, where="focus", least=0.0)
         object.__setattr__(self, "depth", min(max(self._first(), SHALLOWEST), DEEPEST))
-        bounded(self.sureness, where="sureness", least=0.5, most=0.999)
 
     def _first(self) -> float:
         """The initial -log lambda: a vote is asked while N such votes could still correct e* errors."""
@@ -92,11 +85,11 @@ class TargetErrorControl(Parameter):
     @property
     def factor(self) -> float:
         """r: errors found in audits divided by errors expected there."""
-        return (self.audited_errors + self.weight) / (self.audited_doubt + self.weight)
+        return (self.audited_errors + WEIGHT) / (self.audited_doubt + WEIGHT)
 
     @property
     def factor_at_most(self) -> float:
-        """r_U: the errors in U for each error that the belief expects; r for a sureness of 0.5.
+        """r_U: the errors in U for each error that the belief expects.
 
         d_I follows the errors in U: with the mean, it would fall while U is above the plan, and keep it there.
         """
@@ -109,7 +102,7 @@ class TargetErrorControl(Parameter):
 
     @property
     def upper(self) -> float:
-        """The upper bound of wrong answers at probability `sureness`, U / t; NaN before the first item."""
+        """The upper bound of wrong answers at the confidence level, U / t; NaN before the first item."""
         return (self.ahead / self.num_items + self.target) if self.num_items else math.nan
 
     @property
@@ -129,8 +122,8 @@ class TargetErrorControl(Parameter):
 
     def _unseen_at_most(self) -> float:
         """The quantile of errors among items not audited: Poisson given r, r Gamma given the audits."""
-        per_doubt = self._unseen / (self.audited_doubt + self.weight)
-        return errors_at_most(self.factor * self._unseen, per_doubt, self.sureness)
+        per_doubt = self._unseen / (self.audited_doubt + WEIGHT)
+        return errors_at_most(self.factor * self._unseen, per_doubt)
 
     @property
     def ties(self) -> float:
@@ -150,14 +143,14 @@ class TargetErrorControl(Parameter):
     @property
     def parameters(self) -> dict[str, float]:
         """The parameter by name, for `session.tune(**control.parameters)`."""
-        return self._named(self._depth() + self.ahead / (self.pull * self.target))
+        return self._named(self._depth() + self.ahead / (PULL * self.target))
 
     def _depth(self) -> float:
         return 0.0 if self.depth is None else self.depth
 
     def audit_rate_of(self, confidence: float) -> float:
         """The probability of an audit of an unsettled item closed at this confidence."""
-        return min(self.audit_rate + self.focus * (1.0 - confidence), 1.0)
+        return min(self.audit_rate + FOCUS * (1.0 - confidence), 1.0)
 
     def closed(
         self, *, num_votes: int, confidence: float, settled: bool, audited_error: float | None = None
@@ -176,7 +169,7 @@ class TargetErrorControl(Parameter):
             after = self if audited_error is None else self._audited(doubt, audited_error)
             unseen = max(open_doubt - after.seen_doubt, 0.0)
             error = self._factor_at_most(unseen, after.audited_doubt, after.audited_errors) * doubt
-        rate = max(self.rate, self.warm / (self.num_items + 10.0 * self.warm))
+        rate = max(RATE, WARM / (self.num_items + 10.0 * WARM))
         step = min(max(rate * (error - self.target) / self.target, -MOST_STEP), MOST_STEP)
         return replace(
             after,
@@ -205,24 +198,24 @@ class TargetErrorControl(Parameter):
         )
 
     def _factor_at_most(self, unseen: float, audited_doubt: float, audited_errors: float) -> float:
-        factor = (audited_errors + self.weight) / (audited_doubt + self.weight)
+        factor = (audited_errors + WEIGHT) / (audited_doubt + WEIGHT)
         if not unseen:
             return factor
-        return errors_at_most(factor * unseen, unseen / (audited_doubt + self.weight), self.sureness) / unseen
+        return errors_at_most(factor * unseen, unseen / (audited_doubt + WEIGHT)) / unseen
 
 
-def errors_at_most(mean: float, unseen_by_audited: float, sureness: float) -> float:
-    """The quantile of errors on items not audited, `mean` of them expected: Poisson given r, r Gamma given the audits.
+def errors_at_most(mean: float, unseen_by_audited: float) -> float:
+    """The 90 % quantile of errors on items not audited: Poisson given r with this mean, r Gamma given the audits.
 
-    `unseen_by_audited`: errors that the belief expects on them, divided by those on audited items. A sureness of 0.5
-    gives the mean. Uses the gamma distribution of that mean and variance, by Wilson and Hilferty (1931).
+    `unseen_by_audited`: errors that the belief expects on them, divided by those on audited items. Uses the gamma
+    distribution of that mean and variance, by Wilson and Hilferty (1931).
 
-    >>> round(errors_at_most(10.0, 0.0, 0.9), 2), round(errors_at_most(10.0, 2.0, 0.9), 2)
+    >>> round(errors_at_most(10.0, 0.0), 2), round(errors_at_most(10.0, 2.0), 2)
     (14.2, 17.31)
     """
-    if sureness == 0.5 or mean == 0.0:
+    if mean == 0.0:
         return mean
     variance = mean * (1.0 + unseen_by_audited)  # chance, and the uncertainty of r
     ninth = variance / (9.0 * mean * mean)
-    root = 1.0 - ninth + normal_quantile(sureness) * math.sqrt(ninth)
+    root = 1.0 - ninth + normal_quantile(CONFIDENCE_LEVEL) * math.sqrt(ninth)
     return float(max(mean * max(root, 0.0) ** 3, mean))

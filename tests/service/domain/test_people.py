@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from quorate import compiled, method
+from quorate.numerics import wilson
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.people import latest_people, people
@@ -15,7 +16,6 @@ from quorate.service.domain.votes import Request
 from quorate.service.steward import Steward
 from quorate.service.store.schema import stewards
 from quorate.session import Session
-from quorate.workflows.calibrate.measure import wilson
 
 CLASSES = ("cat", "dog", "bird")
 SKILLS = {"ext:ada": 0.95, "ext:ben": 0.8, "ext:cem": 0.8, "ext:habit": None}

@@ -7,7 +7,6 @@ import pytest
 
 import quorate
 from quorate.errors import InvalidInput
-from quorate.streams.target_error import AUDIT_RATE, FOCUS, TargetErrorControl
 from quorate.workflows.run import run
 from tests.workflows.run import run_data
 
@@ -43,24 +42,6 @@ def test_a_target_error_is_held_and_its_audits_are_paid_for(long_stream):
     assert all(row["cost"] == row["num_votes"] for row in rows if not row["audited"])
     assert all(row["cost"] > row["num_votes"] for row in audited)
     assert all(row["stop_reason"] not in ("settled", "exhausted") for row in audited)
-
-
-def test_the_audits_in_force_are_one_default_and_can_be_set(long_stream):
-    def audits(**options):
-        settings = run(long_stream, order="given", target_error=0.1, **options).summary()["settings"]
-        return settings["audit_rate"], settings["audit_focus"]
-
-    assert audits() == (AUDIT_RATE, FOCUS) == (TargetErrorControl(0.1).audit_rate, TargetErrorControl(0.1).focus)
-    assert audits(audit_rate=0.2, audit_focus=0.0) == (0.2, 0.0)
-
-
-def test_more_focus_audits_more_of_the_doubtful_items(long_stream):
-    runs = [run(long_stream.votes[:600], long_stream.predictions[0, :600], classes=long_stream.classes, order="given",
-                target_error=0.1, audit_focus=focus) for focus in (0.0, 3.0)]  # fmt: skip
-    even, focused = (each.outcome.is_audited for each in runs)
-    doubt = 1 - runs[1].outcome.confidence
-    assert doubt[focused].mean() > 1.2 * doubt[~focused].mean()
-    assert focused.sum() > 2 * even.sum()
 
 
 @pytest.mark.parametrize(

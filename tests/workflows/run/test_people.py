@@ -114,9 +114,8 @@ def test_votes_without_voters_cannot_be_weighed():
 
 def test_confidence_in_the_truth_is_calibrated_by_known_classes():
     votes, truth = crowd(200)
-    found = quorate.calibrate(votes, target="truth", truth=truth.slice(0, 120))
-    assert found.every.num == 120
-    assert found.early is not None and found.early.num == 120
+    result = quorate.run(votes, target="truth", truth=truth.slice(0, 120))
+    assert result.calibration.num == (result.pools.is_scored & ~result.outcome.is_score).sum() > 60
 
 
 def test_the_true_classes_of_a_data_set_may_come_in_a_table():
@@ -126,11 +125,11 @@ def test_the_true_classes_of_a_data_set_may_come_in_a_table():
     voters = np.tile(np.arange(3), (60, 1))
     data = vote_dataset(votes, np.full((1, 60, 2), 0.5), classes=["n", "y"], voters=voters)
     known = np.where(np.arange(60) < 40, truth, -1)
-    own = quorate.calibrate(replace(data, truth=known), target="truth")
+    own = quorate.run(replace(data, truth=known), target="truth").summary()["error"]
     order = rng.permutation(40)
     names = {"task": [str(t) for t in order], "truth": ["ny"[truth[t]] for t in order]}
-    given = quorate.calibrate(data, target="truth", truth=pa.table(names))
-    assert given.summary() == own.summary() and given.every.num == 40
+    given = quorate.run(data, target="truth", truth=pa.table(names)).summary()["error"]
+    assert given == own and given["scored_items"] == 40
 
 
 @pytest.mark.parametrize("method", ["value", "value:choose=agreement", "panel:error_cost=10", "crowd"])

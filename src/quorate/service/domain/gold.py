@@ -18,6 +18,7 @@ from sqlalchemy import Connection, Row, bindparam, func, select, update
 
 from quorate.audit import draw
 from quorate.compiled import status
+from quorate.numerics import wilson
 from quorate.service.domain.events import item_events, record
 from quorate.service.domain.item_projection import NO_AUDIT, after_event
 from quorate.service.domain.leases import is_new
@@ -31,7 +32,6 @@ from quorate.session.journal import Event
 from quorate.session.session import Session
 from quorate.session.single import item_session
 from quorate.validate import invalid
-from quorate.workflows.calibrate.measure import wilson
 
 REASON = "gold"  # stop reason in a gold item's row: it is never decided
 MOST_REPLAYED = 200  # gold items that `gold_calibration` decides

@@ -22,12 +22,12 @@ from quorate.experts.ballots import Ballots
 from quorate.experts.crowd import TYPES
 from quorate.experts.crowd_stream import run_crowd
 from quorate.experts.quality import PersonQuality, quality_of
+from quorate.numerics import wilson
 from quorate.service.domain.gold import GoldCalibration, gold_calibration
 from quorate.service.domain.listing import voter_names
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.store.schema import ballots, events, items, not_withdrawn, stewards
 from quorate.types import FloatArray, IntArray
-from quorate.workflows.calibrate.measure import wilson
 
 MOST_VOTES = 20_000  # the latest ones, gold answers included
 MOST_PEOPLE, MOST_CELLS = 500, 4_000_000  # people with figures; people * classes^2

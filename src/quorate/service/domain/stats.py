@@ -28,7 +28,7 @@ from quorate.service.store.schema import (
     not_withdrawn,
     stewards,
 )
-from quorate.streams.target_error import TargetErrorControl
+from quorate.streams.target_error import CONFIDENCE_LEVEL, TargetErrorControl
 
 HOUR = 3600.0
 LIVE_SECONDS = 8.0  # numbers up to this age are shown as live
@@ -259,7 +259,7 @@ def _goal(connection: Connection, project: Project, audit: ProjectAudit) -> dict
     goal = {"kind": kind, "asked_for": control.asked_for, "reached": reached, "parameters": control.parameters}
     if isinstance(control, TargetErrorControl):
         proved = audit.most_wrong if audit.is_informative and audit.is_enough else None
-        goal |= {"sureness": control.sureness, **standing(control.asked_for, reached, proved)}
+        goal |= {"confidence_level": CONFIDENCE_LEVEL, **standing(control.asked_for, reached, proved)}
         is_shown = goal["estimate_supported"] and not math.isnan(control.upper)
         goal |= {"reached": reached if is_shown else None, "upper": control.upper if is_shown else None}
     return goal

@@ -247,14 +247,12 @@ def as_view(row: Mapping[str, Any]) -> ItemView:
     return ItemView(is_closed, wants, *told)
 
 
-def chosen_connection(store: Store, project_id: str | None) -> ConnectedProject:
-    """The connection of this project, or the only one there is."""
+def connection_to(store: Store, url: str, remote_id: int) -> ConnectedProject:
+    """The connection to this project of Label Studio."""
     with store.read() as connection:
         found = list_connections(connection)
-    if project_id is not None:
-        found = [each for each in found if each.project_id == project_id]
-    running = [each for each in found if each.ended is None] or found
-    if len(running) != 1:
-        names = ", ".join(each.project_id for each in running) or "none"
-        raise invalid("project", project_id, f"a connected project: {names}", "name one of them.")
-    return running[0]
+    for each in found:
+        if (each.url, each.remote_id) == (url, remote_id):
+            return each
+    known = ", ".join(f"{each.remote_id} at {each.url}" for each in found) or "none"
+    raise invalid("project", remote_id, f"a project connected before: {known}", "pass its --url and --project.")

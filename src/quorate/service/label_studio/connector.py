@@ -1,7 +1,7 @@
 """Connects a Label Studio project (`attach`), keeps it in sync in a thread (`Connector`), disconnects it (`undo`).
 
 `attach` changes nothing in Label Studio: the connector reads the tasks, stores their original state, and only then
-changes them. It is called by `quorate connect`, `undo` by `quorate disconnect`; the app starts the connector.
+changes them. It is called by `quorate connect`, `undo` by its `--undo`; the app starts the connector.
 
 Webhooks only say which task to read; what is done depends on the state read. All tasks are read at the start and every
 `poll_seconds`, so that webhooks may be lost. With several workers, the one that holds a project's task in `stewards`

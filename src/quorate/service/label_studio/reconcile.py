@@ -1,7 +1,7 @@
 """Syncs one project: takes votes over from Label Studio, and changes its tasks according to our decisions.
 
 What to do depends only on the current state of both sides (`connect.label_studio.plan`), so the work may stop at any
-point and be continued by any worker. Called by the connector, one project at a time, and by `quorate disconnect`.
+point and be continued by any worker. Called by the connector, one project at a time, and by `--undo`.
 """
 
 from __future__ import annotations

@@ -264,7 +264,7 @@ def refuse_wrong_people(
         )
         fix = (
             f"make a column of each {about!r} (pandas: frame.pivot(index=[{item!r}, {worker!r}], columns={about!r}, "
-            f"values=...)) and run them together, `findings=[...]`; if people did vote again, `worker={worker!r}`."
+            f"values=...)) and run each of them, `label=...`; if people did vote again, `worker={worker!r}`."
         )
         raise invalid("votes", source, rule, fix)
 

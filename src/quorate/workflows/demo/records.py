@@ -1,6 +1,6 @@
 """The points of a sweep or a demo as records, and their files: results.csv and summary.json.
 
-Called by `demo` and by `quorate simulate`.
+Called by `demo`.
 """
 
 from __future__ import annotations

@@ -6,18 +6,16 @@ Reads the tables, replays the stream under a method and returns a `RunResult`; w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
 from quorate.decision.policy import QueryPolicy
 from quorate.files import check_free
-from quorate.methods import REFIT_EVERY, WINDOW, Method, Target
+from quorate.methods import Method, Target
 from quorate.streams.classifier_saving import classifier_report
-from quorate.streams.control import Speed
 from quorate.streams.error_costs import ErrorCosts, read_error_costs
-from quorate.streams.pools import Order, PartlyVoted, PoolSize, build_pools, by_truth
+from quorate.streams.pools import Order, PoolSize, build_pools, by_truth
 from quorate.streams.runs import StreamOptions
 from quorate.tables import Joined
 from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
@@ -42,24 +40,17 @@ def run(
     error_cost: float | None = None,
     threshold: float | None = None,
     target_error: float | None = None,
-    class_targets: Mapping[str, float] | None = None,
-    sureness: float | None = None,
     budget: float | None = None,
     order: Order = "time",
     seed: int = 0,
     pool_size: PoolSize = None,
-    partly_voted: PartlyVoted = "exclude",
     min_votes: int = 0,
     max_votes: int | None = None,
     error_costs: ErrorCosts | None = None,
     price: float | None = None,
     costs: Costs | None = None,
     truth: TableLike | None = None,
-    window: int | None = WINDOW,
-    refit_every: int = REFIT_EVERY,
     audit_rate: float | None = None,
-    audit_focus: float | None = None,
-    control_speed: Speed = "normal",
     out: str | Path | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
@@ -71,14 +62,11 @@ def run(
     mapping of names to sources; without predictions every class is equally likely. Instead of both: a `VoteDataset`,
     whose `voters` are then people named by their numbers. `order` "time" (of the votes, or the
     rows if there are no times; votes that are sorted by label are shuffled), "given" (rows) or "shuffled" by `seed`.
-    `pool_size` None or "recorded": an item's pool is the votes recorded for it; N: every pool has N members, and
-    `partly_voted` says how to score items with fewer votes: "exclude" them from the error unless their votes settle the
-    pool, use their "own-pool" as the truth, or count them as wrong ("worst-case"). At most one of `error_cost` (what a
+    `pool_size` None or "recorded": an item's pool is the votes recorded for it; N: every pool has N members, and an
+    item with fewer votes that do not settle its pool is left out of the error. At most one of `error_cost` (what a
     wrong answer costs, in votes), `threshold`, `budget` (votes per item) and `target_error` (held by audits, drawn with
-    probability `audit_rate` + `audit_focus` (1 - confidence)) says how far to ask; by default the method's own
-    parameters do. `class_targets`, together with a target error: `{"abnormal": 0.05}` means that at most 5 % of the
-    items whose pool says "abnormal" get another answer. `sureness`: the probability with which targets are to be held,
-    by default 0.9. `error_costs`: what errors cost by truth and answer (see `read_error_costs`). `price` of a vote.
+    probability `audit_rate` + 1 - confidence) says how far to ask; by default the method's own
+    parameters do. `error_costs`: what errors cost by truth and answer (see `read_error_costs`). `price` of a vote.
     `out`: a folder for the files; an existing one is refused unless `overwrite`.
     `target` "plurality" (default: what the whole pool would vote) or "truth" (the true class, by the method `crowd`;
     the votes must name their voters). `truth`: a table of known true classes: under "truth" answers are scored by it,
@@ -95,10 +83,9 @@ def run(
     ['cat', 'dog', 'cat', 'dog']
     """
     aim = Aim(
-        error_cost=error_cost, threshold=threshold, target_error=target_error, budget=budget, audit_rate=audit_rate,
-        audit_focus=audit_focus, control_speed=control_speed, sureness=sureness, class_targets=class_targets,
-    )  # fmt: skip
-    options = StreamOptions(window, refit_every, min_votes, max_votes)
+        error_cost=error_cost, threshold=threshold, target_error=target_error, budget=budget, audit_rate=audit_rate
+    )
+    options = StreamOptions(min_votes=min_votes, max_votes=max_votes)
     plan = build_plan(method, aim, seed=seed, options=options, target=target)
     paid = None if price is None else bounded(price, where="price", least=0.0)
     if truth is not None and plan.method.target == "plurality":
@@ -114,16 +101,14 @@ def run(
     shuffled = _why_shuffled(order, has_order, found)
     replay_order: Order = "shuffled" if shuffled == "sorted" else order  # the items were probably sorted, too
     pools = build_pools(
-        joined, pool_size=pool_size, order=replay_order, seed=plan.seed, partly_voted=partly_voted,
+        joined, pool_size=pool_size, order=replay_order, seed=plan.seed,
         draws_quotas=plan.draws_quotas, shuffles_votes=shuffled is not None,
         keeps_voters=bool(joined.workers),
         true_classes=None if known is None else read_truth(known, joined),
     )  # fmt: skip
     settled = until_settled(pools)
     names = tuple(joined.items[t] for t in pools.stream.items)
-    outcome = replayed(
-        pools, plan, wrong_costs, classes=joined.classes, ids=names, voter_costs=voter_costs, progress=progress
-    )
+    outcome = replayed(pools, plan, wrong_costs, ids=names, voter_costs=voter_costs, progress=progress)
     classifier = None
     if not plan.method.needs_people:
         classifier = classifier_report(
@@ -143,7 +128,7 @@ def run(
         models=joined.models,
         method=plan.method,
         settings=_settings(joined, plan, order=order, shuffled=shuffled, strict=columns.strict) | read_as(columns),
-        control=control_summary(outcome, plan, joined.classes),
+        control=control_summary(outcome, plan),
         until_settled=settled,
         report=joined.report,
         backend=joined.backend,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,9 +32,8 @@ def notes(summary: Mapping[str, Any], *, see: str = "report.html") -> list[str]:
         sentences += _about_truth(summary)
     elif pools["not_scored"] and error["scored_items"]:
         sentences.append(
-            f"{_many(pools['not_scored'], 'partly voted item')} not scored: their truth is unknown. People agree more "
-            "on the others, so the error of all items is probably higher than shown; `--partly-voted worst-case` "
-            "bounds it."
+            f"{_many(pools['not_scored'], 'incomplete pool')} not scored: the verdict is unknown. People agree more on "
+            "the others, so the error of all items is probably higher than shown."
         )
     if pools["short_of_votes"]:
         short = _many(pools["short_of_votes"], "item")
@@ -45,7 +43,7 @@ def notes(summary: Mapping[str, Any], *, see: str = "report.html") -> list[str]:
     if data["findings"]:
         sentences.append(f"{found_in(data)}; see {see} and rejects.csv.")
     if summary["control"] is not None:
-        sentences += [str(each["sentence"]) for each in (summary["control"], *summary["control"].get("classes", ()))]
+        sentences.append(str(summary["control"]["sentence"]))
         if summary["control"].get("incomplete_audits"):
             many = f"{summary['control']['incomplete_audits']:,} of {summary['control']['audited']:,} audits"
             sentences.append(
@@ -114,12 +112,8 @@ def _missed_classes(summary: Mapping[str, Any]) -> list[str]:
     ]
     if len(lost) > MOST_MISSED:
         sentences.append(f"{len(lost) - MOST_MISSED} more classes are mostly missed: see the errors by class.")
-    if lost and not (summary["settings"].get("class_targets") or {}):
-        name = max(lost, key=lambda row: row["verdict"])["class"]
-        sentences.append(
-            f"To find more of a class, give it a target: `--target-error 0.03 --class-target "
-            f"{shlex.quote(f'{name}=0.1')}`, or say what its errors cost: `--error-costs`."
-        )
+    if lost:
+        sentences.append("To find more of a class, say what its errors cost: `--error-costs`.")
     return sentences
 
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from quorate.audit.statement import rounded_up
 from quorate.reasons import SENTENCES
 from quorate.reports import render
-from quorate.reports.format import Cell, percent, setting_text
+from quorate.reports.format import Cell, interval, percent, setting_text
 from quorate.reports.section import Chart, Document, Section, Table, data_section
 from quorate.reports.svg import Bar, bars, histogram, lines
 from quorate.types import FloatArray
@@ -35,8 +35,8 @@ CONTROL = {
     "proved": "at most, per item, as the audits prove it",
     "reached": "reached, per item, as the control estimates it",
     "gap": "gap: reached / goal - 1",
-    "upper": "at most, per item, with this sureness, if audited items are typical",
-    "sureness": "sureness",
+    "upper": "at most, per item, if audited items are typical",
+    "confidence_level": "confidence level",
     "overshoot": "most above an even spread over the items at any time, as a share of the whole",
     "parameter": "parameter that the control changed",
     "first_parameter": "its value at the first item",
@@ -48,16 +48,14 @@ CONTROL = {
     "ties_seen": "ties of the pool seen, in errors per item",
 }
 ESTIMATES = {"reached", "gap", "upper", "overshoot", "factor"}  # shown where the audits support them
-SHARES = {"gap", "overshoot", "ties_seen", "upper", "sureness"}  # of these, shown in per cent
+SHARES = {"gap", "overshoot", "ties_seen", "upper", "confidence_level"}  # of these, shown in per cent
 POOLS = {
     "pool_size": "votes of a pool",
     "smallest": "smallest pool",
     "median": "median pool",
     "largest": "largest pool",
-    "partly_voted": "items with fewer votes than their pool",
-    "partly_voted_but_settled": "of them settled nevertheless",
-    "partly_voted_rule": "how the others are scored",
-    "not_scored": "items not scored",
+    "incomplete": "items with fewer votes than their pool",
+    "not_scored": "of them left out of the error, because their votes do not settle the pool",
     "short_of_votes": "items with fewer recorded votes than the method asked for",
     "votes_beyond_the_pool": "recorded votes beyond the pool, not used",
 }
@@ -81,7 +79,7 @@ def document(result: RunResult) -> Document:
         notes=tuple(notes(summary, see="The data below")),
         sections=(
             _votes(summary), _control(summary, result), _errors(summary), _classes(summary), _error_costs(summary),
-            _people(summary), _stops(summary), _confidence(summary, result), _over_time(result),
+            _people(summary), _stops(summary), _confidence(summary, result), _calibration(result), _over_time(result),
         ),
         folded=(
             _learned(summary, is_of_people=is_of_people), _pools(summary), data_section(summary["data"]),
@@ -136,7 +134,7 @@ def _control(summary: Mapping[str, Any], result: RunResult) -> Section:
         aim = [scale * control["asked_for"]] * len(xs)
         drawn = lines([("line", xs, ys), ("aim", xs, aim)], title=what, x_label="items", y_label=what)
         charts.append(Chart(drawn, f"{what.capitalize()}; dashed: the goal."))
-    tables = (_table("Goal and result", ("", ""), rows), *_class_targets(control))
+    tables = (_table("Goal and result", ("", ""), rows),)
     return Section("control", title, tables=tables, charts=tuple(charts))
 
 
@@ -146,21 +144,6 @@ def _share(row: Mapping[str, Any], name: str) -> str:
     if name in ("upper", "proved") and value is not None:
         return f"{rounded_up(100 * value):.2f} %"
     return percent(value, 2)
-
-
-def _class_targets(control: Mapping[str, Any]) -> list[Table]:
-    if not control.get("classes"):
-        return []
-    rows = [
-        [
-            row["class"], _share(row, "asked_for"), row["status"], _share(row, "proved"),
-            *(_share(row, name) if row["estimate_supported"] else "–" for name in ("reached", "upper")),
-            f"{row['weight']:.3g}",
-        ]
-        for row in control["classes"]
-    ]  # fmt: skip
-    heads = ["class", "target", "held or an aim", "proved at most", "estimate", "estimate at most", "last weight"]
-    return [_table("Share of the items of a class that have another answer", heads, rows)]
 
 
 def _errors(summary: Mapping[str, Any]) -> Section:
@@ -285,6 +268,28 @@ def _confidence(summary: Mapping[str, Any], result: RunResult) -> Section:
     return Section("confidence", "Confidence of the answers", charts=(Chart(drawn),))
 
 
+def _calibration(result: RunResult) -> Section:
+    """The reliability table."""
+    found, title = result.calibration, "Is the confidence honest?"
+    if found is None:
+        return Section("calibration", title)
+    rows: list[list[Cell]] = [
+        [
+            f"{each.lowest:.4f} to {each.highest:.4f}", each.num, percent(each.confidence), percent(each.right),
+            interval(percent(each.right_low), percent(each.right_high)),
+        ]
+        for each in found.bins
+    ]  # fmt: skip
+    text = (
+        "Error: the mean distance of confidence and share right over these bins. An honest predictor stays below "
+        f"{percent(found.error_by_chance)} in 95 of 100 cases. Brier score {found.brier:.4f}, log score "
+        f"{found.log_score:.4f}."
+    )
+    heads = ("confidence", "answers", "mean", "right", "95 % interval")
+    table = _table("Answers given before the pool was settled, by rising confidence", heads, rows)
+    return Section("calibration", title, (str(found), text), tables=(table,))
+
+
 def _stops(summary: Mapping[str, Any]) -> Section:
     stops, total = summary["stop_reasons"], summary["num_items"]
     rows = [
@@ -358,8 +363,8 @@ def _pools(summary: Mapping[str, Any]) -> Section:
     text = "The pool of an item is the votes recorded for it."
     if pools["pool_size"] != "recorded":
         text = (
-            f"Every pool has {pools['pool_size']} members. Items with fewer votes are partly voted; unless those "
-            f"settle the pool, the rule for their errors is: {pools['partly_voted_rule']}."
+            f"Every pool has {pools['pool_size']} members. An item with fewer votes is left out of the error "
+            "unless its votes settle the pool."
         )
     rows = [[POOLS[name], setting_text(value)] for name, value in pools.items()]
     return Section("pools", "Pools", (text,), tables=(_table("Items by pool", ("", ""), rows, text_columns=2),))

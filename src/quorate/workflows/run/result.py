@@ -13,6 +13,7 @@ import numpy as np
 from quorate.errors import MissingExtra
 from quorate.files import Content, write_folder
 from quorate.methods import Method
+from quorate.reasons import CERTAIN
 from quorate.reports import render
 from quorate.reports.figures import BLUE, MISSING, QUIET, RC, can_plot
 from quorate.reports.format import SEPARATOR, json_page, quoted_name
@@ -28,6 +29,7 @@ from quorate.tables.report import SCHEMA, reject_tables
 from quorate.tables.votes.vote_order import VoteOrder
 from quorate.types import FloatArray, IntArray, PriorParams
 from quorate.workflows.params_file import write_params
+from quorate.workflows.run.calibration import Calibration, calibration_of
 from quorate.workflows.run.notes import notes
 from quorate.workflows.run.report import page, stretches_of
 from quorate.workflows.run.summary import headline, item_errors, summarise
@@ -103,6 +105,14 @@ class RunResult(ToFrames):
     def params(self) -> PriorParams:
         """The parameters learned by the end; the initial ones for a method that does not learn."""
         return self.outcome.params
+
+    @cached_property
+    def calibration(self) -> Calibration | None:
+        """Is the confidence honest? None if too few answers can be compared; a score is not compared."""
+        at = self.pools.is_scored & ~self.outcome.is_score
+        if self.method.target == "plurality":
+            at &= ~np.isin(self.outcome.reasons, CERTAIN)
+        return calibration_of(self.outcome.confidence[at], 1.0 - item_errors(self)[at])
 
     @property
     def last_method(self) -> Method:

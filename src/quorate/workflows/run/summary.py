@@ -40,6 +40,7 @@ def summarise(result: RunResult) -> dict[str, Any]:
         "error": error_summary(result),
         "pool_agreement": None if result.pool_agreement is None else asdict(result.pool_agreement),
         "confidence_is": _confidence_is(result),
+        "calibration": calibration_summary(result),
         "error_costs": error_costs_summary(result),
         "pools": pools_summary(result),
         "stop_reasons": dict(sorted(Counter(result.outcome.reasons).items())),
@@ -173,6 +174,12 @@ def error_summary(result: RunResult) -> dict[str, Any]:
     }
 
 
+def calibration_summary(result: RunResult) -> dict[str, Any] | None:
+    """Whether the confidence is honest; None where that cannot be said."""
+    found = result.calibration
+    return None if found is None else asdict(found) | {"is_honest": found.is_honest, "sentence": str(found)}
+
+
 def error_costs_summary(result: RunResult) -> dict[str, Any] | None:
     """The cost of errors per item: expected under the posterior, and realised on the scored items."""
     costs = result.error_costs
@@ -191,7 +198,7 @@ def error_costs_summary(result: RunResult) -> dict[str, Any] | None:
 
 
 def pools_summary(result: RunResult) -> dict[str, Any]:
-    """What N is, and how many items are partly voted, scored, or were short of votes."""
+    """What N is, and how many pools are incomplete, not scored, or were short of votes."""
     pools = result.pools
     sizes = pools.stream.pool_sizes
     return {
@@ -199,9 +206,7 @@ def pools_summary(result: RunResult) -> dict[str, Any]:
         "smallest": int(sizes.min()),
         "median": float(np.median(sizes)),
         "largest": int(sizes.max()),
-        "partly_voted": int(pools.is_partly_voted.sum()),
-        "partly_voted_but_settled": int((pools.is_partly_voted & pools.is_settled).sum()),
-        "partly_voted_rule": pools.partly_voted,
+        "incomplete": int(pools.is_incomplete.sum()),
         "not_scored": int((~pools.is_scored).sum()),
         "short_of_votes": result.outcome.reasons.count("closed"),
         "votes_beyond_the_pool": int(pools.surplus.sum()),
