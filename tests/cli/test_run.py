@@ -36,7 +36,7 @@ def test_json_is_the_summary_and_nothing_else(run, tables, tmp_path):
 
 
 def test_error_cost_reaches_the_run(run, tables, tmp_path):
-    done = run("run", "-v", tables[0], "-p", tables[1], "-o", tmp_path / "out", "--json", "--error-cost", 0.05)
+    done = run("run", "-v", tables[0], "-p", tables[1], "-o", tmp_path / "out", "--json", "--error-cost", 20)
     assert json.loads(done.stdout)["method"]["parameters"]["error_cost"] == 20
 
 
