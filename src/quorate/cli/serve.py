@@ -106,7 +106,6 @@ def from_options(database: str, base_url: str | None) -> ServiceConfig:
         allow_private_addresses=given.allow_private_addresses,
         upload_megabytes=given.upload_megabytes,
         votes_per_second=given.votes_per_second,
-        fast_path=given.fast_path,
     )
 
 

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -35,7 +34,6 @@ from quorate.service.api import (
 )
 from quorate.service.api.bodies import BodyLimit
 from quorate.service.api.exports import ExportSlots
-from quorate.service.api.fast_path import FastPath, fast_routes
 from quorate.service.api.monitoring import Metrics, MetricsMiddleware
 from quorate.service.config import ServiceConfig
 from quorate.service.demo import Colleagues
@@ -49,7 +47,6 @@ from quorate.service.store import POOL, Store
 from quorate.service.store.upgrade import prepare
 from quorate.version import __version__
 
-COLLECT_AFTER = (20_000, 20, 50)  # thresholds of the garbage collector: it runs once in some dozens of votes
 PARTS = (projects, items, votes, decisions, exports, people, uploads, webhooks, monitoring)
 
 
@@ -95,8 +92,6 @@ def create_app(store: Store, config: ServiceConfig) -> FastAPI:
     app.add_middleware(BodyLimit)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(MetricsMiddleware, metrics=app.state.metrics)
-    if config.fast_path:
-        app.add_middleware(FastPath, ways=fast_routes(votes.router.routes), metrics=app.state.metrics)
     described(app)
     return app
 
@@ -119,16 +114,7 @@ def from_environment() -> FastAPI:
     config = ServiceConfig.from_environment()
     store = Store(config.database)
     prepare(store)
-    app = create_app(store, config)
-    _collect_seldom()
-    return app
-
-
-def _collect_seldom() -> None:
-    """Exclude all objects loaded so far from garbage collection, and collect less often: collections delay votes."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*COLLECT_AFTER)
+    return create_app(store, config)
 
 
 TAGS = [

@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 from quorate.validate import invalid, whole
 
 DATABASE = "quorate.db"
-FORMER_NAME = "QUORATE_PRIVATE_WEBHOOKS"  # the former name of QUORATE_PRIVATE_ADDRESSES; it still works
 UPLOAD_MEGABYTES = 2000
 VOTES_PER_SECOND = 20
 WORDS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
@@ -40,7 +39,6 @@ class ServiceConfig:
     allow_private_addresses: bool = False  # webhooks to, and images from, this machine or its network
     upload_megabytes: int = UPLOAD_MEGABYTES  # of images, in each project
     votes_per_second: int = VOTES_PER_SECOND  # per account and worker; bursts may be twice as large
-    fast_path: bool = True  # plain votes skip FastAPI's parsing (api/fast_path.py); off only to measure what that saves
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -68,8 +66,6 @@ class ServiceConfig:
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> ServiceConfig:
         """Read the variables QUORATE_...; one that is empty or not set means the default."""
         texts = {name: value for name, value in (os.environ if environment is None else environment).items() if value}
-        if FORMER_NAME in texts:
-            texts.setdefault(_variable("allow_private_addresses"), texts[FORMER_NAME])
         named = {_variable(each.name): each for each in fields(cls)}
         values: dict[str, Any] = {each.name: _read(each, texts[name]) for name, each in named.items() if name in texts}
         return cls(**values)

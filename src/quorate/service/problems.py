@@ -115,8 +115,8 @@ STATUSES: dict[type[QuorateError], tuple[int, str]] = {  # the first match in an
 Page = Callable[[Request, dict[str, Any]], Response | None]
 
 
-class Problem(Exception):
-    """An error response: raise it from an endpoint or a dependency.
+class Problem(HTTPException):
+    """An error response: raise it from an endpoint, a dependency or, while the body is read, middleware.
 
     Errors of the caller (status below 500) name field, value, rule and fix; `value` is None if nothing was sent or
     if it is a secret.
@@ -137,10 +137,11 @@ class Problem(Exception):
         headers: Mapping[str, str] | None = None,
         errors: Sequence[Mapping[str, Any]] = (),
     ) -> None:
-        super().__init__(detail)
-        self.status, self.title, self.detail = status, title, detail
+        super().__init__(status, detail)
+        self.status, self.title = status, title
         self.field, self.value, self.rule, self.fix = field, value, rule, fix
-        self.headers, self.errors = dict(headers or {}), [dict(error) for error in errors]
+        self.headers: dict[str, str] = dict(headers or {})
+        self.errors = [dict(error) for error in errors]
 
     def body(self) -> dict[str, Any]:
         """The members of the response; errors of the service (500 and above) leave out those that are None."""
@@ -169,11 +170,6 @@ def install(app: FastAPI, *, page: Page | None = None) -> None:
 
         app.add_exception_handler(kind, handle)
 
-    async def unfit(request: Request, error: Exception) -> Response:
-        field = getattr(request.scope.get("route"), "body_field", None)
-        model = None if field is None else field.field_info.annotation
-        return answer(request, of_request(cast(RequestValidationError, error), model))
-
     async def of_framework(request: Request, error: Exception) -> Response:
         refused = cast(HTTPException, error)
         return answer(request, of_http(refused, request))
@@ -184,7 +180,7 @@ def install(app: FastAPI, *, page: Page | None = None) -> None:
 
     on(Problem, lambda problem: problem)
     on(QuorateError, of_error)
-    app.add_exception_handler(RequestValidationError, unfit)
+    on(RequestValidationError, of_request)
     app.add_exception_handler(HTTPException, of_framework)
     on(DataError, lambda _: UNKEEPABLE)
     on(UnicodeEncodeError, lambda _: UNKEEPABLE)
@@ -250,9 +246,9 @@ def of_overflow(error: OverflowError) -> Problem:
     return INTERNAL
 
 
-def of_request(error: RequestValidationError, model: object = None) -> Problem:
+def of_request(error: RequestValidationError) -> Problem:
     """The problem of a request that does not match the specification: the first complaint, and a list of all."""
-    found = complaints(error.errors(), error.body, model)
+    found = complaints(error.errors())
     first = found[0]
     detail = f"{first['field']}: {first['rule']}. {first['fix']}"
     return Problem(422, "Invalid input", detail, **first, errors=found if len(found) > 1 else ())
@@ -281,8 +277,7 @@ def of_http(error: HTTPException, request: Request) -> Problem:
         four: dict[str, Any] = {"field": "method", "value": request.method, "rule": taken, "fix": f"Use {taken}."}
         headers = {**(error.headers or {}), **({"Allow": methods} if methods else {})}
         return Problem(405, "Method not allowed", detail, headers=headers, **four)
-    rule = getattr(error, "rule", "a body that matches its Content-Type")
-    fix = getattr(error, "fix", "check what was sent, and send it again.")
+    rule, fix = "a body that matches its Content-Type", "check what was sent, and send it again."
     kind = "Invalid input" if error.status_code in (400, 422) else title
     return Problem(error.status_code, kind, title, field="body", rule=rule, fix=fix, headers=error.headers)
 

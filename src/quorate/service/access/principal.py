@@ -3,97 +3,51 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import partial
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, cast
 
 from fastapi import Depends, Request
 from fastapi.security import APIKeyCookie, HTTPBearer
-from sqlalchemy import ColumnElement, Connection, Row, Select, Table, select
+from sqlalchemy import ColumnElement, Row, Select, Table, bindparam, select
 from starlette.concurrency import run_in_threadpool
 
 from quorate.service.access import cookies, credentials, digest
 from quorate.service.access.accounts import Role
-from quorate.service.access.request_context import kept, now_of, store_of
-from quorate.service.microbatch import MicroBatcher
+from quorate.service.access.request_context import now_of, store_of
 from quorate.service.problems import NotAllowed, NotFound, NotSignedIn
 from quorate.service.store import Store, StoreUnavailable
-from quorate.service.store.bulk import among
 from quorate.service.store.schema import accounts, api_keys, memberships, sign_ins
 from quorate.validate import invalid
 
 
-@dataclass(frozen=True, slots=True)
-class Credential:
-    """The credential of a request. `project_id`: where its role is needed. `key_id`: the key a cookie was made with."""
-
-    kind: Literal["key", "cookie"]
-    digest: str
-    project_id: str
-    key_id: str = ""
-
-
 def _statement(table: Table, *columns: ColumnElement[Any]) -> Select[Any]:
-    here = (memberships.c.account_id == accounts.c.id) & among(memberships.c.project_id, "projects")
+    """The account of a valid credential, and its role in the project, if it is a member there."""
+    here = (memberships.c.account_id == accounts.c.id) & (memberships.c.project_id == bindparam("project_id"))
     joined = table.join(accounts).outerjoin(memberships, here & memberships.c.removed.is_(None))
     who = (accounts.c.id, accounts.c.name, accounts.c.may_create, memberships.c.role)
-    credential = (among(table.c.digest, "digests"), table.c.revoked.is_(None), accounts.c.disabled.is_(None))
-    where = memberships.c.project_id.label("member_of")
-    return select(table.c.digest, where, *who, *columns).select_from(joined).where(*credential)
+    is_valid = (table.c.digest == bindparam("digest"), table.c.revoked.is_(None), accounts.c.disabled.is_(None))
+    return select(*who, *columns).select_from(joined).where(*is_valid)
 
 
-STATEMENTS = {
-    "key": _statement(api_keys, api_keys.c.id.label("key_id"), api_keys.c.project_id, api_keys.c.used),
-    "cookie": _statement(
-        sign_ins, sign_ins.c.project_id, sign_ins.c.created, sign_ins.c.expires, sign_ins.c.signed_in_by
-    ),
-}
-REVOKED = select(api_keys.c.id).where(among(api_keys.c.id, "ids"))
-REVOKED = REVOKED.where(api_keys.c.revoked.is_not(None))
+OF_KEY = _statement(api_keys, api_keys.c.id.label("key_id"), api_keys.c.project_id, api_keys.c.used)
+OF_COOKIE = _statement(sign_ins, sign_ins.c.project_id, sign_ins.c.created, sign_ins.c.expires, sign_ins.c.signed_in_by)
+IS_REVOKED = select(api_keys.c.id).where(api_keys.c.id == bindparam("key_id"), api_keys.c.revoked.is_not(None))
 
 
-class KnownCaller(NamedTuple):
-    """The account of a credential, as read, and its role in the credential's project: None if it is not a member
-    there, or if the credential is restricted to another project (`row.project_id`)."""
-
-    row: Row[Any]
-    role: Role | None
-
-
-def look_up(store: Store, credentials: Sequence[Credential]) -> list[KnownCaller | None]:
-    """For each credential, the account it belongs to; None if it is not valid."""
-    found: dict[tuple[str, str], list[Row[Any]]] = {}
+def _known(store: Store, statement: Select[Any], secret: str, project_id: str, *, key_id: str = "") -> Row[Any] | None:
+    """The row of a credential; None if it is not valid, or was made with a key (`key_id`) that was revoked."""
     with store.look() as connection:
-        for kind, statement in STATEMENTS.items():
-            of_kind = [credential for credential in credentials if credential.kind == kind]
-            if of_kind:
-                digests = sorted({credential.digest for credential in of_kind})
-                values = {"digests": digests, "projects": sorted({credential.project_id for credential in of_kind})}
-                for row in connection.execute(statement, values).all():
-                    found.setdefault((kind, row.digest), []).append(row)
-        revoked = _revoked(connection, credentials)
-    return [
-        None
-        if credential.key_id in revoked
-        else _known_caller(credential, found.get((credential.kind, credential.digest), []))
-        for credential in credentials
-    ]
+        row = connection.execute(statement, {"digest": digest(secret), "project_id": project_id}).one_or_none()
+        if row is not None and key_id and connection.scalar(IS_REVOKED, {"key_id": key_id}) is not None:
+            return None
+    return row
 
 
-def _revoked(connection: Connection, credentials: Sequence[Credential]) -> set[str]:
-    """The revoked keys among those that cookies were made with."""
-    ids = sorted({credential.key_id for credential in credentials if credential.key_id})
-    return set(connection.execute(REVOKED, {"ids": ids}).scalars()) if ids else set()
-
-
-def _known_caller(credential: Credential, rows: Sequence[Row[Any]]) -> KnownCaller | None:
-    """`rows`: one for each requested project that the account is a member of; one without a role if there is none."""
-    if not rows:
-        return None
-    here = [row for row in rows if row.member_of == credential.project_id and row.project_id in (None, row.member_of)]
-    return KnownCaller(here[0], here[0].role) if here else KnownCaller(rows[0], None)
+def _role(row: Row[Any], project_id: str) -> Role | None:
+    """The role, unless the credential is for another project only."""
+    return cast("Role | None", row.role) if row.project_id in (None, project_id) else None
 
 
 PROJECT_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
@@ -194,47 +148,40 @@ def has_key(request: Request) -> bool:
 async def _identify(request: Request, project_id: str, token: str | None) -> tuple[Principal, Role | None]:
     if has_key(request):
         key = request.headers["authorization"].partition(" ")[2].strip()
-        return await _by_key(request, Credential("key", digest(key), project_id))
+        return await _by_key(request, key, project_id)
     session_id = cookies.session_id_of(request)
     if session_id is None:
         raise _not_signed_in("nobody is signed in", "sign in, or send an API key: Authorization: Bearer qk_...")
     return await _by_cookie(request, session_id, project_id, token)
 
 
-async def _by_key(request: Request, credential: Credential) -> tuple[Principal, Role | None]:
+async def _by_key(request: Request, key: str, project_id: str) -> tuple[Principal, Role | None]:
     store, now = store_of(request), now_of(request)
-    known = await _caller_batcher_of(request).submit(credential)
-    if known is None:
+    row = await run_in_threadpool(_known, store, OF_KEY, key, project_id)
+    if row is None:
         raise _not_signed_in("this API key is unknown or was revoked", "make a new one.")
-    row = known.row
     if credentials.is_use_to_note(row.used, now):
         with suppress(StoreUnavailable):  # a full disk must not prevent reading
             await run_in_threadpool(credentials.note_use, store, row.key_id, now=now)
     who = Principal(row.id, row.name, row.may_create, "key", row.project_id, f"key {row.key_id}")
-    return who, known.role
+    return who, _role(row, project_id)
 
 
 async def _by_cookie(
     request: Request, session_id: str, project_id: str, token: str | None
 ) -> tuple[Principal, Role | None]:
     store, now = store_of(request), now_of(request)
-    credential = Credential("cookie", digest(session_id), project_id, cookies.key_of(session_id))
-    known = await _caller_batcher_of(request).submit(credential)
-    if known is None or known.row.expires <= now:
+    made_with = cookies.key_of(session_id)
+    row = await run_in_threadpool(_known, store, OF_COOKIE, session_id, project_id, key_id=made_with)
+    if row is None or row.expires <= now:
         raise _not_signed_in("you were signed out, or your sign-in has expired", "use a new link.")
     cookies.check_csrf(request, session_id, token)
-    row = known.row
     if cookies.is_to_extend(row.created, row.expires, now):
         with suppress(StoreUnavailable):
             await run_in_threadpool(cookies.extend, store, session_id, created=row.created, now=now)
     may_create = row.may_create and row.project_id is None
     how = row.signed_in_by or "cookie"
-    return Principal(row.id, row.name, may_create, "cookie", row.project_id, how), known.role
-
-
-def _caller_batcher_of(request: Request) -> MicroBatcher[Credential, KnownCaller | None]:
-    """Looks up the callers of concurrent requests together."""
-    return kept(request, "callers", lambda: MicroBatcher(partial(look_up, store_of(request))))
+    return Principal(row.id, row.name, may_create, "cookie", row.project_id, how), _role(row, project_id)
 
 
 def _not_signed_in(wrong: str, fix: str) -> NotSignedIn:

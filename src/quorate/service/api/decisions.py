@@ -8,7 +8,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Response
 from pydantic import Field
 
-from quorate.service.api.bodies import StrictRoute
 from quorate.service.api.dependencies import Now, ProjectId, Senior, TheProjects, Viewer, Work, Write
 from quorate.service.api.fields import In, ItemId, ItemQuery, Out, Page, Text, Time, Wanted, problems
 from quorate.service.api.votes import ShowOut
@@ -20,7 +19,7 @@ from quorate.service.domain.projects import Project
 from quorate.service.domain.stats import Stats, latest_stats
 from quorate.service.domain.trail import trail
 
-router = APIRouter(prefix="/api/v1/projects/{project_id}", route_class=StrictRoute)
+router = APIRouter(prefix="/api/v1/projects/{project_id}")
 
 
 class DecisionOut(Out):

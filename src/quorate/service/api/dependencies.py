@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Annotated, TypeVar, cast
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import Depends, Path, Request, Response
 from fastapi.routing import APIRoute
 from sqlalchemy import Connection, select, update
 
 from quorate.service.access.accounts import ADJUDICATING, VOTING
 from quorate.service.access.principal import Member, Principal, creator, current, member, unrestricted
-from quorate.service.access.request_context import config_of, is_secure, now_of, store_of
-from quorate.service.api.bodies import in_batch_thread
+from quorate.service.access.request_context import config_of, is_secure, kept, now_of, store_of
 from quorate.service.api.fields import Key
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.votes import reused
@@ -77,6 +77,14 @@ Viewer = Annotated[Member, Depends(member("owner", "reader"))]
 Voter = Annotated[Member, Depends(member(*VOTING))]
 Senior = Annotated[Member, Depends(member(*ADJUDICATING))]
 Anyone = Annotated[Member, Depends(member())]
+
+AT_ONCE = 2  # batches that a worker processes concurrently; others wait
+
+
+async def in_batch_thread(request: Request, work: Callable[[], Found]) -> Found:
+    """Run `work` in a thread reserved for batches."""
+    return await to_thread.run_sync(work, limiter=kept(request, "batch_threads", lambda: CapacityLimiter(AT_ONCE)))
+
 
 REPEATED = {"Idempotency-Replayed": "true"}
 
@@ -188,6 +196,8 @@ def _response(body: str, status: int, headers: dict[str, str] | None = None) -> 
 
 
 async def _once(request: Request, key: Key = None) -> Once:
+    if not request.headers.get("content-type", "").lower().startswith("multipart/"):  # a form's file: `sent_file`
+        request.state.content = sha256(await request.body()).hexdigest()
     return Once(request, key)
 
 

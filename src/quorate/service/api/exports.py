@@ -25,7 +25,6 @@ from quorate.reports.format import names_text
 from quorate.service.access.log import LogEntry, all_lines, note
 from quorate.service.access.principal import Member
 from quorate.service.access.request_context import now_of
-from quorate.service.api.bodies import StrictRoute
 from quorate.service.api.dependencies import Owner, ProjectId, TheProjects, Viewer
 from quorate.service.api.fields import problems
 from quorate.service.domain.events import ITEM_KINDS, project_events
@@ -302,7 +301,7 @@ def _wait(*, mine: bool) -> TooMany:
     return TooMany(who, f"one export at a time for each account, {MOST} for all", retry_after=SECONDS)
 
 
-router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["decisions"], route_class=StrictRoute)
+router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["decisions"])
 
 What = Literal["decisions", "votes", "gold", "events", "journal"]
 Kept = What | Literal["access-log"]

@@ -10,7 +10,6 @@ from pydantic import ConfigDict, Field, model_validator
 from sqlalchemy import Row, select
 
 from quorate.errors import shown
-from quorate.service.api.bodies import StrictRoute
 from quorate.service.api.dependencies import Now, Owner, ProjectId, TheProjects, Viewer, Work, Write
 from quorate.service.api.fields import In, ItemId, ItemQuery, Key, Out, Page, Text, Time, Wanted, problems
 from quorate.service.api.votes import DecidedOut, ShowOut, decided
@@ -33,6 +32,7 @@ from quorate.service.domain.items import (
 )
 from quorate.service.domain.listing import Filter, Status, events_of, find_item, list_items
 from quorate.service.domain.projects import Project, Projects
+from quorate.service.domain.settings import MOST_CLASSES, MOST_MODELS
 from quorate.service.domain.votes import Request as Act
 from quorate.service.store import Store
 from quorate.service.store.bulk import among
@@ -42,8 +42,9 @@ from quorate.validate import invalid
 
 Share = Annotated[float, Field(ge=0, le=1)]
 ClassName = Annotated[Text, Field(max_length=100)]
+InOrder = Annotated[list[float], Field(max_length=MOST_CLASSES, fail_fast=True)]
 Prediction = Annotated[
-    ClassName | Share | list[float] | dict[ClassName, float] | None,
+    ClassName | Share | InOrder | dict[ClassName, float] | None,
     Field(
         description="A label, probabilities by class or in the order of the classes, with two classes the score of the "
         "second one, or nothing.",
@@ -61,7 +62,7 @@ class ItemIn(In):
 
     id: ItemId
     prediction: Prediction = None
-    predictions: list[Prediction] | dict[ClassName, Prediction] | None = None
+    predictions: Annotated[list[Prediction] | dict[ClassName, Prediction] | None, Field(max_length=MOST_MODELS)] = None
     text: Annotated[Text, Field(max_length=MOST_TEXT, description="Shown as plain text.")] | None = None
     image: Annotated[Text, Field(max_length=2000, description="`upload:<id>`, or an https address.")] | None = None
     link: Annotated[Text, Field(max_length=2000, description="An https address to open.")] | None = None
@@ -79,7 +80,7 @@ class ItemIn(In):
 class ItemsIn(In):
     """A batch, stored as a whole or not at all. Items that exist already stay unchanged."""
 
-    items: Annotated[list[ItemIn], Field(min_length=1, max_length=MOST_ITEMS)]
+    items: Annotated[list[ItemIn], Field(min_length=1, max_length=MOST_ITEMS, fail_fast=True)]
 
 
 class AddedOut(Out):
@@ -187,7 +188,7 @@ class WithdrawnOut(Out):
     withdrawn: bool
 
 
-router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["items"], route_class=StrictRoute)
+router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["items"])
 
 
 @router.post("/items", summary="Add items", response_model=BatchOut, responses=problems(403, 404, 409))

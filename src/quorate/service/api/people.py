@@ -10,7 +10,6 @@ from pydantic import Field
 
 from quorate.service.access import accounts, cookies, credentials, invitations
 from quorate.service.access.log import lines_of
-from quorate.service.api.bodies import StrictRoute
 from quorate.service.api.dependencies import (
     Caller,
     Now,
@@ -27,7 +26,7 @@ from quorate.service.api.fields import NOTHING, In, Out, Page, Text, Time, Wante
 from quorate.service.domain.gold import GoldCalibration
 from quorate.service.domain.people import PersonFigures, latest_people
 
-router = APIRouter(prefix="/api/v1", tags=["people"], route_class=StrictRoute)
+router = APIRouter(prefix="/api/v1", tags=["people"])
 
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")]
 Name = Annotated[Text, Field(min_length=1, max_length=80)]

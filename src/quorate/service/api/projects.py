@@ -9,7 +9,6 @@ from pydantic import ConfigDict, Field, create_model
 
 from quorate.service.access.accounts import Role, add_member, memberships_of
 from quorate.service.access.principal import Principal
-from quorate.service.api.bodies import StrictRoute
 from quorate.service.api.dependencies import (
     Anyone,
     Caller,
@@ -159,7 +158,7 @@ class ActionOut(Out):
     body: dict[str, Any]
 
 
-router = APIRouter(prefix="/api/v1/projects", tags=["projects"], route_class=StrictRoute)
+router = APIRouter(prefix="/api/v1/projects", tags=["projects"])
 
 
 @router.post("", summary="Make a project", status_code=201, response_model=ProjectOut, responses=problems(403, 409))

@@ -17,7 +17,7 @@ from starlette.datastructures import UploadFile
 
 from quorate.errors import InvalidInput
 from quorate.service.access.request_context import INERT, config_of, kept
-from quorate.service.api.bodies import MEGABYTE, StrictRoute
+from quorate.service.api.bodies import MEGABYTE
 from quorate.service.api.dependencies import Anyone, Owner, ProjectId, TheStore, Work, Write
 from quorate.service.api.fields import Out, problems
 from quorate.service.api.people import Id
@@ -158,7 +158,7 @@ def _full(held: int, size: int, most: int) -> TooLarge:
     return TooLarge(wrong, fix, field="file", value=size, rule=rule)
 
 
-router = APIRouter(tags=["uploads"], route_class=StrictRoute)
+router = APIRouter(tags=["uploads"])
 
 BINARY = {"type": "string", "format": "binary"}
 KINDS = ("image/png", "image/jpeg", "image/gif", "image/webp")

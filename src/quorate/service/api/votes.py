@@ -18,7 +18,6 @@ from starlette.concurrency import run_in_threadpool
 from quorate.service.access.limits import limit_votes
 from quorate.service.access.principal import Member
 from quorate.service.access.request_context import kept
-from quorate.service.api.bodies import StrictRoute
 from quorate.service.api.dependencies import Now, ProjectId, TheProjects, Voter, projects_of
 from quorate.service.api.fields import In, ItemId, Key, Out, OutsideVoter, Text, Time, problems
 from quorate.service.domain.ballots import Call, CallAnswer, answer_all
@@ -159,7 +158,7 @@ class LeftOut(Out):
     given_back: int
 
 
-router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["voting"], route_class=StrictRoute)
+router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["voting"])
 
 
 @router.post("/next", summary="The next items for the caller", responses=problems(403, 404))

@@ -11,14 +11,13 @@ from typing import Annotated
 from fastapi import APIRouter, Response
 from pydantic import Field
 
-from quorate.service.api.bodies import StrictRoute
 from quorate.service.api.dependencies import Owner, ProjectId, TheStore, Work, Write
 from quorate.service.api.fields import NOTHING, In, Out, Page, Text, Time, Wanted, bad_cursor, problems
 from quorate.service.api.people import Id, When
 from quorate.service.domain import webhooks
 from quorate.service.domain.webhooks import KINDS
 
-router = APIRouter(prefix="/api/v1/projects/{project_id}/webhooks", tags=["webhooks"], route_class=StrictRoute)
+router = APIRouter(prefix="/api/v1/projects/{project_id}/webhooks", tags=["webhooks"])
 
 Kind = Annotated[str, Field(json_schema_extra={"enum": list(KINDS)})]  # `create_webhook` checks it
 

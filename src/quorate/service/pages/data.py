@@ -6,12 +6,12 @@ import json
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form, HTTPException, Response, UploadFile
+from fastapi import APIRouter, Form, Response, UploadFile
 from pydantic import JsonValue
 from starlette.concurrency import run_in_threadpool
 
 from quorate.errors import QuorateError
-from quorate.service.api.bodies import in_batch_thread, parsed
+from quorate.service.api.dependencies import in_batch_thread
 from quorate.service.domain import webhooks
 from quorate.service.domain.items import MOST_ITEMS, add_items, names_there
 from quorate.service.domain.webhooks import KINDS
@@ -118,8 +118,8 @@ def _store(on: Visit, reading: ItemsFile) -> dict[str, int]:
 def _images(text: str) -> dict[str, str]:
     images: JsonValue
     try:
-        images = parsed(text.encode("utf-8", "replace"))
-    except (json.JSONDecodeError, HTTPException):
+        images = json.loads(text)
+    except (ValueError, RecursionError):
         images = None
     if not isinstance(images, dict) or not all(isinstance(value, str) for value in images.values()):
         raise invalid("images", text[:80], "an object of upload ids by file name", "reload the page and try again.")

@@ -15,7 +15,6 @@ from typing import Any
 from pydantic import JsonValue, ValidationError
 
 from quorate.errors import InvalidInput, QuorateError, shown
-from quorate.service.api.bodies import Unreadable, parsed
 from quorate.service.api.items import ItemIn, new_item
 from quorate.service.domain.items import NewItem
 from quorate.service.domain.projects import Project
@@ -136,7 +135,7 @@ def read_items(
             seen[item.name] = number
             items.append(item)
         except (QuorateError, ValidationError) as error:
-            problems.append(RowProblem(number, row.item or _id_of(row.record), _words(error, row.record)))
+            problems.append(RowProblem(number, row.item or _id_of(row.record), _words(error)))
     return ItemsFile(items, problems, ignored, _meant(ignored, project))
 
 
@@ -169,14 +168,12 @@ def _with_image(given: Record, images: Mapping[str, str]) -> Record:
 def _json_rows(text: str, *, is_lines: bool) -> list[_Row]:
     """A JSON list, an object with `items`, or one object on each line; an invalid line is a problem of its row."""
     try:
-        whole = parsed(text.encode())
+        whole = json.loads(text)
         rows = whole.get("items", [whole]) if isinstance(whole, dict) else whole
         return [_Row(each) for each in rows] if isinstance(rows, list) else [_Row(rows)]
-    except Unreadable as refusal:
+    except (ValueError, RecursionError) as problem:
         if not is_lines:
-            raise _unreadable(f"The file {refusal.wrong}", f"Expected {refusal.rule}; {refusal.fix}") from None
-    except json.JSONDecodeError:
-        pass
+            raise _unreadable(f"The file is not valid JSON ({problem})", "Correct it.") from None
     return [_json_row(line) for line in text.split("\n") if line.strip()]
 
 
@@ -190,12 +187,10 @@ def _json_row(line: str) -> _Row:
 def _json(text: str, where: str) -> JsonValue:
     """The value of a JSON text; an error if it is not valid."""
     try:
-        return parsed(text.encode())
-    except json.JSONDecodeError as error:
-        rule = f"valid JSON ({error.msg} at character {error.pos + 1})"
-        raise invalid(where, text[:LONGEST_NAME], rule, "write one object on each line.") from None
-    except Unreadable as refusal:
-        raise invalid(where, text[:LONGEST_NAME], refusal.rule, refusal.fix) from None
+        value: JsonValue = json.loads(text)
+    except (ValueError, RecursionError) as problem:
+        raise invalid(where, text[:LONGEST_NAME], f"valid JSON ({problem})", "write one object on each line.") from None
+    return value
 
 
 def _table_rows(text: str, project: Project) -> tuple[list[_Row], list[str]]:
@@ -313,9 +308,9 @@ def _id_of(record: object) -> str:
     return str(record.get("id", "")) if isinstance(record, dict) else ""
 
 
-def _words(error: Exception, record: object) -> str:
+def _words(error: Exception) -> str:
     if isinstance(error, ValidationError):
-        first = complaints([{**each, "loc": ("body", *each["loc"])} for each in error.errors()], record)[0]
+        first = complaints([{**each, "loc": ("body", *each["loc"])} for each in error.errors()])[0]
         value = f" ({shown(first['value'])})" if first.get("value") is not None else ""
         return f"{first['field']}{value}: {first['rule']}. {first['fix']}"
     return str(error).replace("items[0].", "")

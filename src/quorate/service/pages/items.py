@@ -16,7 +16,7 @@ from quorate.errors import QuorateError
 from quorate.reasons import SHORT
 from quorate.service.access.log import owner_of_link
 from quorate.service.access.request_context import allow_images
-from quorate.service.api.bodies import in_batch_thread
+from quorate.service.api.dependencies import in_batch_thread
 from quorate.service.domain.ballots import act
 from quorate.service.domain.gold import gold_answers, set_gold
 from quorate.service.domain.item_actions import change_pool, clear_image, close_open, give_verdict, restore, withdraw
