@@ -12,16 +12,11 @@ from quorate.service.config import ServiceConfig
         ServiceConfig(),
         ServiceConfig("postgresql://me:secret@host/db", "https://a.example", trust_proxy=True, metrics_token="t"),
         ServiceConfig(base_url="http://a.example", secure=True, demo=True, allow_private_addresses=True),
-        ServiceConfig(secure=False, upload_megabytes=7, votes_per_second=5, fast_path=False),
+        ServiceConfig(secure=False, upload_megabytes=7, votes_per_second=5),
     ],
 )
 def test_a_configuration_survives_the_environment(config):
     assert ServiceConfig.from_environment(config.to_environment()) == config
-
-
-def test_the_former_name_of_private_addresses_still_works():
-    assert ServiceConfig.from_environment({"QUORATE_PRIVATE_WEBHOOKS": "1"}).allow_private_addresses
-    assert not ServiceConfig.from_environment({"QUORATE_PRIVATE_WEBHOOKS": "0"}).allow_private_addresses
 
 
 def test_an_empty_environment_gives_the_defaults():

@@ -86,6 +86,14 @@ def world(database_url):
     made.store.close()
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """One on SQLite for all tests of a file, for those that leave nothing behind."""
+    made = World(f"sqlite:///{tmp_path_factory.mktemp('shared') / 'service.db'}")
+    yield made
+    made.store.close()
+
+
 @pytest.fixture
 def small(tmp_path):
     """The same on SQLite only, for tests that do not depend on the database."""

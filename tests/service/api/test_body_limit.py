@@ -2,14 +2,11 @@
 
 import asyncio
 import time
-from functools import partial
 
 import pytest
 
 from quorate.service.access.cookies import NAME, open_sign_in, sign, signing_key
-from quorate.service.api import bodies as body_limit
-from quorate.service.api import bodies as reading
-from quorate.service.api import fast_path as quick
+from quorate.service.api import bodies
 
 PIECE = b" " * 100_000
 NUMBERS = b'{"items": [' + b"1," * 5_000_000 + b"1]}"
@@ -28,25 +25,15 @@ class Drip:
             yield PIECE
 
 
-@pytest.fixture
-def never_parsed(monkeypatch):
-    def refuse(_raw):
-        raise AssertionError("the body was parsed")
-
-    monkeypatch.setattr(reading, "parsed", refuse)
-
-
 def paths(world):
     p = world.here
     return [
         f"/api/v1/projects/{p}/items",
         f"/api/v1/projects/{p}/uploads",
-        f"/p/{p}/import",
         "/api/v1/projects/no/items",
     ]
 
 
-@pytest.mark.usefixtures("never_parsed")
 def test_large_bodies_without_a_sign_in_are_refused_before_they_are_read(small):
     for path in paths(small):
         begin = time.process_time()
@@ -56,13 +43,12 @@ def test_large_bodies_without_a_sign_in_are_refused_before_they_are_read(small):
         assert time.process_time() - begin < 2
 
 
-@pytest.mark.usefixtures("never_parsed")
 def test_a_body_of_unknown_length_is_read_no_further_than_a_small_one(small):
     for name, status in ((None, 401), ("stranger", 404), ("voter", 403), ("reader", 403)):
         for path in paths(small)[:2]:
             asked = await_app(small, path, name, drip := Drip())
             assert asked == status, (name, path)
-            assert drip.read <= body_limit.SMALL + len(PIECE)
+            assert drip.read <= bodies.SMALL + len(PIECE)
 
 
 def await_app(world, path, name, drip):
@@ -71,7 +57,7 @@ def await_app(world, path, name, drip):
     scope = {
         "type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "query_string": b"",
         "headers": [(b"host", b"testserver"), (b"content-type", b"application/json"), *key], "scheme": "http",
-        "server": ("testserver", 80), "client": ("testclient", 1), "root_path": "", "http_version": "1.1",
+        "server": ("testserver", 80), "client": ("testclient", 1), "root_path": "", "http_version": "1.1", "state": {},
     }  # fmt: skip
     pieces, sent = iter(drip), []
 
@@ -100,8 +86,8 @@ def test_owners_may_send_large_bodies_by_key_and_by_cookie(small):
 
 def test_forms_and_everything_else_are_small(small):
     owner = small.client("owner")
-    for path in ("/api/v1/projects", f"/api/v1/projects/{small.here}/votes", f"/p/{small.here}/settings", "/enter"):
-        answer = owner.post(path, content=b"x" * (body_limit.SMALL + 1))
+    for path in ("/api/v1/projects", f"/api/v1/projects/{small.here}/votes"):
+        answer = owner.post(path, content=b"x" * (bodies.SMALL + 1))
         assert answer.status_code == 413, (path, answer.text)
         assert "256000" in answer.text or "256,000" in answer.text
 
@@ -113,25 +99,10 @@ def test_the_largest_project_fits_the_limit_of_small_bodies(small):
     small.client("owner").api("POST", "/projects", 201, json={"name": "n", "settings": settings})
 
 
-@pytest.mark.parametrize(("pause", "whole"), [(0.05, 60.0), (30.0, 0.05)])
-def test_a_slow_body_is_refused_by_the_limit_it_hit(small, monkeypatch, pause, whole):
-    monkeypatch.setattr(body_limit, "BODY_SECONDS", pause)
-    monkeypatch.setattr(body_limit, "SMALL_SECONDS", whole)
-    body = body_limit._Body({"path": "/api/v1/projects"}, partial(asyncio.sleep, 60))
-    with pytest.raises(body_limit._Refused) as refused:
-        asyncio.run(body.receive())
-    told = refused.value.problem.body()
-    hit, other = (pause, whole) if pause < whole else (whole, pause)
-    assert (told["status"], told["field"]) == (408, "body")
-    for text in (told["detail"], told["value"], told["rule"]):
-        assert f"{hit:g} s" in text and f"{other:g} s" not in text
-
-
 @pytest.mark.parametrize("path", ["/api/v1/projects", "/api/v1/projects/p_1/votes"])
-def test_a_body_that_stops_arriving_ends_the_request(world, monkeypatch, path):
+def test_a_body_that_stops_arriving_ends_the_request(small, monkeypatch, path):
     """Incomplete requests used to be kept forever."""
-    monkeypatch.setattr(body_limit, "BODY_SECONDS", 0.05)
-    monkeypatch.setattr(quick, "BODY_SECONDS", 0.05)
+    monkeypatch.setattr(bodies, "SMALL_SECONDS", 0.05)
     sent = []
 
     async def receive():
@@ -147,6 +118,6 @@ def test_a_body_that_stops_arriving_ends_the_request(world, monkeypatch, path):
         "query_string": b"", "scheme": "http", "server": ("localhost", 80), "client": ("127.0.0.1", 1), "root_path": "",
         "http_version": "1.1", "state": {},
     }  # fmt: skip
-    asyncio.run(asyncio.wait_for(world.app(scope, receive, send), 10))
+    asyncio.run(asyncio.wait_for(small.app(scope, receive, send), 10))
     assert sent[0]["status"] == 408
     assert (b"connection", b"close") in sent[0]["headers"]
