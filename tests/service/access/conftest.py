@@ -47,10 +47,13 @@ class Clock:
         return self.now
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+BOTH = pytest.mark.parametrize("shared_store", ["sqlite", "postgresql"], indirect=True)  # where locks matter
+
+
+@pytest.fixture(scope="module")
 def shared_store(request, tmp_path_factory):
     """A database with its tables, one per test file: creating one for each test would take most of the time."""
-    if request.param == "sqlite":
+    if getattr(request, "param", "sqlite") == "sqlite":
         url, drop = f"sqlite:///{tmp_path_factory.mktemp('access') / 'service.db'}", None
     else:
         server = request.getfixturevalue("postgres")
@@ -148,14 +151,10 @@ def tiny_app(store, config=None, clock=None):
         def endpoint(who: Annotated[Member, Depends(member(*roles))]):
             return {"role": who.role, "account": who.account_id}
 
-    @app.get("/token")
-    def token(request: Request):
-        return {"token": cookies.csrf_token(request)}
-
     @app.post("/sign-in/{account}", dependencies=[Depends(cookies.same_origin)])
-    def sign_in(request: Request, response: Response, account: str, only: str | None = None):
+    def sign_in(request: Request, response: Response, account: str):
         with store.write() as connection:
-            session_id = cookies.open_sign_in(connection, account, only_project=only, how="test", now=app.state.clock())
+            session_id = cookies.open_sign_in(connection, account, how="test", now=app.state.clock())
         cookies.set_cookie(request, response, session_id)
 
     @app.post("/enter", dependencies=[Depends(limits.limit_entry)])
@@ -200,11 +199,14 @@ def client(app):
     return TestClient(app, raise_server_exceptions=False)
 
 
-def signed_in(app, account, only=None, **options):
-    """A browser with a sign-in of this account (to `only` this project), and the header with its CSRF token."""
-    browser = TestClient(app, raise_server_exceptions=False, **options)
-    assert browser.post(f"/sign-in/{account}", params={"only": only} if only else {}).status_code == 200
-    return browser, {"X-CSRF-Token": browser.get("/token").json()["token"]}
+SAME = {"Sec-Fetch-Site": "same-origin"}
+
+
+def signed_in(app, account, **options):
+    """A browser with a sign-in of this account, on our own page."""
+    browser = TestClient(app, raise_server_exceptions=False, headers=SAME, **options)
+    assert browser.post(f"/sign-in/{account}").status_code == 200
+    return browser
 
 
 def at_once(call, arguments):

@@ -5,7 +5,7 @@ import pytest
 from quorate.errors import InvalidInput
 from quorate.service.access import accounts, credentials
 from quorate.service.problems import LinkOver, NotAllowed, NotFound
-from tests.service.access.conftest import NOW, add_project, at_once, bearer, signed_in
+from tests.service.access.conftest import BOTH, NOW, add_project, at_once, bearer, signed_in
 
 
 def roles(store, project="here"):
@@ -45,6 +45,7 @@ def test_the_last_owner_cannot_be_demoted(world):
     assert roles(world.store)["voter"] == "owner"
 
 
+@BOTH
 def test_owners_who_remove_one_another_at_once_leave_one(world):
     people = [accounts.create_account(world.store, f"o{n}", now=NOW).id for n in range(4)]
     add_project(world.store, "busy")
@@ -73,7 +74,7 @@ def test_unknown_accounts_projects_and_roles_are_named(world):
 
 
 def test_enabled_accounts_need_a_key_or_a_new_link_not_an_old_cookie(world, app, client):
-    browser, _ = signed_in(app, world.voter)
+    browser = signed_in(app, world.voter)
     link = credentials.sign_in_link(world.store, world.voter, "", now=NOW).rpartition("/")[2]
     secret = credentials.create_key(world.store, world.voter, name="k", now=NOW)[1]
     assert accounts.disable_account(world.store, world.voter, now=NOW).disabled == NOW

@@ -6,7 +6,7 @@ from quorate.errors import InvalidInput
 from quorate.service.access import accounts, invitations
 from quorate.service.access.credentials import SignedIn
 from quorate.service.problems import LinkOver, NotAllowed, NotFound, UnknownLink
-from tests.service.access.conftest import NOW, at_once
+from tests.service.access.conftest import BOTH, NOW, at_once
 
 BASE = "http://localhost:8000"
 
@@ -35,16 +35,7 @@ def test_accepting_an_invitation_gives_the_invited_role(world, role):
     assert uses(world.store) == [1]
 
 
-def test_a_sign_in_to_one_project_cannot_join_another(world):
-    _, token = invite(world.store)
-    with pytest.raises(NotAllowed) as caught:
-        invitations.join(world.store, token, world.stranger, only_project="there", now=NOW)
-    assert caught.value.field == "invitation"
-    assert uses(world.store) == [0]
-    assert invitations.join(world.store, token, world.stranger, only_project="here", now=NOW) == "here"
-    assert uses(world.store) == [1]
-
-
+@BOTH
 def test_of_eight_concurrent_uses_three_allowed_ones_succeed(world):
     _, token = invite(world.store, most_uses=3)
     results = at_once(lambda n: invitations.accept(world.store, token, name=f"n{n}", now=NOW), range(8))
@@ -55,6 +46,7 @@ def test_of_eight_concurrent_uses_three_allowed_ones_succeed(world):
     assert len(accounts.list_accounts(world.store)) == 7
 
 
+@BOTH
 def test_the_same_form_sent_again_is_the_same_person(world):
     _, token = invite(world.store, most_uses=1)
     form = invitations.form_id()
@@ -75,6 +67,7 @@ def test_a_form_left_open_for_hours_makes_another_account(world):
     assert first.account_id != second.account_id
 
 
+@BOTH
 def test_a_signed_in_account_joins_once(world):
     _, token = invite(world.store)
     assert set(at_once(lambda _: invitations.join(world.store, token, world.stranger, now=NOW), range(8))) == {"here"}

@@ -8,7 +8,7 @@ from sqlalchemy import event
 from quorate.service.access import credentials, limits
 from quorate.service.access.limits import Buckets, Limit
 from quorate.service.steward import delete_access
-from tests.service.access.conftest import NOW, Config, at_once, bearer, tiny_app
+from tests.service.access.conftest import BOTH, NOW, Config, at_once, bearer, tiny_app
 
 LIMIT = Limit("test", rate=2.0, burst=3.0)
 
@@ -42,6 +42,7 @@ def test_a_clock_set_back_does_not_lock_anybody_out(empty, kind):
     assert take("a", NOW - 3599) == 0
 
 
+@BOTH
 def test_threads_share_one_bucket(empty):
     waits = at_once(lambda _: limits.take(empty, LIMIT, "a", now=NOW), range(8))
     assert sorted(waits) == [0, 0, 0, 0.5, 0.5, 0.5, 0.5, 0.5]

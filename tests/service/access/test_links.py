@@ -4,11 +4,10 @@ import pytest
 from sqlalchemy import select
 
 from quorate.errors import InvalidInput
-from quorate.service.access import accounts, credentials, digest, invitations
-from quorate.service.access.principal import Credential, look_up
-from quorate.service.problems import LinkOver, NotAllowed, NotFound, UnknownLink
+from quorate.service.access import accounts, credentials, digest
+from quorate.service.problems import LinkOver, NotFound, UnknownLink
 from quorate.service.store import schema
-from tests.service.access.conftest import NOW, at_once
+from tests.service.access.conftest import BOTH, NOW, at_once
 
 BASE = "https://labels.example.org/"
 
@@ -39,6 +38,7 @@ def test_the_first_link_makes_the_owner_and_there_is_no_second(empty):
     assert (kept.digest, kept.account_id) == (digest(used.session_id), used.account_id)
 
 
+@BOTH
 def test_eight_who_use_the_same_link_at_once_make_one_owner(empty):
     token = token_of(credentials.first_owner_link(empty, BASE, now=NOW))
     results = at_once(lambda name: credentials.use_link(empty, token, name=name, now=NOW), [f"n{n}" for n in range(8)])
@@ -47,6 +47,7 @@ def test_eight_who_use_the_same_link_at_once_make_one_owner(empty):
     assert len(accounts.list_accounts(empty)) == 1
 
 
+@BOTH
 def test_eight_links_of_eight_starts_used_at_once_make_one_owner(empty):
     tokens = [token_of(credentials.first_owner_link(empty, BASE, now=NOW)) for _ in range(8)]
     results = at_once(lambda token: credentials.use_link(empty, token, name="x", now=NOW), tokens)
@@ -63,6 +64,7 @@ def test_a_bad_name_does_not_use_the_link_up(empty):
     assert credentials.use_link(empty, token, name="Grace", now=NOW).account_id
 
 
+@BOTH
 def test_a_sign_in_link_signs_its_account_in_once(world):
     token = token_of(credentials.sign_in_link(world.store, world.voter, BASE, now=NOW))
     for _ in range(3):
@@ -100,91 +102,6 @@ def test_no_link_for_an_account_that_is_disabled_or_not_there(world):
     for account in (world.voter, "nobody"):
         with pytest.raises(NotFound):
             credentials.sign_in_link(world.store, account, BASE, now=NOW)
-
-
-def again_for(world, account, project="here", now=NOW):
-    return credentials.member_link(world.store, project, account, BASE, now=now)
-
-
-def roles_of(world, session_id):
-    """The role of a sign-in in both projects."""
-    proofs = [Credential("cookie", digest(session_id), project) for project in ("here", "there")]
-    return [known.role for known in look_up(world.store, proofs)]
-
-
-def test_an_owner_lets_a_member_in_again_by_a_link_that_works_once_and_ends_older_ones(world):
-    (old, _), (new, expires) = again_for(world, world.voter), again_for(world, world.voter)
-    assert expires == NOW + 24 * 3600
-    with pytest.raises(LinkOver):
-        credentials.use_link(world.store, token_of(old), now=NOW)
-    assert credentials.look_at_link(world.store, token_of(new), now=NOW).project_id == "here"
-    assert credentials.use_link(world.store, token_of(new), now=expires - 1).account_id == world.voter
-    with pytest.raises(LinkOver):
-        credentials.use_link(world.store, token_of(new), now=NOW)
-
-
-def test_an_owner_s_link_opens_their_project_alone_whatever_the_member_joins_later(world):
-    link, _ = again_for(world, world.voter)
-    late, _ = again_for(world, world.reader)
-    kept = credentials.use_link(world.store, token_of(link), now=NOW).session_id  # the owner opens it, and waits
-    _, invitation = invitations.create_invitation(world.store, "there", BASE, role="reader", name="i", now=NOW)
-    invitations.join(world.store, invitation.rpartition("/")[2], world.voter, now=NOW + 1)
-    accounts.add_member(world.store, "there", world.reader, role="owner", now=NOW + 1)  # before the link is used
-    assert roles_of(world, kept) == ["voter", None]
-    assert roles_of(world, credentials.use_link(world.store, token_of(late), now=NOW + 2).session_id) == [
-        "reader",
-        None,
-    ]
-    whole = credentials.sign_in_link(world.store, world.reader, BASE, now=NOW + 3)
-    assert roles_of(world, credentials.use_link(world.store, token_of(whole), now=NOW + 3).session_id) == [
-        "reader",
-        "owner",
-    ]
-
-
-def test_an_owner_s_link_ends_no_links_but_those_to_the_same_project(world):
-    accounts.add_member(world.store, "there", world.voter, role="voter", now=NOW)
-    own = credentials.sign_in_link(world.store, world.voter, BASE, now=NOW)
-    there, _ = again_for(world, world.voter, "there")
-    again_for(world, world.voter)
-    assert credentials.use_link(world.store, token_of(own), now=NOW).account_id == world.voter
-    assert credentials.use_link(world.store, token_of(there), now=NOW).account_id == world.voter
-
-
-def test_a_link_for_a_voter_is_invalid_once_they_are_an_owner_or_no_member(world):
-    link, _ = again_for(world, world.voter)
-    accounts.change_role(world.store, "here", world.voter, role="owner", now=NOW)
-    for act in (credentials.look_at_link, credentials.use_link):
-        with pytest.raises(LinkOver) as caught:
-            act(world.store, token_of(link), now=NOW)
-        assert caught.value.field == "link"
-    accounts.change_role(world.store, "here", world.voter, role="reader", now=NOW)
-    accounts.remove_member(world.store, "here", world.voter, now=NOW)
-    with pytest.raises(LinkOver) as caught:
-        credentials.use_link(world.store, token_of(link), now=NOW)
-    assert caught.value.field == "link"
-    with world.store.read() as connection:
-        assert connection.execute(select(schema.sign_ins)).all() == []
-
-
-def test_owners_make_links_for_active_voters_and_readers_only(world):
-    with pytest.raises(NotFound) as caught:
-        again_for(world, world.stranger)
-    assert caught.value.field == "account"
-    with pytest.raises(NotFound) as caught:
-        again_for(world, "nobody")
-    assert caught.value.field == "account"
-    with pytest.raises(NotAllowed) as caught:
-        again_for(world, world.owner)
-    assert caught.value.field == "account"
-    accounts.remove_member(world.store, "here", world.voter, now=NOW)
-    with pytest.raises(NotFound) as caught:
-        again_for(world, world.voter)
-    assert caught.value.field == "account"
-    accounts.disable_account(world.store, world.reader, now=NOW)
-    with pytest.raises(NotFound) as caught:
-        again_for(world, world.reader)
-    assert caught.value.field == "account"
 
 
 def test_the_token_itself_is_not_kept(world):

@@ -56,7 +56,6 @@ TABLE = {
     ("GET", f"{P}/members"): OWNER,
     ("PUT", f"{P}/members"): OWNER,
     ("DELETE", f"{P}/members/{{account_id}}"): OWNER,
-    ("POST", f"{P}/members/{{account_id}}/link"): OWNER,
     ("GET", f"{P}/invitations"): OWNER,
     ("POST", f"{P}/invitations"): OWNER,
     ("DELETE", f"{P}/invitations/{{invitation_id}}"): OWNER,

@@ -1,7 +1,6 @@
 """Members, invitations, keys, sign-out over HTTP."""
 
-from quorate.service.access import accounts, cookies, credentials, invitations
-from quorate.service.access import cookies as signing
+from quorate.service.access import credentials, invitations
 
 
 def test_members_are_listed_added_and_removed(world):
@@ -17,66 +16,6 @@ def test_members_are_listed_added_and_removed(world):
     world.client("stranger").api("GET", f"/projects/{world.here}/stats", 404)
     assert "only owner" in owner.api("DELETE", f"{path}/{world.ids['owner']}", 403).json()["detail"]
     owner.api("PUT", path, 404, json={"account_id": "nobody", "role": "reader"})
-
-
-def test_a_member_who_lost_their_browser_returns_by_a_link_that_is_shown_once(world):
-    owner, head = world.client("owner"), {"Idempotency-Key": "again"}
-    path = f"/projects/{world.here}/members/{world.ids['voter']}/link"
-    made = owner.api("POST", path, 201, headers=head).json()
-    assert made["expires"] == world.clock.now + credentials.MEMBER_LASTS
-    assert owner.api("POST", path, 201, headers=head).json() == made | {"link": None}
-    token = made["link"].removeprefix("http://testserver/link/")
-    assert credentials.use_link(world.store, token, now=world.clock.now).account_id == world.ids["voter"]
-    owner.api("POST", f"/projects/{world.here}/members/{world.ids['owner']}/link", 403)
-    owner.api("POST", f"/projects/{world.here}/members/{world.ids['stranger']}/link", 404)
-
-
-def test_a_key_for_one_project_makes_such_links_there(world):
-    _, secret = credentials.create_key(
-        world.store, world.ids["owner"], name="k", project_id=world.here, now=world.clock.now
-    )
-    path = f"/projects/{world.here}/members/{world.ids['voter']}/link"
-    world.client().api("POST", path, 201, headers={"Authorization": f"Bearer {secret}"})
-
-
-def opened_by(world, link):
-    """A client that is signed in by a link."""
-    session_id = credentials.use_link(world.store, link.rpartition("/")[2], now=world.clock.now).session_id
-    client = world.client()
-    client.cookies.set(cookies.NAME, signing.sign(signing.signing_key(world.store, now=world.clock.now), session_id))
-    client.headers["X-CSRF-Token"] = client.get("/sign-in/token").json()["token"]
-    return client
-
-
-def test_an_owner_who_opens_a_voter_s_link_does_not_follow_them_into_other_projects(world):
-    path = f"/projects/{world.here}/members/{world.ids['voter']}/link"
-    kept = opened_by(world, world.client("owner").api("POST", path, 201).json()["link"])
-    for project in (None, world.here):
-        kept.api("POST", "/keys", 403, json={"name": "for ever", "project_id": project})
-    kept.api("GET", "/keys", 403)
-    kept.api("DELETE", f"/keys/{credentials.list_keys(world.store, world.ids['voter'])[0].id}", 403)
-    accounts.add_member(world.store, world.there, world.ids["voter"], role="reader", now=world.clock.now)
-    world.client("voter").api("GET", f"/projects/{world.there}/stats", 200)
-    for end in ("", "/stats", "/items", "/decisions"):
-        kept.api("GET", f"/projects/{world.there}{end}", 404)
-    assert [each["id"] for each in kept.api("GET", "/projects", 200).json()["items"]] == [world.here]
-    me = kept.api("GET", "/me", 200).json()
-    assert (me["account_id"], me["via"], me["key_project"]) == (world.ids["voter"], "cookie", world.here)
-
-
-def test_a_returning_member_votes_as_the_same_person(world):
-    world.items("a")
-    path = f"/projects/{world.here}/members/{world.ids['voter']}/link"
-    kept = opened_by(world, world.client("owner").api("POST", path, 201).json()["link"])
-    vote = {"item": "a", "label": "cat"}
-    kept.api("POST", f"/projects/{world.here}/next", 200, json={"count": 1})
-    kept.api("POST", f"/projects/{world.here}/votes", 200, json=vote)
-    assert kept.api("GET", f"/projects/{world.here}", 200).json()["acted"] == 1
-    assert world.client("voter").api("GET", f"/projects/{world.here}", 200).json()["acted"] == 1
-    accounts.add_member(world.store, world.here, world.ids["voter"], role="owner", now=world.clock.now)
-    kept.api("POST", f"/projects/{world.here}/votes", 403, json=vote)
-    kept.api("GET", f"/projects/{world.here}/members", 403)
-    kept.api("PUT", f"/projects/{world.here}/members", 403, json={"account_id": world.ids["other"], "role": "owner"})
 
 
 def test_an_invitation_s_link_is_shown_once_and_can_be_revoked(world):

@@ -20,7 +20,7 @@ from quorate.service.domain.votes import Request
 from quorate.service.pages import router
 from quorate.service.pages.rendering import qr_code
 from quorate.service.store.schema import metadata
-from tests.service.pages.world import NASTY, token
+from tests.service.pages.world import NASTY, SAME
 
 HTML = {"Accept": "text/html,application/xhtml+xml"}
 PAGES = ("", "/live", "/items", "/item?id=a", "/data", "/people", "/access", "/settings", "/voters")
@@ -35,7 +35,7 @@ MAY = {  # status of each page, in this order
 }
 FORMS = (
     "/p/{}/settings", "/p/{}/people/invite", "/p/{}/people/uninvite", "/p/{}/people/role", "/p/{}/people/remove",
-    "/p/{}/people/link", "/p/{}/people/key", "/p/{}/people/unkey", "/p/{}/item/close?id=a", "/p/{}/item/clear?id=a",
+    "/p/{}/people/key", "/p/{}/people/unkey", "/p/{}/item/close?id=a", "/p/{}/item/clear?id=a",
     "/p/{}/import", "/new", "/p/{}/item/gold?id=a", "/p/{}/people/price",
     "/p/{}/adjudicate",
     "/sign-out", "/sign-in-link", "/sign-out-everywhere", "/p/{}/webhooks/add", "/p/{}/webhooks/test",
@@ -52,12 +52,13 @@ def test_each_role_sees_its_pages_and_no_other(world, role):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("role", ["nobody", "stranger", "voter", "reader", "senior", "owner"])
-def test_forms_need_their_token_and_the_same_site(world, form, role):
+def test_forms_of_other_sites_are_refused(world, form, role):
     browser = world.browser(role)
     address = form.format(world.project)
-    assert browser.post(address, data={"name": "x"}).status_code in (401, 403, 404)
     site = {"Sec-Fetch-Site": "cross-site"}
-    assert browser.post(address, data={"csrf_token": token(browser)}, headers=site).status_code in (401, 403, 404)
+    assert browser.post(address, data={"name": "x"}, headers=site).status_code in (401, 403, 404)
+    del browser.headers["Sec-Fetch-Site"]
+    assert browser.post(address, data={"name": "x"}).status_code in (401, 403, 404)
 
 
 def flat(routes):
@@ -115,7 +116,7 @@ def test_only_owners_change_a_project(world, form, role):
     if role == "senior" and form.endswith("/adjudicate"):
         pytest.skip("a senior's own form")
     browser = world.browser(role)
-    answer = browser.post(form.format(world.project), data={"csrf_token": token(browser), "name": "x"})
+    answer = browser.post(form.format(world.project), data={"name": "x"})
     assert answer.status_code == (404 if role == "stranger" else 403)
 
 
@@ -171,163 +172,33 @@ def test_errors_are_pages_for_browsers_and_problems_for_programs(world):
     assert world.browser("nobody").get(world.address("/items")).headers["content-type"] == "application/problem+json"
 
 
-def test_an_api_key_signs_in_unless_it_is_for_one_project(world):
-    now, owner = time.time(), world.people["owner"]
-    for only, status in ((None, 303), (world.project, 401)):
-        _, secret = credentials.create_key(world.store, owner, name="k", project_id=only, now=now)
-        assert world.browser("nobody").post("/sign-in", data={"key": f" {secret} "}).status_code == status
-    assert world.browser("nobody").post("/sign-in", data={"key": "qk_wrong"}).status_code == 401
-
-
-def test_revoking_a_key_ends_the_sign_ins_made_with_it_and_no_other(world):
-    now, owner = time.time(), world.people["owner"]
-    made = [credentials.create_key(world.store, owner, name="k", now=now) for _ in range(2)]
-    browsers = [world.browser("nobody"), world.browser("nobody"), world.browser("owner")]
-    for browser, (_, secret) in zip(browsers, made, strict=False):
-        browser.post("/sign-in", data={"key": secret})
-    assert [browser.get(world.address("")).status_code for browser in browsers] == [200, 200, 200]
-    data = {"csrf_token": token(browsers[2]), "id": made[0][0].id}
-    assert browsers[2].post(world.address("/people/unkey"), data=data).status_code == 303
-    assert [browser.get(world.address("")).status_code for browser in browsers] == [401, 200, 200]
-
-
 def test_signing_out_ends_the_sign_in(world):
     browser = world.browser("owner")
-    assert browser.post("/sign-out", data={"csrf_token": token(browser)}).status_code == 303
+    assert browser.post("/sign-out").status_code == 303
     assert browser.get(world.address("")).status_code == 401
 
 
 def test_links_to_copy_name_the_host_and_scheme_that_browsers_use(world):
     app = create_app(world.store, ServiceConfig(trust_proxy=True))
-    browser = TestClient(app, follow_redirects=False, headers={"X-Forwarded-Proto": "https", "Host": "labels.example"})
+    browser = TestClient(
+        app, follow_redirects=False, headers=SAME | {"X-Forwarded-Proto": "https", "Host": "labels.example"}
+    )
     with world.store.write() as connection:
         session_id = cookies.open_sign_in(connection, world.people["owner"], how="test", now=time.time())
     value = sign(signing_key(world.store, now=time.time()), session_id)
     browser.headers["Cookie"] = f"__Host-{cookies.NAME}={value}"
-    data = {"csrf_token": token(browser)}
-    assert 'value="https://labels.example/link/' in browser.post("/sign-in-link", data=data).text
-    invited = browser.post(world.address("/people/invite"), data=data | {"name": "x"})
+    assert 'value="https://labels.example/link/' in browser.post("/sign-in-link").text
+    invited = browser.post(world.address("/people/invite"), data={"name": "x"})
     link = re.search(r'value="(https://labels.example/join/[^"]+)"', invited.text)[1]
     assert str(qr_code(link, "QR code of the invitation link")) in invited.text
-    assert browser.post("/sign-in-link", data=data, headers={"Host": "a/b"}).status_code == 422
-
-
-def test_a_voter_who_lost_their_phone_comes_back_as_the_same_one(world):
-    owner, voter = world.browser("owner"), world.people["voter"]
-    data = {"csrf_token": token(owner)}
-    assert "New link for" in owner.get(world.address("/people")).text
-    page = owner.post(world.address("/people/link"), data=data | {"account": voter})
-    link = re.search(r'value="http://[^/"]+(/link/[^"]+)"', page.text)[1]
-    browser = world.browser("nobody")
-    assert "to the project it was made for" in browser.get(link).text
-    assert browser.post(link).headers["location"] == "/?note=joined"
-    assert browser.get("/sign-in/token").json()["account"] == voter
-    assert browser.get(world.address("/vote")).status_code == 200
-    refused = owner.post(world.address("/people/link"), data=data | {"account": world.people["owner"]})
-    assert refused.status_code == 403 and "this account is an owner" in refused.text
-
-
-def come_back(world, role):
-    """A client that signed in by an owner's link."""
-    browser = world.browser("nobody")
-    link, _ = credentials.member_link(world.store, world.project, world.people[role], "", now=time.time())
-    assert browser.post(link).status_code == 303
-    return browser
-
-
-def other_project(world, name="Elsewhere", **roles):
-    """Another owner's project; returns its id."""
-    settings = ProjectSettings(classes=("cat", "dog"), pool_size=3)
-    project = world.app.state.projects.create(name, settings, now=time.time()).id
-    for person, role in roles.items():
-        accounts.add_member(world.store, project, world.people[person], role=role, now=time.time())
-    return project
-
-
-def test_an_owners_link_gives_access_to_that_project_only(world):
-    other = other_project(world, stranger="owner", voter="reader", reader="voter")
-    for role, pages in (("voter", MAY["voter"]), ("reader", MAY["reader"])):
-        browser = come_back(world, role)
-        assert tuple(browser.get(world.address(end), headers=HTML).status_code for end in PAGES) == pages
-        assert {browser.get(f"/p/{other}{end}").status_code for end in PAGES} == {404}
-        assert "Elsewhere" in world.browser(role).get("/").text
-        assert "Elsewhere" not in browser.get("/").text
-        assert world.address("") in browser.get("/").text
-
-
-def test_an_owners_link_cannot_be_widened_and_ends_no_other_sign_in(world):
-    browser, own = come_back(world, "voter"), world.browser("voter")
-    link = credentials.sign_in_link(world.store, world.people["voter"], "", now=time.time())
-    page, before = browser.get("/").text, kept(world)
-    assert "signed in to one project only" in page
-    for form, button in (
-        ("/sign-in-link", "Sign in on another device"),
-        ("/sign-out-everywhere", "Sign out everywhere"),
-    ):
-        assert button in own.get("/").text and button not in page
-        refused = browser.post(form, data={"csrf_token": token(browser)})
-        assert refused.status_code == 403 and "one project only" in refused.text
-    assert kept(world) == before
-    assert own.get(world.address("/vote")).status_code == 200
-    assert browser.post("/sign-out", data={"csrf_token": token(browser)}).status_code == 303
-    assert browser.get(world.address("/vote")).status_code == 401
-    assert own.get(world.address("/vote")).status_code == 200 and own.get(link).status_code == 200
-
-
-def test_an_owners_link_cannot_join_another_project(world):
-    other, browser = other_project(world, stranger="owner"), come_back(world, "voter")
-    made = [
-        invitations.create_invitation(world.store, project, "", role="reader", name="x", now=time.time())[1]
-        for project in (other, world.project)
-    ]
-    before, data = kept(world), {"as_me": "yes", "csrf_token": token(browser)}
-    for answer in (browser.get(made[0], headers=HTML), browser.post(made[0], data=data, headers=HTML)):
-        assert answer.status_code == 403 and "in another browser, or sign out first" in answer.text
-        assert "set-cookie" not in answer.headers
-    assert "Join as voter" in browser.get(made[1]).text
-    assert browser.post(made[1], data=data).headers["location"] == world.address("")
-    assert kept(world) == before
-
-
-def test_an_owners_link_cannot_create_projects(world):
-    owner, other = world.people["owner"], other_project(world, stranger="owner", owner="voter")
-    link, _ = credentials.member_link(world.store, other, owner, "", now=time.time())
-    browser = world.browser("nobody")
-    browser.post(link)
-    assert "New project" not in browser.get("/").text
-    assert browser.get("/new").status_code == 403
-
-
-def test_a_voter_made_an_owner_cannot_use_an_earlier_owners_link(world):
-    now, person = time.time(), accounts.create_account(world.store, "promoted", now=time.time()).id
-    world.people["promoted"] = person
-    accounts.add_member(world.store, world.project, person, role="reader", now=now)
-    browser = come_back(world, "promoted")
-    assert "items closed" in browser.get("/").text
-    accounts.change_role(world.store, world.project, person, role="owner", now=now)
-    answers = [browser.get(world.address(end), headers=HTML) for end in PAGES]
-    assert {answer.status_code for answer in answers} == {403}
-    assert "owner-link --account" in answers[0].text
-    assert "items closed" not in browser.get("/").text
-    assert world.browser("promoted").get(world.address("/people")).status_code == 200
-    accounts.remove_member(world.store, world.project, person, now=now)
-
-
-def test_an_owners_link_does_not_replace_a_full_sign_in(world):
-    browser = world.browser("voter")
-    link, _ = credentials.member_link(world.store, world.project, world.people["voter"], "", now=time.time())
-    answer = browser.post(link)
-    assert (answer.status_code, answer.headers["location"]) == (303, world.address(""))
-    assert "set-cookie" not in answer.headers
-    assert "Sign out everywhere" in browser.get("/").text
-    assert world.browser("reader").post(link).headers["location"] == "/?note=joined"  # nobody else is kept from it
+    assert browser.post("/sign-in-link", headers={"Host": "a/b"}).status_code == 422
 
 
 def test_signing_out_everywhere_ends_every_sign_in_of_oneself(world):
     here, there, other = world.browser("reader"), world.browser("reader"), world.browser("voter")
     link = credentials.sign_in_link(world.store, world.people["reader"], "", now=time.time())
     assert "Sign out everywhere" in here.get("/").text
-    answer = here.post("/sign-out-everywhere", data={"csrf_token": token(here)})
+    answer = here.post("/sign-out-everywhere")
     assert (answer.status_code, answer.headers["location"]) == (303, "/?note=left-everywhere")
     assert 'quorate=""' in answer.headers["set-cookie"]
     assert [browser.get(world.address("/data")).status_code for browser in (here, there)] == [401, 401]
@@ -348,8 +219,9 @@ def test_a_signed_in_account_joins_as_itself(world):
     world.people["newcomer"] = newcomer
     browser = world.browser("newcomer")
     assert "Join as newcomer" in browser.get(join).text
-    assert browser.post(join, data={"as_me": "yes"}).status_code == 403  # without the token
-    assert browser.post(join, data={"as_me": "yes", "csrf_token": token(browser)}).status_code == 303
+    elsewhere = {"Sec-Fetch-Site": "cross-site"}
+    assert browser.post(join, data={"as_me": "yes"}, headers=elsewhere).status_code == 403
+    assert browser.post(join, data={"as_me": "yes"}).status_code == 303
     roles = {each.account_id: each.role for each in accounts.list_members(world.store, world.project)}
     assert roles[newcomer] == "reader"
 
@@ -363,17 +235,17 @@ def test_joining_again_in_the_same_browser_is_the_same_person(world):
     browser = world.browser("nobody")
     assert browser.post(join, data={"name": "Twice"}).status_code == 303
     (mine,) = [each for each, name in members(world).items() if name == "Twice"]
-    assert browser.post("/sign-out", data={"csrf_token": token(browser)}).status_code == 303
+    assert browser.post("/sign-out").status_code == 303
     assert browser.get(world.address("/vote")).status_code == 401  # remembered, not signed in
     assert f'value="{mine}"' in browser.get(join).text
     before = members(world)
     assert browser.post(join, data={"name": "twice"}).status_code == 303
-    assert browser.get("/sign-in/token").json()["account"] == mine
+    assert browser.get("/api/v1/me").json()["account_id"] == mine
     assert members(world) == before
-    browser.post("/sign-out", data={"csrf_token": token(browser)})
+    browser.post("/sign-out")
     assert browser.post(join, data={"account": mine}).status_code == 303
     assert world.browser("nobody").post(join, data={"account": mine}).status_code == 403  # another browser
-    browser.post("/sign-out", data={"csrf_token": token(browser)})
+    browser.post("/sign-out")
     assert browser.post(join, data={"name": "Twice", "other": "yes"}).status_code == 303
     page = world.browser("owner").get(world.address("/people")).text
     assert page.count("data-same-name") == page.count("data-same-browser") == 2
@@ -386,7 +258,7 @@ def test_removed_members_cannot_return_even_as_a_new_account(world):
     (mine,) = [each for each, name in members(world).items() if name == "Gone"]
     accounts.remove_member(world.store, world.project, mine, now=time.time())
     assert browser.post(join, data={"name": "New", "other": "yes"}).status_code == 403  # still signed in
-    browser.post("/sign-out", data={"csrf_token": token(browser)})
+    browser.post("/sign-out")
     for form in ({"account": mine}, {"name": "Gone"}, {"name": "New", "other": "yes"}):
         assert browser.post(join, data=form).status_code == 403
     assert not {"Gone", "New"} & set(members(world).values())
@@ -395,7 +267,7 @@ def test_removed_members_cannot_return_even_as_a_new_account(world):
 def test_an_owners_browser_signs_nobody_in_by_an_invitation(world):
     _, join = invitations.create_invitation(world.store, world.project, "", role="voter", name="o", now=time.time())
     browser = world.browser("owner")
-    browser.post("/sign-out", data={"csrf_token": token(browser)})
+    browser.post("/sign-out")
     assert browser.post(join, data={"account": world.people["owner"]}).status_code == 403
 
 
@@ -407,7 +279,7 @@ def test_head_is_answered_wherever_get_is(world):
 
 def test_the_last_owner_sees_why_they_cannot_leave(world):
     browser = world.browser("owner")
-    data = {"csrf_token": token(browser), "account": world.people["owner"], "role": "voter"}
+    data = {"account": world.people["owner"], "role": "voter"}
     answer = browser.post(world.address("/people/role"), data=data)
     assert answer.status_code == 403
     assert "only owner" in answer.text
@@ -424,7 +296,7 @@ def test_every_member_is_listed_and_can_get_another_role_however_many_there_are(
     assert all(f'name="account" value="{account}"' in page for account in ids)
     first, last = min(ids), max(ids)
     for account, status in [(first, 303), (last, 303), (world.people["stranger"], 404), ("nobody", 404)]:
-        data = {"csrf_token": token(browser), "account": account, "role": "reader"}
+        data = {"account": account, "role": "reader"}
         assert browser.post(world.address("/people/role"), data=data).status_code == status
     roles = {each.account_id: each.role for each in accounts.list_members(world.store, world.project)}
     assert {account for account in ids if roles[account] == "reader"} == {first, last}
@@ -472,7 +344,7 @@ def test_the_export_of_votes_holds_what_the_data_page_says(world):
 
 def test_wrong_settings_come_back_with_what_was_typed(world):
     browser = world.browser("owner")
-    data = {"csrf_token": token(browser), "name": "kept", "pool_size": "0", "goal": "value"}
+    data = {"name": "kept", "pool_size": "0", "goal": "value"}
     answer = browser.post(world.address("/settings"), data=data)
     assert answer.status_code == 422
     assert "pool_size" in answer.text
@@ -485,7 +357,7 @@ def test_a_running_project_keeps_its_rule_and_may_change_its_parameters(world):
     assert 'value="budget"' in page
     assert 'value="threshold"' not in page
     assert "closing at a given confidence." in page
-    usual = {"csrf_token": token(browser), "name": "n", "pool_size": "3"}
+    usual = {"name": "n", "pool_size": "3"}
     refused = browser.post(world.address("/settings"), data=usual | {"goal": "threshold", "threshold": "90"})
     assert refused.status_code == 422
     assert "start a new project" in refused.text
@@ -498,17 +370,17 @@ def test_a_running_project_keeps_its_rule_and_may_change_its_parameters(world):
 def test_an_import_without_scripts_is_previewed_and_stored(world):
     browser = world.browser("owner")
     file = {"file": ("more.csv", b"id,text\nb,Hello\n,none\n")}
-    looked = browser.post(world.address("/import"), data={"csrf_token": token(browser)}, files=file)
+    looked = browser.post(world.address("/import"), files=file)
     assert "<strong>1</strong> can be stored" in looked.text
     for said in ("1 new item", "1 item was already in the project"):
-        data = {"csrf_token": token(browser), "action": "store"}
+        data = {"action": "store"}
         assert said in browser.post(world.address("/import"), data=data, files=file).text
 
 
 def test_gold_items_can_be_imported(world):
     browser = world.browser("owner")
     file = {"file": ("gold.csv", b"id,text,gold\ng,Hello,dog\n")}
-    data = {"csrf_token": token(browser), "action": "store"}
+    data = {"action": "store"}
     answer = browser.post(world.address("/import"), data=data, files=file)
     assert answer.status_code == 200 and "1 new item" in answer.text and "gold" in answer.text
 
@@ -516,7 +388,7 @@ def test_gold_items_can_be_imported(world):
 def test_the_preview_warns_of_a_column_similar_to_a_class(world):
     browser = world.browser("owner")
     file = {"file": ("more.csv", b"id,Dog\nz,0.9\n")}
-    looked = browser.post(world.address("/import"), data={"csrf_token": token(browser)}, files=file).text
+    looked = browser.post(world.address("/import"), files=file).text
     warned = re.sub(r"<[^>]*>", "", re.search(r'<p class="message warn".*?</p>', looked)[0])
     assert warned.startswith("Column Dog is not used: did you mean dog?")
 
@@ -524,13 +396,13 @@ def test_the_preview_warns_of_a_column_similar_to_a_class(world):
 def test_the_preview_shows_existing_items(world):
     browser = world.browser("owner")
     file = {"file": ("more.csv", b"id,text\na,Hello\nnew,Hello\n")}
-    looked = browser.post(world.address("/import"), data={"csrf_token": token(browser)}, files=file).text
+    looked = browser.post(world.address("/import"), files=file).text
     assert "<strong>1</strong> can be stored" in looked
     assert "<strong>1</strong> is already in the project</span> and does not change" in looked
     assert re.findall(r">(\w+) <span class=\"badge audit\">already in the project", looked) == ["a"]
     assert "Store 1 new item" in looked
     file = {"file": ("again.csv", b"id,text\na,Hello\n")}
-    looked = browser.post(world.address("/import"), data={"csrf_token": token(browser)}, files=file).text
+    looked = browser.post(world.address("/import"), files=file).text
     assert "Nothing new to store" in looked
     assert "data-store>" not in looked
 
@@ -579,20 +451,15 @@ def test_unknown_addresses_give_pages_to_browsers_and_json_to_programs(world, ro
         assert browser.get(address, headers=headers).headers["content-type"] == "application/problem+json"
 
 
-def test_valid_links_keys_and_invitations_never_use_up_the_limit_and_wrong_ones_do(world):
+def test_valid_invitations_never_use_up_the_limit_and_wrong_ones_do(world):
     """Many people behind one address: more sign in than failed attempts are allowed."""
-    store, now = world.store, time.time()
     browser = world.browser("nobody")
-    _, secret = credentials.create_key(store, world.people["owner"], name="k", now=now)
-    _, link = invitations.create_invitation(store, world.project, "", role="voter", name="all", now=now)
+    _, link = invitations.create_invitation(world.store, world.project, "", role="voter", name="all", now=time.time())
     for number in range(int(ENTRY.burst) + 5):
-        browser.cookies.clear()
-        entered = browser.post("/sign-in", data={"key": secret}, follow_redirects=False)
-        assert entered.status_code == 303, number
         browser.cookies.clear()
         joined = browser.post(link, data={"name": f"nurse {number}"}, follow_redirects=False)
         assert joined.status_code == 303, number
     browser.cookies.clear()
-    codes = [browser.post("/sign-in", data={"key": "qk_wrong"}).status_code for _ in range(int(ENTRY.burst) + 2)]
-    assert codes[0] == 401
+    codes = [browser.post("/join/wrong", data={"name": "x"}).status_code for _ in range(int(ENTRY.burst) + 2)]
+    assert codes[0] == 404
     assert codes[-1] == 429

@@ -6,7 +6,7 @@ import pytest
 
 from quorate.errors import InvalidInput
 from quorate.service.pages.formats import number, share, whole_number
-from tests.service.pages.world import made_world, token
+from tests.service.pages.world import made_world
 
 NONE = ["inf", "-inf", "nan", "Infinity", "1e400", "-1e400", "three", "0x10"]
 
@@ -29,7 +29,7 @@ def test_numbers_are_read():
 def test_pages_refuse_them_with_the_same_message(tmp_path):
     with made_world(tmp_path) as world:
         owner = world.browser("owner")
-        given = {"csrf_token": token(owner), "name": "x"}
+        given = {"name": "x"}
         settings = {"state": "active", "goal": "value", "pool_size": "3"}
         forms = [(world.address("/settings"), settings | {name: "nan"}) for name in ("pool_size", "max_votes", "price")]
         forms += [(world.address("/people/invite"), {"role": "voter", name: "inf"}) for name in ("most_uses", "days")]

@@ -8,7 +8,7 @@ from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.store.schema import image_reports, items
-from tests.service.pages.world import made_world, token
+from tests.service.pages.world import made_world
 
 
 def test_an_owner_changes_pools_withdraws_and_closes_on_the_pages(tmp_path):
@@ -24,7 +24,7 @@ def test_an_owner_changes_pools_withdraws_and_closes_on_the_pages(tmp_path):
         assert f"{here}/item/withdraw" in browser.get(f"{here}/item?id=x").text
         forms = {"open-items/pool": {"pool_size": "3"}, "item/withdraw?id=y": {}, "open-items/close": {}}
         for path, form in forms.items():
-            sent = browser.post(f"{here}/{path}", data=form | {"csrf_token": token(browser)}, follow_redirects=False)
+            sent = browser.post(f"{here}/{path}", data=form, follow_redirects=False)
             assert sent.status_code == 303, sent.text
             assert hasattr(world.app.state, "batch_threads"), "not in the threads of voters"
         assert browser.get(f"{here}/item?id=x").status_code == 200
@@ -50,7 +50,7 @@ def test_a_pool_larger_than_the_team_is_refused_with_a_size_that_fits(tmp_path):
     form = {"name": "pets", "classes": "cat\ndog", "people": "3", "pool_size": "5", "goal": "value", "audit_rate": "5"}
     with made_world(tmp_path) as world:
         browser = world.browser("owner")
-        form |= {"csrf_token": token(browser), "lease_seconds": "120"}
+        form |= {"lease_seconds": "120"}
         refused = browser.post("/new", data=form)
         assert refused.status_code == 422 and 'value="3"' in refused.text
         assert browser.post("/new", data=form | {"pool_size": "3"}).status_code == 303

@@ -273,9 +273,9 @@ def test_votes_of_one_voter_are_never_sent_by_another_s_sign_in(live, voter):
     somebody = create_account(live.store, "Vlad", now=1.0).id
     add_member(live.store, voter.project, somebody, role="voter", now=1.0)
     come_in(voter, live, somebody)
-    with voter.expect_response("**/sign-in/token") as answer:
+    with voter.expect_response("**/api/v1/me") as answer:
         pass
-    assert answer.value.json()["account"] == somebody
+    assert answer.value.json()["account_id"] == somebody
     voter.wait_for_timeout(300)
     assert acts(live, voter) == {}
     come_in(voter, live, voter.account)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from quorate.service.domain.votes import Request
 from quorate.service.store import Store
 from quorate.service.store.upgrade import prepare
 
+SAME = {"Sec-Fetch-Site": "same-origin"}  # as browsers send it with our own forms
 NASTY = "<script>alert(1)</script>\"'&{{7*7}}"
 
 
@@ -29,7 +29,7 @@ class World:
         self.app, self.store, self.project, self.people = app, store, project, people
 
     def browser(self, role):
-        browser = TestClient(self.app, raise_server_exceptions=False, follow_redirects=False)
+        browser = TestClient(self.app, raise_server_exceptions=False, follow_redirects=False, headers=SAME)
         if role != "nobody":
             now = time.time()
             with self.store.write() as connection:
@@ -60,9 +60,3 @@ def made_world(folder: Path) -> Iterator[World]:
     act(projects, Request(project, "a", people["voter"], "vote", NASTY, served=False), now=now)
     yield World(app, store, project, people)
     store.close()
-
-
-def token(browser):
-    """The CSRF token of a browser's sign-in, from its pages."""
-    found = re.search(r'name="csrf_token" value="([^"]+)"', browser.get("/").text)
-    return found[1] if found else ""

@@ -1,4 +1,4 @@
-"""Two signed cookies (the sign-in, and the browser's record of who signed in with it), their key, and the CSRF token.
+"""Two signed cookies (the sign-in, and the browser's record of who signed in with it), their key, and the origin check.
 
 A sign-in is a random id in a signed cookie; table `sign_ins` holds its digest. Both must match: somebody who reads the
 database (a backup) has the signing key but no id, somebody who forges an id has no signature. A sign-in lasts IDLE
@@ -8,23 +8,22 @@ count as a second person.
 The browser's id stays after signing out; table `browsers` holds its digest and the accounts that signed in there. By
 itself it signs nobody in. With an invitation it does, but never owners or accounts that may create projects.
 
-Against cross-site request forgery, `principal` calls `check_csrf` for every unsafe request that a cookie authenticates.
-Requests with an API key are exempt, because browsers do not add one by themselves. Forms that need no sign-in (links,
-invitations) depend on `same_origin`. Pages put `csrf_token(request)` into a form field or the header X-CSRF-Token.
+Against cross-site request forgery, `principal` calls `same_origin` for every unsafe request that is signed in by a
+cookie. Requests with an API key are exempt, because browsers do not add one by themselves. Forms that need no sign-in
+(links, invitations) depend on it, too.
 """
 
 from __future__ import annotations
 
-import hmac
 import os
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from fastapi import Request, Response
 from itsdangerous import BadSignature, Signer
-from sqlalchemy import ColumnElement, Connection, case, insert, select, update
+from sqlalchemy import ColumnElement, Connection, insert, select, update
 
 from quorate.service.access import LONGEST_SECRET, digest, new_secret
 from quorate.service.access.log import note
@@ -85,49 +84,23 @@ def _signer(key: bytes) -> Signer:
     return Signer(key, salt="quorate.sign-in", key_derivation="hmac", digest_method=sha256)
 
 
-def token_for(key: bytes, session_id: str) -> str:
-    """The CSRF token of a sign-in: HMAC-SHA256 over its id, which is in the cookie only and not in the database."""
-    return hmac.new(key, b"quorate.csrf:" + session_id.encode(), sha256).hexdigest()
-
-
 NAME = "quorate"  # behind the prefix __Host- when secure
-MARK = "~"  # separates the random part of an id from the id of its API key; our secrets never contain it
 DAY = 86400.0
 IDLE = 90 * DAY
 LONGEST = 400 * DAY  # browsers keep cookies no longer
 
 
-def open_sign_in(
-    connection: Connection,
-    account_id: str,
-    *,
-    how: str,
-    key_id: str = "",
-    only_project: str | None = None,
-    joined: str | None = None,
-    now: float,
-) -> str:
+def open_sign_in(connection: Connection, account_id: str, *, how: str, joined: str | None = None, now: float) -> str:
     """Sign an account in, within a write transaction; returns the id for the cookie (`set_cookie`).
 
-    A sign-in by an API key has the key's id in its own (`key_of`), and ends when the key is revoked. `only_project`:
-    the only project it gives access to; None: all of the account's. `how` they signed in (`log`) is stored with the
-    sign-in, with every event made by it, and in the access log of `only_project` or `joined`, else of the account.
+    `how` they signed in (`log`) is stored with the sign-in, with every event made by it, and in the access log: of the
+    project `joined`, else of the account.
     """
-    session_id = new_secret() + (MARK + key_id if key_id else "")
+    session_id = new_secret()
     row = {"digest": digest(session_id), "account_id": account_id, "created": now, "expires": now + IDLE}
-    connection.execute(insert(sign_ins).values(row | {"project_id": only_project, "signed_in_by": how}))
-    where = only_project or joined
-    note(connection, "sign-in", project_id=where, account_id=account_id, by=account_id, now=now, how=how)
+    connection.execute(insert(sign_ins).values(row | {"signed_in_by": how}))
+    note(connection, "sign-in", project_id=joined, account_id=account_id, by=account_id, now=now, how=how)
     return session_id
-
-
-def key_of(session_id: str) -> str:
-    """The id of the API key that a sign-in was made with; empty if there was none.
-
-    >>> key_of("s3cret~k1"), key_of("s3cret")
-    ('k1', '')
-    """
-    return session_id.partition(MARK)[2]
 
 
 def extend(store: Store, session_id: str, *, created: float, now: float) -> None:
@@ -166,14 +139,10 @@ def end_sign_ins(connection: Connection, account_id: str, *, now: float) -> None
     connection.execute(update(browsers).where(*remembering).values(ended=now))
 
 
-def end_links(connection: Connection, account_id: str, *, only_project: str | None = None, now: float) -> None:
-    """Expire the unused sign-in links of an account, within a write transaction.
-
-    `only_project`: only the links to this project; None: all.
-    """
+def end_links(connection: Connection, account_id: str, *, now: float) -> None:
+    """Expire the unused sign-in links of an account, within a write transaction."""
     unused = (links.c.account_id == account_id, links.c.used.is_(None), links.c.expires > now)
-    which = unused if only_project is None else (*unused, links.c.project_id == only_project)
-    connection.execute(update(links).where(*which).values(expires=now))
+    connection.execute(update(links).where(*unused).values(expires=now))
 
 
 def _revoke(connection: Connection, which: ColumnElement[bool], *, now: float) -> None:
@@ -225,7 +194,6 @@ class Remembered(NamedTuple):
 
     account_id: str
     name: str
-    only_project: str | None
     signed_in_by: str
     may_return: bool
 
@@ -241,24 +209,14 @@ def browser_of(request: Request) -> str | None:
     return text.removeprefix("browser:") if text and text.startswith("browser:") else None
 
 
-def remember(
-    request: Request, response: Response, account_id: str, *, how: str, only_project: str | None = None
-) -> None:
-    """Store that this account signed in with the browser, and set the browser's cookie.
-
-    The first `how` is kept, except that a sign-in to all projects replaces one to a single project.
-    """
+def remember(request: Request, response: Response, account_id: str, *, how: str) -> None:
+    """Store that this account signed in with the browser, and set the browser's cookie. The first `how` is kept."""
     browser, now = browser_of(request) or new_secret(), now_of(request)
-    row: dict[str, Any] = {"digest": digest(browser), "account_id": account_id, "project_id": only_project}
-    row |= {"signed_in_by": how, "seen": now, "ended": None}
+    row = {"digest": digest(browser), "account_id": account_id, "signed_in_by": how, "seen": now, "ended": None}
     with store_of(request).write() as connection:
         statement = upsert(connection, browsers).values(row)
-        change: dict[str, Any] = {"seen": now, "ended": None}
-        if only_project is None:
-            first = case((browsers.c.project_id.is_(None), browsers.c.signed_in_by), else_=how)
-            change |= {"project_id": None, "signed_in_by": first}
         keys = [browsers.c.digest, browsers.c.account_id]
-        connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=change))
+        connection.execute(statement.on_conflict_do_update(index_elements=keys, set_={"seen": now, "ended": None}))
     _set_signed(request, response, browser_cookie_name(request), f"browser:{browser}")
 
 
@@ -267,11 +225,11 @@ def remembered(connection: Connection, browser: str | None) -> list[Remembered]:
     if browser is None:
         return []
     may = (browsers.c.ended.is_(None), accounts.c.disabled.is_(None), ~accounts.c.may_create)
-    columns = (accounts.c.id, accounts.c.name, browsers.c.project_id, browsers.c.signed_in_by)
+    columns = (accounts.c.id, accounts.c.name, browsers.c.signed_in_by)
     query = select(*columns, *may, accounts.c.id.not_in(OWNERS))
     query = query.join(browsers, browsers.c.account_id == accounts.c.id).where(browsers.c.digest == digest(browser))
     rows = connection.execute(query.order_by(browsers.c.seen.desc(), accounts.c.id)).all()
-    return [Remembered(row[0], row[1], row[2], row[3], all(row[4:])) for row in rows]
+    return [Remembered(row[0], row[1], row[2], all(row[3:])) for row in rows]
 
 
 def sharing_browsers(connection: Connection, project_id: str) -> dict[str, list[str]]:
@@ -293,52 +251,30 @@ def sharing_browsers(connection: Connection, project_id: str) -> dict[str, list[
     return sharing
 
 
-HEADER = "X-CSRF-Token"
-FIELD = "csrf_token"
 SAFE = ("GET", "HEAD", "OPTIONS")
-FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
-
-
-def csrf_token(request: Request) -> str | None:
-    """The token that our pages send; None if nobody is signed in."""
-    session_id = session_id_of(request)
-    return token_for(signing_key_of(request), session_id) if session_id else None
-
-
-async def sent_token(request: Request) -> str | None:
-    """The token of a request, from the header or a form field; a dependency."""
-    token = request.headers.get(HEADER)
-    if token is not None or request.method in SAFE or cookie_name(request) not in request.cookies:
-        return token
-    if request.headers.get("content-type", "").split(";")[0].strip().lower() not in FORMS:
-        return None
-    field = (await request.form()).get(FIELD)
-    return field if isinstance(field, str) else None
-
-
-def check_csrf(request: Request, session_id: str, token: str | None) -> None:
-    """Raise 403 unless a request that a cookie authenticates comes from one of our own pages."""
-    if request.method in SAFE:
-        return
-    same_origin(request)
-    expected = token_for(signing_key_of(request), session_id)
-    if not hmac.compare_digest(expected.encode(), (token or "").encode("utf-8", "replace")):
-        wrong = "the CSRF token is missing or belongs to another sign-in"
-        rule = f"a request with a cookie carries the page's token in {HEADER} or in the form field {FIELD}"
-        fix = "reload the page and try again; programs send an API key instead of a cookie."
-        raise NotOurPage(wrong, fix, field=HEADER, rule=rule)
 
 
 def same_origin(request: Request) -> None:
-    """Raise 403 for an unsafe request that a browser says comes from another site; a dependency."""
+    """Raise 403 for an unsafe request that does not come from one of our own pages; a dependency of forms.
+
+    Browsers send Sec-Fetch-Site, or over plain http Origin. A request with neither is accepted only without a cookie:
+    it is from a program, e.g. `curl --data 'name=Ada' LINK`.
+    """
     if request.method in SAFE:
         return
-    site = request.headers.get("sec-fetch-site")
-    if site is not None and site not in ("same-origin", "none"):
-        raise _elsewhere("Sec-Fetch-Site", site)
-    origin = request.headers.get("origin")
-    if origin is not None and site is None and not _is_ours(request, origin):
-        raise _elsewhere("Origin", origin[:200])
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    if site is not None:
+        if site not in ("same-origin", "none"):
+            raise _elsewhere("Sec-Fetch-Site", site)
+    elif origin is not None:
+        if not _is_ours(request, origin):
+            raise _elsewhere("Origin", origin[:200])
+    elif cookie_name(request) in request.cookies:
+        wrong, rule = (
+            "a request with a cookie has neither Sec-Fetch-Site nor Origin",
+            "one of them, as browsers send it",
+        )
+        raise NotOurPage(wrong, "programs send an API key instead of a cookie.", field="Origin", rule=rule)
 
 
 def _is_ours(request: Request, origin: str) -> bool:

@@ -1,7 +1,6 @@
 """Links that work once, and API keys for programs. Only digests are stored; a link or key is shown once.
 
-There are links for the first owner (printed at the first start), to sign in on another device, and for members who
-lost access to a project: its owner makes these, and they give access to this project only. Opening a link
+There are links for the first owner (printed at the first start), and to sign in on another device. Opening a link
 (`look_at_link`) changes nothing, so a chat preview does not use it up; only the form on its page does (`use_link`). A
 key acts as its account, in all the account's projects or in one. `new_link` and `new_key` are for the command line,
 whose user has access to the database anyway.
@@ -15,10 +14,10 @@ from typing import Any
 from sqlalchemy import Connection, Row, insert, or_, select, update
 
 from quorate.service.access import digest, new_id, new_secret
-from quorate.service.access.accounts import Account, checked_name, list_accounts, load_account, member_in, role_in
+from quorate.service.access.accounts import Account, checked_name, list_accounts, load_account
 from quorate.service.access.cookies import end_links, open_sign_in
-from quorate.service.access.log import by_link, note
-from quorate.service.problems import LinkOver, NotAllowed, NotFound, UnknownLink
+from quorate.service.access.log import OPERATORS_LINK, OWN_LINK, note
+from quorate.service.problems import LinkOver, NotFound, UnknownLink
 from quorate.service.store import Store
 from quorate.service.store.bulk import upsert
 from quorate.service.store.schema import accounts, api_keys, links, memberships
@@ -28,7 +27,6 @@ PATH = "/link/"
 FIRST_OWNER = "first"  # the id of the first owner's account; being fixed, it cannot be created twice concurrently
 FIRST_LASTS = 24 * 3600.0
 SIGN_IN_LASTS = 15 * 60.0
-MEMBER_LASTS = 24 * 3600.0  # the owner has to pass it on
 ASK = "Ask for a new one."
 USED = ("this link was used already; it works once", ASK)
 
@@ -40,7 +38,6 @@ class Link:
     account_id: str | None
     name: str | None
     expires: float
-    project_id: str | None = None  # the only one it gives access to
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +48,6 @@ class SignedIn:
     session_id: str
     how: str  # how it signed in (`log`)
     project_id: str | None = None  # the project joined
-    only_project: str | None = None  # the only one it gives access to
 
 
 def first_owner_link(store: Store, base_url: str, *, now: float) -> str | None:
@@ -73,36 +69,12 @@ def sign_in_link(store: Store, account_id: str, base_url: str, *, by: str | None
         return _new_link(connection, account_id, base_url, by=by, expires=now + SIGN_IN_LASTS, now=now)
 
 
-def member_link(
-    store: Store, project_id: str, account_id: str, base_url: str, *, by: str | None = None, now: float
-) -> tuple[str, float]:
-    """A link for a voter or reader who lost access, and when it expires; replaces earlier ones for this project.
-
-    Whoever has the link can use the account, including the owner who made it. So it gives access to this project only,
-    which that owner controls anyway, and it is never made for another owner. `by`, who made it, is stored with the
-    sign-in and with every vote made by it.
-    """
-    expires = now + MEMBER_LASTS
-    with store.write() as connection:
-        account, role = member_in(connection, project_id, account_id)
-        if role == "owner":
-            raise NotAllowed(
-                "a link can be made for voters and readers only, and this account is an owner",
-                f"the operator can make one: quorate service owner-link --account {account_id}.",
-                field="account", value=account_id, rule="a voter or reader of this project",
-            )  # fmt: skip
-        _refuse_disabled(account)
-        end_links(connection, account_id, only_project=project_id, now=now)
-        link = _new_link(connection, account_id, base_url, by=by, only_project=project_id, expires=expires, now=now)
-        return link, expires
-
-
 def look_at_link(store: Store, token: str, *, now: float) -> Link:
     """What the link is for, without using it up; LinkOver or UnknownLink if it is not valid."""
     with store.read() as connection:
         row = _usable(connection, token, now=now)
         name = connection.scalar(select(accounts.c.name).where(accounts.c.id == row.account_id))
-        return Link(row.account_id, name, row.expires, row.project_id)
+        return Link(row.account_id, name, row.expires)
 
 
 def use_link(store: Store, token: str, *, name: str | None = None, now: float) -> SignedIn:
@@ -111,8 +83,8 @@ def use_link(store: Store, token: str, *, name: str | None = None, now: float) -
         row = _usable(connection, token, now=now, lock=True)
         connection.execute(update(links).where(links.c.digest == row.digest).values(used=now))
         account_id = row.account_id or _first_owner(connection, name or "", now=now)
-        how = by_link(account_id, row.made_by, row.project_id)
-        session_id = open_sign_in(connection, account_id, how=how, only_project=row.project_id, now=now)
+        how = OWN_LINK if row.made_by == account_id else OPERATORS_LINK
+        session_id = open_sign_in(connection, account_id, how=how, now=now)
         return SignedIn(account_id, session_id, how)
 
 
@@ -135,14 +107,13 @@ def _new_link(
     base_url: str,
     *,
     by: str | None = None,
-    only_project: str | None = None,
     expires: float,
     now: float,
 ) -> str:
     token = new_secret()
     row = {"digest": digest(token), "account_id": account_id, "created": now, "expires": expires}
-    connection.execute(insert(links).values(row | {"project_id": only_project, "made_by": by}))
-    note(connection, "link made", project_id=only_project, account_id=account_id, by=by, now=now, expires=expires)
+    connection.execute(insert(links).values(row | {"made_by": by}))
+    note(connection, "link made", account_id=account_id, by=by, now=now, expires=expires)
     return base_url.rstrip("/") + PATH + token
 
 
@@ -155,8 +126,6 @@ def _usable(connection: Connection, token: str, *, now: float, lock: bool = Fals
         raise LinkOver(*USED)
     if row.expires <= now:
         raise LinkOver("this link has expired, or was replaced by a newer one", ASK)
-    if row.project_id is not None and role_in(connection, row.project_id, row.account_id) in (None, "owner"):
-        raise LinkOver("this link was for a voter or reader of a project, and the account no longer is one", ASK)
     return row
 
 

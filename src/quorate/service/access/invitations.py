@@ -27,10 +27,6 @@ DAY = 86400.0
 LASTS = 14 * DAY
 LONGEST = 366 * DAY
 INVITED: tuple[Role, ...] = ("voter", "reader")  # an owner makes a member an owner by changing the role
-ELSEWHERE = (
-    "you are signed in by a link to one project only, and cannot join another with it",
-    "open the invitation in another browser, or sign out first: you then need a new link to return to this project.",
-)
 ASK_SENDER = "Ask the person who sent it for a new one."
 AGAIN = 600.0  # seconds within which the same form, sent again, is the same person
 
@@ -113,7 +109,7 @@ def look(store: Store, token: str, *, browser: str | None = None, now: float) ->
     """What the invitation is for, without counting a use; LinkOver or UnknownLink if it is not valid."""
     with store.read() as connection:
         row = _row(connection, token)
-        known = [each for each in remembered(connection, browser) if _may_return(row, each)]
+        known = [each for each in remembered(connection, browser) if each.may_return]
         members = [each for each in known if _membership(connection, row, each.account_id) == "member"]
         _refuse_ended(row, now=now, counted=not members)
         name = connection.scalar(select(projects.c.name).where(projects.c.id == row.project_id))
@@ -160,11 +156,11 @@ def _signed_in(connection: Connection, row: Row[Any], account_id: str, *, now: f
 def come_back(store: Store, token: str, account_id: str, *, browser: str | None, now: float) -> SignedIn:
     """Sign in again an account that this browser remembers; members of the project do not count as a use.
 
-    The new sign-in keeps how the browser first signed in: votes after an owner's link still name the owner.
+    The new sign-in keeps how the browser first signed in.
     """
     with store.write() as connection:
         row = _row(connection, token, lock=True)
-        known = {each.account_id: each for each in remembered(connection, browser) if _may_return(row, each)}
+        known = {each.account_id: each for each in remembered(connection, browser) if each.may_return}
         if account_id not in known:
             raise NotAllowed(
                 "this browser no longer remembers you", "ask the project's owner for a new link.", field="account",
@@ -172,21 +168,17 @@ def come_back(store: Store, token: str, account_id: str, *, browser: str | None,
             )  # fmt: skip
         _refuse_ended(row, now=now, counted=_membership(connection, row, account_id) != "member")
         _enter(connection, row, account_id, now=now)
-        only, how = known[account_id].only_project, known[account_id].signed_in_by
-        session_id = open_sign_in(connection, account_id, how=how, only_project=only, now=now)
-        return SignedIn(account_id, session_id, how, row.project_id, only)
+        how = known[account_id].signed_in_by
+        return SignedIn(account_id, open_sign_in(connection, account_id, how=how, now=now), how, row.project_id)
 
 
-def join(store: Store, token: str, account_id: str, *, only_project: str | None = None, now: float) -> str:
+def join(store: Store, token: str, account_id: str, *, now: float) -> str:
     """Join with the signed-in account; returns the project's id. A member keeps their role, and no use is counted.
 
-    A removed member cannot return by an older invitation. Somebody signed in to `only_project` cannot join another:
-    the caller could be the owner who made their link. This is an error rather than a new account, because a new
-    account would replace their sign-in.
+    A removed member cannot return by an older invitation.
     """
     with store.write() as connection:
         row = _row(connection, token, lock=True)
-        refuse_elsewhere(row.project_id, only_project)
         if _membership(connection, row, account_id) != "member":
             _refuse_ended(row, now=now)
         _enter(connection, row, account_id, now=now)
@@ -209,10 +201,6 @@ def _removed() -> NotAllowed:
     )  # fmt: skip
 
 
-def _may_return(row: Row[Any], known: Remembered) -> bool:
-    return known.may_return and known.only_project in (None, row.project_id)
-
-
 def _membership(connection: Connection, row: Row[Any], account_id: str) -> Literal["member", "removed"] | None:
     """Whether an account is a member, or was removed after the invitation was made."""
     here = (memberships.c.project_id == row.project_id) & (memberships.c.account_id == account_id)
@@ -220,12 +208,6 @@ def _membership(connection: Connection, row: Row[Any], account_id: str) -> Liter
     if before is None or (before.removed is not None and before.removed < row.created):
         return None
     return "member" if before.removed is None else "removed"
-
-
-def refuse_elsewhere(project_id: str, only_project: str | None) -> None:
-    """Raise NotAllowed for somebody who is signed in to another project only."""
-    if only_project not in (None, project_id):
-        raise NotAllowed(*ELSEWHERE, field="invitation", rule="an invitation to the project you are signed in to")
 
 
 def _count_in(connection: Connection, row: Row[Any], account_id: str, *, now: float) -> None:

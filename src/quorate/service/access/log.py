@@ -23,8 +23,6 @@ Kind = Literal[
 
 OWN_LINK = "own link"
 OPERATORS_LINK = "link by the operator"
-OWNERS_LINK = "link by "  # followed by the account of the owner who made it
-AN_OWNERS_LINK = OWNERS_LINK + "an owner"  # made before the owner's account was stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,28 +52,6 @@ def note(
     """Write a line, within the transaction of the change it records. `project_id` None: it concerns all projects."""
     row = {"time": now, "kind": kind, "project_id": project_id, "account_id": account_id, "made_by": by}
     connection.execute(insert(access_log).values(row | {"body": json.dumps(details)}))
-
-
-def by_link(account_id: str, made_by: str | None, only_project: str | None) -> str:
-    """How somebody signed in who used a link that `made_by` made.
-
-    >>> by_link("ada", "ada", None), by_link("ada", None, None), by_link("ada", "eve", "p_1")
-    ('own link', 'link by the operator', 'link by eve')
-    """
-    if made_by is not None:
-        return OWN_LINK if made_by == account_id else OWNERS_LINK + made_by
-    return OPERATORS_LINK if only_project is None else AN_OWNERS_LINK
-
-
-def owner_of_link(signed_in_by: str | None) -> str | None:
-    """The account of the owner whose link was used to sign in; "" if unknown; None if it was no owner's link.
-
-    >>> owner_of_link("link by eve"), owner_of_link("link by an owner"), owner_of_link("key 7"), owner_of_link(None)
-    ('eve', '', None, None)
-    """
-    if signed_in_by is None or not signed_in_by.startswith(OWNERS_LINK) or signed_in_by == OPERATORS_LINK:
-        return None
-    return "" if signed_in_by == AN_OWNERS_LINK else signed_in_by.removeprefix(OWNERS_LINK)
 
 
 def lines_of(connection: Connection, project_id: str, *, before: int | None = None, limit: int = 100) -> list[LogEntry]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 from fastapi import Depends, Request
 from fastapi.security import APIKeyCookie, HTTPBearer
@@ -32,22 +32,14 @@ def _statement(table: Table, *columns: ColumnElement[Any]) -> Select[Any]:
 
 
 OF_KEY = _statement(api_keys, api_keys.c.id.label("key_id"), api_keys.c.project_id, api_keys.c.used)
-OF_COOKIE = _statement(sign_ins, sign_ins.c.project_id, sign_ins.c.created, sign_ins.c.expires, sign_ins.c.signed_in_by)
-IS_REVOKED = select(api_keys.c.id).where(api_keys.c.id == bindparam("key_id"), api_keys.c.revoked.is_not(None))
+OF_COOKIE = _statement(sign_ins, sign_ins.c.created, sign_ins.c.expires, sign_ins.c.signed_in_by)
+ACCOUNT = "X-Account"  # pages send their account, so that an earlier page never acts for who signed in since
 
 
-def _known(store: Store, statement: Select[Any], secret: str, project_id: str, *, key_id: str = "") -> Row[Any] | None:
-    """The row of a credential; None if it is not valid, or was made with a key (`key_id`) that was revoked."""
+def _known(store: Store, statement: Select[Any], secret: str, project_id: str) -> Row[Any] | None:
+    """The row of a credential; None if it is not valid."""
     with store.look() as connection:
-        row = connection.execute(statement, {"digest": digest(secret), "project_id": project_id}).one_or_none()
-        if row is not None and key_id and connection.scalar(IS_REVOKED, {"key_id": key_id}) is not None:
-            return None
-    return row
-
-
-def _role(row: Row[Any], project_id: str) -> Role | None:
-    """The role, unless the credential is for another project only."""
-    return cast("Role | None", row.role) if row.project_id in (None, project_id) else None
+        return connection.execute(statement, {"digest": digest(secret), "project_id": project_id}).one_or_none()
 
 
 PROJECT_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
@@ -63,7 +55,7 @@ class Principal:
     name: str
     may_create: bool
     via: Literal["cookie", "key"]
-    only_project: str | None = None  # the only one that the key or the owner's link gives access to
+    only_project: str | None = None  # the only one that the key gives access to
     signed_in_by: str = ""  # how they signed in (`log`); stored with every event they make
 
 
@@ -78,40 +70,30 @@ async def _schemes(_key: Annotated[object, Depends(BEARER)], _cookie: Annotated[
     """Declares the authentication schemes in OpenAPI; does nothing else."""
 
 
-Token = Annotated[str | None, Depends(cookies.sent_token)]
 Schemes = Annotated[None, Depends(_schemes)]
 
 
-async def current(request: Request, token: Token, _schemes: Schemes = None) -> Principal:
+async def current(request: Request, _schemes: Schemes = None) -> Principal:
     """The caller; 401 if nobody is signed in. A dependency."""
-    return (await _identify(request, "", token))[0]
+    return (await _identify(request, ""))[0]
 
 
 def member(*roles: Role) -> Callable[..., Coroutine[Any, Any, Member]]:
     """A dependency of paths with `project_id`: the caller, who must have one of `roles` (any if none are given)."""
 
-    async def caller(request: Request, project_id: str, token: Token, _schemes: Schemes = None) -> Member:
-        return await as_member(request, project_id, *roles, token=token)
+    async def caller(request: Request, project_id: str, _schemes: Schemes = None) -> Member:
+        return await as_member(request, project_id, *roles)
 
     return caller
 
 
-async def as_member(request: Request, project_id: str, *roles: Role, token: str | None = None) -> Member:
-    """The caller as a member of this project: 401 if not signed in, 404 for non-members, 403 for another role.
-
-    A sign-in to one project comes from a link that another owner has seen (`credentials.member_link`). It was made for
-    a voter or reader, and is refused while the account is an owner there.
-    """
+async def as_member(request: Request, project_id: str, *roles: Role) -> Member:
+    """The caller as a member of this project: 401 if not signed in, 404 for non-members, 403 for another role."""
     is_id = PROJECT_ID.fullmatch(project_id) is not None  # anything else is not looked up
-    principal, role = await _identify(request, project_id if is_id else "", token)
+    principal, role = await _identify(request, project_id if is_id else "")
     if role is None:
         rule = "the id of a project you are a member of"
         raise invalid("project_id", project_id[:40], rule, "List your projects to see it.", error=NotFound)
-    if role == "owner" and principal.via == "cookie" and principal.only_project is not None:
-        wrong = "you are an owner of this project now, and signed in by a link that was made for a voter or reader"
-        fix = "ask the operator of the service for a link of your own: quorate service owner-link --account <id>."
-        rule = "an owner signs in by a link that no other owner has seen"
-        raise NotAllowed(wrong, fix, field="role", value=role, rule=rule)
     if roles and role not in roles:
         rule = " or ".join(sorted(roles))
         wrong, fix = f"this is for the role {rule}; you are {role} in this project", "ask an owner for another role."
@@ -123,7 +105,7 @@ async def creator(caller: Annotated[Principal, Depends(current)]) -> Principal:
     """The caller, if they may create projects; 403 otherwise. A dependency."""
     if not caller.may_create or caller.only_project is not None:
         wrong, fix = "this account or key may not create projects", "ask the operator of the service."
-        rule = "an account that may create projects, and a key or sign-in for all its projects"
+        rule = "an account that may create projects, and no key for one project"
         raise NotAllowed(wrong, fix, field="account", value=caller.account_id, rule=rule)
     return caller
 
@@ -132,10 +114,7 @@ async def unrestricted(caller: Annotated[Principal, Depends(current)]) -> Princi
     """The caller, if the credential is for all projects; 403 otherwise: one for a single project must not gain more."""
     if caller.only_project is not None:
         wrong, fix = "this key is for one project only", "sign in, or use a key without a project."
-        if caller.via == "cookie":
-            wrong = "you are signed in to one project only, by a link that its owner made"
-            fix = "use a link of your own."
-        rule = "a key or sign-in for all the account's projects"
+        rule = "a sign-in, or a key for all the account's projects"
         raise NotAllowed(wrong, fix, field="project_id", value=caller.only_project, rule=rule)
     return caller
 
@@ -145,14 +124,14 @@ def has_key(request: Request) -> bool:
     return request.headers.get("authorization", "").partition(" ")[0].lower() == "bearer"
 
 
-async def _identify(request: Request, project_id: str, token: str | None) -> tuple[Principal, Role | None]:
+async def _identify(request: Request, project_id: str) -> tuple[Principal, Role | None]:
     if has_key(request):
         key = request.headers["authorization"].partition(" ")[2].strip()
         return await _by_key(request, key, project_id)
     session_id = cookies.session_id_of(request)
     if session_id is None:
         raise _not_signed_in("nobody is signed in", "sign in, or send an API key: Authorization: Bearer qk_...")
-    return await _by_cookie(request, session_id, project_id, token)
+    return await _by_cookie(request, session_id, project_id)
 
 
 async def _by_key(request: Request, key: str, project_id: str) -> tuple[Principal, Role | None]:
@@ -164,24 +143,21 @@ async def _by_key(request: Request, key: str, project_id: str) -> tuple[Principa
         with suppress(StoreUnavailable):  # a full disk must not prevent reading
             await run_in_threadpool(credentials.note_use, store, row.key_id, now=now)
     who = Principal(row.id, row.name, row.may_create, "key", row.project_id, f"key {row.key_id}")
-    return who, _role(row, project_id)
+    return who, row.role if row.project_id in (None, project_id) else None
 
 
-async def _by_cookie(
-    request: Request, session_id: str, project_id: str, token: str | None
-) -> tuple[Principal, Role | None]:
+async def _by_cookie(request: Request, session_id: str, project_id: str) -> tuple[Principal, Role | None]:
     store, now = store_of(request), now_of(request)
-    made_with = cookies.key_of(session_id)
-    row = await run_in_threadpool(_known, store, OF_COOKIE, session_id, project_id, key_id=made_with)
+    row = await run_in_threadpool(_known, store, OF_COOKIE, session_id, project_id)
     if row is None or row.expires <= now:
         raise _not_signed_in("you were signed out, or your sign-in has expired", "use a new link.")
-    cookies.check_csrf(request, session_id, token)
+    cookies.same_origin(request)
+    if request.headers.get(ACCOUNT, row.id) != row.id:
+        raise _not_signed_in("somebody else has signed in since this page was opened", "reload the page.")
     if cookies.is_to_extend(row.created, row.expires, now):
         with suppress(StoreUnavailable):
             await run_in_threadpool(cookies.extend, store, session_id, created=row.created, now=now)
-    may_create = row.may_create and row.project_id is None
-    how = row.signed_in_by or "cookie"
-    return Principal(row.id, row.name, may_create, "cookie", row.project_id, how), _role(row, project_id)
+    return Principal(row.id, row.name, row.may_create, "cookie", signed_in_by=row.signed_in_by), row.role
 
 
 def _not_signed_in(wrong: str, fix: str) -> NotSignedIn:

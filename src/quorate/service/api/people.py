@@ -42,13 +42,6 @@ class MemberOut(Out):
     created: Time
 
 
-class MemberLinkMade(Out):
-    """A link that signs a member in to this project. It is shown once: null in a repeated response."""
-
-    link: str | None
-    expires: Time
-
-
 class MemberIn(In):
     """Who becomes a member, or gets another role."""
 
@@ -118,7 +111,7 @@ class MeOut(Out):
     via: Literal["cookie", "key"]
     key_project: Annotated[
         str | None,
-        Field(validation_alias="only_project", description="The only project of the key or sign-in; null: all."),
+        Field(validation_alias="only_project", description="The only project of the key; null: all."),
     ]
 
 
@@ -157,27 +150,6 @@ def remove_member(once: Write, project_id: ProjectId, account_id: Id, caller: Ow
     """The account no longer sees the project; its votes stay."""
     me = caller.account_id
     return once(caller, lambda on: accounts.remove_member(on.store, project_id, account_id, by=me, now=on.now))
-
-
-@router.post(
-    "/projects/{project_id}/members/{account_id}/link",
-    summary="Make a sign-in link for a member",
-    status_code=201,
-    response_model=MemberLinkMade,
-    responses=problems(403, 404, 409),
-)
-def create_member_link(once: Write, project_id: ProjectId, account_id: Id, caller: Owner) -> Response:
-    """For a voter or reader who lost the browser they joined with. It works once, within a day; older ones expire.
-
-    Whoever opens it can use that account, in this project only.
-    """
-
-    def work(on: Work) -> dict[str, object]:
-        base, me = base_url_of(once.request), caller.account_id
-        made, expires = credentials.member_link(on.store, project_id, account_id, base, by=me, now=on.now)
-        return {"link": made, "expires": expires}
-
-    return once(caller, work, secrets=("link",))
 
 
 class PeopleOut(Out):

@@ -177,7 +177,7 @@ def create_project(once: Write, caller: Creator, body: ProjectIn) -> Response:
 
 @router.get("", summary="The caller's projects", responses=problems())
 def list_projects(caller: Caller, store: TheStore, projects_: TheProjects, wanted: Wanted) -> Page[ProjectRow]:
-    """The projects that the caller is a member of; with a key for one project, or a sign-in to one, that one."""
+    """The projects that the caller is a member of; with a key for one project, that one."""
     only = caller.only_project
     found = memberships_of(store, caller.account_id, only=only, after=wanted.name, limit=wanted.most)
     rows = [as_row(projects_.get(each.project_id), each.role) for each in found]

@@ -16,7 +16,6 @@ from sqlalchemy import Connection, func, select
 
 from quorate.compiled import compile_in_background, status
 from quorate.reasons import SHORT
-from quorate.service.access.cookies import csrf_token
 from quorate.service.access.request_context import allow_images
 from quorate.service.domain.listing import acts_of, count_set_aside
 from quorate.service.domain.projects import Project, Projects
@@ -158,7 +157,6 @@ def vote_page(on: VoterVisit) -> Response:
         "isNew": is_new,
         "project": project.id,
         "account": on.me,
-        "csrf": csrf_token(on.request),
         "undoSeconds": UNDO_SECONDS,
         "leaseSeconds": project.settings.lease_seconds,
         "state": project.state,

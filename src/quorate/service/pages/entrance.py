@@ -1,4 +1,4 @@
-"""Signing in and out: the start page with an account's projects, one-time links, invitations, API keys."""
+"""Signing in and out: the start page with an account's projects, one-time links, invitations."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import Annotated, Any
 
 from anyio import from_thread
 from fastapi import APIRouter, Depends, Form, Request, Response
-from sqlalchemy import select
 
 from quorate.errors import InvalidInput
-from quorate.service.access import cookies, credentials, digest, invitations
+from quorate.service.access import cookies, credentials, invitations
 from quorate.service.access.accounts import Role, memberships_of
 from quorate.service.access.credentials import SignedIn
 from quorate.service.access.limits import entered, limit_entry
@@ -21,7 +20,6 @@ from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.stats import latest_stats
 from quorate.service.pages.rendering import go, render
 from quorate.service.problems import NotSignedIn, of_error
-from quorate.service.store.schema import accounts, api_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +33,12 @@ class ProjectCard:
 
 def cards(projects_: Projects, me: Principal, *, now: float) -> list[ProjectCard]:
     """All projects of the visitor by name, archived ones last."""
-    memberships = memberships_of(projects_.store, me.account_id, only=me.only_project)
+    memberships = memberships_of(projects_.store, me.account_id)
     all_cards = []
     with projects_.store.read() as connection:
         for membership in memberships:
             project = projects_.get_in(connection, membership.project_id)
-            sees_numbers = membership.role == "reader" or (membership.role == "owner" and me.only_project is None)
+            sees_numbers = membership.role in ("owner", "reader")
             numbers = latest_stats(connection, project, now=now) if sees_numbers else None
             all_cards.append(ProjectCard(project, membership.role, numbers))
     return sorted(all_cards, key=lambda card: (card.project.state == "archived", card.project.name.lower()))
@@ -48,7 +46,6 @@ def cards(projects_: Projects, me: Principal, *, now: float) -> list[ProjectCard
 
 router = APIRouter(include_in_schema=False)
 ENTRY = [Depends(cookies.same_origin), Depends(limit_entry)]
-Token = Annotated[str | None, Depends(cookies.sent_token)]
 Text = Annotated[str, Form()]
 
 
@@ -62,44 +59,19 @@ def start(request: Request) -> Response:
 
 
 def signed_in(request: Request) -> Principal | None:
-    """The signed-in visitor, or None. Only for showing pages: the CSRF token is not checked."""
+    """The signed-in visitor, or None. Only for showing pages: the origin is not checked."""
     try:
-        return from_thread.run(current, Request({**request.scope, "method": "GET"}), None)
+        return from_thread.run(current, Request({**request.scope, "method": "GET"}))
     except NotSignedIn:
         return None
 
 
-@router.post("/sign-in", dependencies=ENTRY)
-def sign_in(request: Request, key: Text) -> Response:
-    """Sign in with an API key for all the account's projects; revoking the key ends the sign-in."""
-    rows = select(api_keys.c.id, api_keys.c.account_id, api_keys.c.project_id).join(accounts)
-    valid = (api_keys.c.revoked.is_(None), accounts.c.disabled.is_(None))
-    with store_of(request).write() as connection:
-        row = connection.execute(rows.where(api_keys.c.digest == digest(key.strip()), *valid)).one_or_none()
-        if row is None or row.project_id is not None:
-            words = "This key is unknown or was revoked." if row is None else "This key is for one project's programs."
-            problem = {"title": "Not signed in", "detail": f"{words} Use another one, or ask for a link."}
-            return render(request, "sign_in.html", 401, problem=problem)
-        how, now = f"sign-in with key {row.id}", now_of(request)
-        session_id = cookies.open_sign_in(connection, row.account_id, how=how, key_id=row.id, now=now)
-    entered(request)
-    return _come_in(request, "/", SignedIn(row.account_id, session_id, how))
-
-
-def _come_in(
-    request: Request, path: str, signed: SignedIn, *, note: str | None = None, only_project: str | None = None
-) -> Response:
+def _come_in(request: Request, path: str, signed: SignedIn, *, note: str | None = None) -> Response:
     """Redirect, with the cookies of the sign-in and of the browser."""
     response = go(path, note)
     cookies.set_cookie(request, response, signed.session_id)
-    cookies.remember(request, response, signed.account_id, how=signed.how, only_project=only_project)
+    cookies.remember(request, response, signed.account_id, how=signed.how)
     return response
-
-
-@router.get("/sign-in/token")
-def token_now(request: Request, caller: Caller) -> dict[str, str | None]:
-    """The signed-in account and its CSRF token, for a page that was opened in an earlier sign-in."""
-    return {"account": caller.account_id, "token": cookies.csrf_token(request)}
 
 
 @router.post("/sign-out")
@@ -110,17 +82,13 @@ def sign_out(request: Request, caller: Caller) -> Response:
         cookies.sign_out(store_of(request), session_id, now=now_of(request))
     response = go("/", "left")
     cookies.clear_cookie(request, response)
-    only = caller.only_project
-    cookies.remember(request, response, caller.account_id, how=caller.signed_in_by, only_project=only)
+    cookies.remember(request, response, caller.account_id, how=caller.signed_in_by)
     return response
 
 
 @router.post("/sign-out-everywhere")
 def sign_out_everywhere(request: Request, caller: Unrestricted) -> Response:
-    """End all sign-ins of the account, including this one, and its unused links.
-
-    Not allowed with a sign-in to one project: an owner who kept a voter's link could end the voter's other sign-ins.
-    """
+    """End all sign-ins of the account, including this one, and its unused links."""
     cookies.sign_out_everywhere(store_of(request), caller.account_id, now=now_of(request))
     response = go("/", "left-everywhere")
     cookies.clear_cookie(request, response)
@@ -129,7 +97,7 @@ def sign_out_everywhere(request: Request, caller: Unrestricted) -> Response:
 
 @router.post("/sign-in-link")
 def make_sign_in_link(request: Request, caller: Unrestricted) -> Response:
-    """Make a link that signs the account in once, on another device. Not allowed with a sign-in to one project."""
+    """Make a link that signs the account in once, on another device."""
     now = now_of(request)
     me = caller.account_id
     link = credentials.sign_in_link(store_of(request), me, base_url_of(request), by=me, now=now)
@@ -146,21 +114,15 @@ def link_page(request: Request, token: str) -> Response:
 
 @router.post("/link/{token}", dependencies=ENTRY)
 def use_link(request: Request, token: str, name: Text = "") -> Response:
-    """Use the link: create the first owner, or sign in.
-
-    If the same account is signed in already with more access than the link gives, the link is not used.
-    """
+    """Use the link: create the first owner, or sign in."""
     store, now = store_of(request), now_of(request)
     found = credentials.look_at_link(store, token, now=now)
     entered(request)
-    me = signed_in(request) if found.project_id is not None else None
-    if me is not None and me.account_id == found.account_id and me.only_project is None:
-        return go(f"/p/{found.project_id}")
     try:
         signed = credentials.use_link(store, token, name=name, now=now)
     except InvalidInput as error:  # an invalid name: the link is not used up
         return render(request, "link.html", 422, link=found, name=name, problem=of_error(error).body())
-    return _come_in(request, "/", signed, note="joined", only_project=found.project_id)
+    return _come_in(request, "/", signed, note="joined")
 
 
 @router.get("/join/{token}")
@@ -171,18 +133,18 @@ def invitation_page(request: Request, token: str, other: str = "") -> Response:
 
 @router.post("/join/{token}", dependencies=ENTRY)
 def join(
-    request: Request, token: str, sent: Token,
+    request: Request, token: str,
     name: Text = "", form: Text = "", as_me: Text = "", account: Text = "", other: Text = "",
 ) -> Response:  # fmt: skip
     """Join the project with the signed-in account, with one that the browser remembers, or with a new one.
 
-    A sign-in to one project cannot join another. If the browser remembers an account, a new one is created only if the
-    visitor says that they are somebody else (`other`).
+    If the browser remembers an account, a new one is created only if the visitor says that they are somebody else
+    (`other`).
     """
     store, now, browser = store_of(request), now_of(request), cookies.browser_of(request)
     if as_me:
-        me = from_thread.run(current, request, sent)
-        project_id = invitations.join(store, token, me.account_id, only_project=me.only_project, now=now)
+        me = from_thread.run(current, request)
+        project_id = invitations.join(store, token, me.account_id, now=now)
         entered(request)
         return go(f"/p/{project_id}")
     if account:
@@ -213,7 +175,7 @@ def _back(request: Request, token: str, account_id: str) -> Response:
     store, browser = store_of(request), cookies.browser_of(request)
     signed = invitations.come_back(store, token, account_id, browser=browser, now=now_of(request))
     entered(request)
-    return _come_in(request, f"/p/{signed.project_id}", signed, only_project=signed.only_project)
+    return _come_in(request, f"/p/{signed.project_id}", signed)
 
 
 def _invitation(
@@ -222,8 +184,6 @@ def _invitation(
     browser = cookies.browser_of(request)
     found = invitations.look(store_of(request), token, browser=None if other else browser, now=now_of(request))
     me = signed_in(request) if request.method != "POST" else None
-    if me is not None:
-        invitations.refuse_elsewhere(found.invitation.project_id, me.only_project)
     shown: dict[str, Any] = {"me": me, "form": invitations.form_id(), "known": found.known, "other": other}
     shown |= {"invitation": found.invitation, "project_name": found.project_name, "problem": problem, "name": name}
     return render(request, "join.html", 422 if problem else 200, **shown)

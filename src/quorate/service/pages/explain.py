@@ -16,7 +16,6 @@ from quorate.decision.belief import TIE_WIDTH
 from quorate.decision.blended import BlendedValue, blended_gain
 from quorate.decision.policy import QueryPolicy
 from quorate.decision.value import optimistic_gain
-from quorate.service.access.log import owner_of_link
 from quorate.service.domain.item_projection import ABSENT
 from quorate.service.domain.trail import same
 from quorate.service.pages.formats import decimal, percent, plural
@@ -47,7 +46,6 @@ class Step:
     agrees: bool | None
     params: int | None
     tune: int | None
-    link_by: str | None  # whose link signed the voter in, if an owner made it
 
     @property
     def tied(self) -> int:
@@ -68,7 +66,6 @@ def timeline(
     events: Sequence[Mapping[str, Any]],
     classes: Sequence[str],
     names: Mapping[str, str],
-    signed_in_by: Mapping[int, str] | None = None,
 ) -> list[Step]:
     """Every event in order, with its effect.
 
@@ -86,16 +83,9 @@ def timeline(
             ballots.pop(voter, None)
         given = list(ballots.values())
         votes = tuple(given.count(name) for name in classes)
-        link_by = _link_by((signed_in_by or {}).get(event["seq"]), names)
         absent = sum(name.startswith(ABSENT) for name in ballots)
-        steps.append(_step(event, votes, given.count(None) - absent, absent, names, link_by))
+        steps.append(_step(event, votes, given.count(None) - absent, absent, names))
     return steps
-
-
-def _link_by(signed_in_by: str | None, names: Mapping[str, str]) -> str | None:
-    """The name of the owner whose link signed the voter in; None if it was no owner's link."""
-    owner = owner_of_link(signed_in_by)
-    return owner if owner is None else names.get(owner, owner or "an owner")
 
 
 def _kind(event: Mapping[str, Any]) -> str:
@@ -110,7 +100,6 @@ def _step(
     num_abstained: int,
     num_absent: int,
     names: Mapping[str, str],
-    link_by: str | None,
 ) -> Step:
     decision, again = event.get("decision", {}), event.get("recomputed")
     voter = event.get("voter")
@@ -134,7 +123,6 @@ def _step(
         agrees=None if again is None else same({name: decision[name] for name in COMPARED}, again),
         params=decision.get("params"),
         tune=decision.get("tune"),
-        link_by=link_by,
     )
 
 

@@ -14,7 +14,6 @@ from typing import Annotated, Any
 from fastapi import Depends, Request
 
 from quorate.errors import with_names
-from quorate.service.access.cookies import FIELD
 from quorate.validate import invalid
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
@@ -170,9 +169,9 @@ THOUSANDS = re.compile(r"[+-]?0*[1-9]\d{0,2},\d{3}")  # 1,000 is a thousand in s
 
 
 async def text_fields(request: Request) -> dict[str, str]:
-    """The text fields of a form, without the CSRF token; files are left out."""
+    """The text fields of a form; files are left out."""
     form = await request.form()
-    return {name: value for name, value in form.items() if isinstance(value, str) and name != FIELD}
+    return {name: value for name, value in form.items() if isinstance(value, str)}
 
 
 Fields = Annotated[dict[str, str], Depends(text_fields)]

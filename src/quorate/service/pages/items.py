@@ -14,7 +14,6 @@ from sqlalchemy import ColumnElement, Connection, Row, func, select
 
 from quorate.errors import QuorateError
 from quorate.reasons import SHORT
-from quorate.service.access.log import owner_of_link
 from quorate.service.access.request_context import allow_images
 from quorate.service.api.dependencies import in_batch_thread
 from quorate.service.domain.ballots import act
@@ -210,8 +209,7 @@ def _item(projects_: Projects, connection: Connection, project: Project, name: s
     row = find_item(connection, project.id, name)
     whole = trail(projects_, connection, project, name)
     written = sorted([*whole["events"], *whole["beside"]], key=lambda event: event["seq"])
-    ways = whole["signed_in_by"]
-    steps = timeline(written, project.settings.classes, _names(connection, written, ways.values()), ways)
+    steps = timeline(written, project.settings.classes, _names(connection, written))
     decided = [step for step in steps if step.agrees is not None]
     reports = reports_of(connection, row.id)
     names = _names(connection, [{"voter": voter} for voter, _ in reports])
@@ -288,9 +286,9 @@ def _belief_chart(table: list[dict[str, Any]]) -> dict[str, Any] | None:
     return {"svg": line_chart(lines, title=title, most=1.0), "lines": lines}
 
 
-def _names(connection: Connection, written: list[dict[str, Any]], ways: Iterable[str] = ()) -> dict[str, str]:
-    """The names of the voters, and of the owners whose links signed some of them in."""
-    ids = {event["voter"] for event in written if event.get("voter")} | set(filter(None, map(owner_of_link, ways)))
+def _names(connection: Connection, written: list[dict[str, Any]]) -> dict[str, str]:
+    """The names of the voters."""
+    ids = {event["voter"] for event in written if event.get("voter")}
     query = select(accounts.c.id, accounts.c.name).where(accounts.c.id.in_(ids))
     return {row.id: row.name for row in connection.execute(query)}
 

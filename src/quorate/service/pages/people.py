@@ -14,7 +14,7 @@ from sqlalchemy import Connection, select
 
 from quorate.errors import QuorateError
 from quorate.service.access import accounts, cookies, credentials, invitations
-from quorate.service.access.log import LogEntry, lines_of, owner_of_link
+from quorate.service.access.log import lines_of
 from quorate.service.api.dependencies import base_url_of
 from quorate.service.domain.people import latest_people
 from quorate.service.pages.formats import Fields, in_words_of_the_form, number, whole_number
@@ -79,14 +79,6 @@ def remove(on: OwnerVisit, fields: Fields) -> Response:
     return _done(on, partial(accounts.remove_member, on.store, on.project_id, account, by=on.me, now=on.now), "removed")
 
 
-@router.post("/p/{project_id}/people/link")
-def make_link(on: OwnerVisit, fields: Fields) -> Response:
-    """Make a link that signs a member in to this project; only this response shows it."""
-    account, base = fields.get("account", ""), base_url_of(on.request)
-    make = partial(credentials.member_link, on.store, on.project_id, account, base, by=on.me, now=on.now)
-    return _done(on, lambda: {"member_link": make()[0]})
-
-
 @router.post("/p/{project_id}/people/key")
 def make_key(on: OwnerVisit, fields: Fields) -> Response:
     """Create an API key of the visitor, for this project or for all of theirs; only this response shows it."""
@@ -122,7 +114,7 @@ def _page(on: Visit, **more: object) -> Response:
         "members": sorted(members, key=lambda each: each.name.lower()),
         "invitations": [each for each in invited if each.revoked is None and each.expires > on.now],
         "keys": [each for each in mine if each.revoked is None and each.project_id in (None, project_id)],
-        "invitation_link": None, "member_link": None, "key": None, "labels": INVITATION,
+        "invitation_link": None, "key": None, "labels": INVITATION,
         "invite": USUAL, "invite_problem": None,
     }  # fmt: skip
     return on.render("people.html", status_of(more.get("problem")), **shown | more)
@@ -156,16 +148,6 @@ def access_page(on: OwnerVisit, before: int | None = None) -> Response:
     with on.store.read() as connection:
         project = on.projects.get_in(connection, on.project_id)
         found = lines_of(connection, on.project_id, before=before, limit=LINES + 1)
-        owners = _link_makers(connection, found)
     older = found[LINES - 1].id if len(found) > LINES else None
-    shown = {"project": project, "lines": found[:LINES], "owners": owners, "older": older, "before": before}
+    shown = {"project": project, "lines": found[:LINES], "older": older, "before": before}
     return on.render("access_log.html", tab="people", **shown)
-
-
-def _link_makers(connection: Connection, lines: list[LogEntry]) -> dict[str, str]:
-    """For each way of signing in by an owner's link, the owner's name."""
-    ways = {line.details["how"] for line in lines if "how" in line.details}
-    makers = {way: owner for way in ways if (owner := owner_of_link(way))}
-    query = select(schema.accounts.c.id, schema.accounts.c.name).where(schema.accounts.c.id.in_(makers.values()))
-    names = {row.id: row.name for row in connection.execute(query)}
-    return {way: names[owner] for way, owner in makers.items() if owner in names}

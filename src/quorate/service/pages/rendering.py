@@ -20,7 +20,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from quorate.service.access.accounts import ADJUDICATING, VOTING, Role
-from quorate.service.access.cookies import csrf_token
 from quorate.service.access.principal import Member, member
 from quorate.service.access.request_context import now_of, store_of
 from quorate.service.api.dependencies import ProjectId, projects_of
@@ -132,7 +131,7 @@ environment.globals |= {"static": address, "qr_code": qr_code}
 
 
 NOTHING_SHOWN: dict[str, Any] = {  # what every template may ask for
-    "problem": None, "csrf": "", "me": None, "project": None, "note": None, "tab": "", "role": None
+    "problem": None, "me": None, "project": None, "note": None, "tab": "", "role": None
 }  # fmt: skip
 
 
@@ -140,7 +139,6 @@ def render(request: Request, template: str, status: int = 200, /, **shown: objec
     """The page of this template."""
     now = now_of(request)
     context = NOTHING_SHOWN | {
-        "csrf": csrf_token(request) or "",
         "now": now,
         "ago": lambda time: formats.ago(time, now),
         "note": NOTES.get(request.query_params.get("note", "")),

@@ -2,10 +2,10 @@
 // Each has an idempotency key, so that one sent twice counts once.
 
 const FIRST_WAIT = 500, LONGEST_WAIT = 15000, PATIENCE = 10000; // milliseconds
-const NOT_FROM_HERE = ["X-CSRF-Token", "Origin", "Sec-Fetch-Site"]; // fields of a 403 about the sign-in, not about the act
+const NOT_FROM_HERE = ["Origin", "Sec-Fetch-Site"]; // fields of a 403 about the page, not about the act
 
 export class Outbox {
-  // `send(act)` returns a Response or throws; `renew()` returns whether there is a new sign-in to send with;
+  // `send(act)` returns a Response or throws; `renew()` returns whether this voter has signed in again;
   // `notify(name, act, detail)` is called with "sent", "refused", "waiting" or "signed-out"
   constructor(prefix, send, renew, notify) {
     Object.assign(this, { prefix, send, renew, notify, isBusy: false, wake: () => {}, kept: new Map() });
@@ -74,7 +74,7 @@ export class Outbox {
     } catch { if (!answer?.ok) { this.notify("waiting", act); return undefined; } }
     if (answer.ok) { this.drop(name); this.notify("sent", act, body); return 0; }
     if (isSignedOut(answer.status, body)) {
-      if (await this.renew()) return 0;
+      if (answer.status === 401 && (await this.renew())) return 0;
       this.notify("signed-out", act, body);
       return undefined;
     }
@@ -88,7 +88,7 @@ export class Outbox {
   }
 }
 
-// Whether a response is about the sign-in, not about the act: signed out, or the page is of an earlier sign-in.
+// Whether a response is about the sign-in, not about the act: signed out, or somebody else is signed in.
 export function isSignedOut(status, body) {
   return status === 401 || (status === 403 && NOT_FROM_HERE.includes(body.field));
 }

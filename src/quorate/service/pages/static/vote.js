@@ -4,9 +4,9 @@ import { Outbox, isSignedOut } from "./outbox.js";
 import { Zoom } from "./zoom.js";
 
 const root = document.querySelector("[data-vote]");
-const { project, account, csrf, undoSeconds, leaseSeconds, isNew } = JSON.parse(root.dataset.vote);
+const { project, account, undoSeconds, leaseSeconds, isNew } = JSON.parse(root.dataset.vote);
 let { state } = JSON.parse(root.dataset.vote); // the project's state
-let token = csrf; // changes when the voter signs in again, in any tab
+const JSON_OF_MINE = { "Content-Type": "application/json", "X-Account": account }; // refused if another account is signed in
 const api = `/api/v1/projects/${project}`;
 const part = (name) => root.querySelector(`[data-part=${name}]`);
 const stage = part("stage"), choices = part("choices"), say = part("say"), last = part("last"), filter = part("filter");
@@ -36,18 +36,15 @@ const outbox = new Outbox(`quorate-act:${project}:${account}:`, post, renew, not
 function post(act, signal) {
   const { key, path, item, label, abstain, skip } = act;
   const body = JSON.stringify({ item, label, abstain, skip, next: HELD });
-  const headers = { "Content-Type": "application/json", "X-CSRF-Token": token, "Idempotency-Key": key };
+  const headers = { ...JSON_OF_MINE, "Idempotency-Key": key };
   return fetch(`${api}/${path}`, { method: "POST", headers, body, signal });
 }
 
-// Whether this voter has signed in again. Votes are never sent with another account's sign-in.
+// Whether this voter has signed in again, in any tab.
 async function renew() {
   try {
-    const answer = await fetch("/sign-in/token");
-    const now = answer.ok ? await answer.json() : {};
-    if (now.account !== account || now.token === token) return false;
-    token = now.token;
-    return true;
+    const answer = await fetch("/api/v1/me");
+    return answer.ok && (await answer.json()).account_id === account;
   } catch { return false; }
 }
 
@@ -115,10 +112,9 @@ async function refill() {
   askedAt = Date.now();
   const isLapsed = keptAt > 0 && askedAt - keptAt > LEASE;
   try {
-    const headers = { "Content-Type": "application/json", "X-CSRF-Token": token };
-    const answer = await fetch(`${api}/next`, { method: "POST", headers, body: JSON.stringify({ count: HELD }) });
+    const answer = await fetch(`${api}/next`, { method: "POST", headers: JSON_OF_MINE, body: JSON.stringify({ count: HELD }) });
     const body = await answer.json();
-    if (isSignedOut(answer.status, body)) return (await renew()) ? void setTimeout(refill) : connection("signed-out");
+    if (isSignedOut(answer.status, body)) return answer.status === 401 && (await renew()) ? void setTimeout(refill) : connection("signed-out");
     if (isRemoved(body)) return leave(0);
     if (!answer.ok) throw new Error(answer.status);
     if (!outbox.size) connection("");
@@ -212,8 +208,7 @@ async function load(here, image, enlarge, tries = 0) {
 // a connection or a sign-in: the report is tried again.
 async function report(here) {
   try {
-    const headers = { "Content-Type": "application/json", "X-CSRF-Token": token };
-    const answer = await fetch(`${api}/report-image`, { method: "POST", headers, body: JSON.stringify({ item: here.item }) });
+    const answer = await fetch(`${api}/report-image`, { method: "POST", headers: JSON_OF_MINE, body: JSON.stringify({ item: here.item }) });
     const body = await answer.json();
     if (isRemoved(body)) { leave(0); return true; }
     if (answer.status >= 500 || [401, 403, 408].includes(answer.status)) return false;
