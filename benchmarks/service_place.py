@@ -33,7 +33,7 @@ from quorate.service.domain.items import MOST_ITEMS, ItemContent, NewItem, add_i
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.store import Store
-from quorate.service.store.upgrade import prepare
+from quorate.service.store.prepare import prepare
 
 CLASSES = [f"class-{k}" for k in range(10)]
 POOL_SIZE = 6

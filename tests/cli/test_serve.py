@@ -37,7 +37,7 @@ def test_the_first_start_makes_a_private_database_and_prints_a_link_that_opens(t
 def test_a_start_after_somebody_came_in_prints_no_link(tmp_path):
     from quorate.service.access.accounts import create_account
     from quorate.service.store import Store
-    from quorate.service.store.upgrade import prepare
+    from quorate.service.store.prepare import prepare
 
     store = Store(str(tmp_path / "votes.db"))
     prepare(store)
@@ -102,7 +102,7 @@ def test_the_demo_starts_in_a_file_of_its_own_and_never_in_a_database_in_use(run
     from quorate.service.domain.projects import Projects
     from quorate.service.domain.settings import ProjectSettings
     from quorate.service.store import Store
-    from quorate.service.store.upgrade import prepare
+    from quorate.service.store.prepare import prepare
 
     with Serving("--demo", folder=tmp_path, forked=True) as service:
         assert "Open this link to see the demo" in service.printed
@@ -126,7 +126,7 @@ def test_a_demo_in_which_all_is_closed_says_so_and_how_to_begin_again(tmp_path):
     from quorate.service.demo import add_digits, seed
     from quorate.service.store import Store
     from quorate.service.store.schema import items, projects
-    from quorate.service.store.upgrade import prepare
+    from quorate.service.store.prepare import prepare
 
     store = Store(str(tmp_path / "demo.db"))
     prepare(store)
@@ -189,7 +189,6 @@ def test_several_workers_get_a_folder_to_count_in(tmp_path, monkeypatch, workers
 def test_a_database_server_that_does_not_answer_is_waited_for_and_not_for_ever(monkeypatch, capsys):
     from quorate.cli import serve
     from quorate.service.store import Store, StoreUnavailable
-    from quorate.service.store.upgrade import Upgrade
 
     monkeypatch.setattr(serve, "DATABASE_WITHIN", 0.2)
     monkeypatch.setattr(serve, "DATABASE_EVERY", 0.05)
@@ -197,7 +196,7 @@ def test_a_database_server_that_does_not_answer_is_waited_for_and_not_for_ever(m
     with pytest.raises(StoreUnavailable):
         serve._prepared(store)
     assert len(capsys.readouterr().err.splitlines()) == 1
-    tries = iter([StoreUnavailable("starting"), StoreUnavailable("starting"), Upgrade(None, "0001")])
+    tries = iter([StoreUnavailable("starting"), StoreUnavailable("starting"), True])
 
     def prepare(_store):
         told = next(tries)
@@ -206,5 +205,5 @@ def test_a_database_server_that_does_not_answer_is_waited_for_and_not_for_ever(m
         return told
 
     monkeypatch.setattr("quorate.cli.serve.prepare", prepare)
-    assert serve._prepared(store).now == "0001"
+    assert serve._prepared(store) is True
     store.close()

@@ -1,4 +1,4 @@
-"""`quorate service`: backup, restore, upgrade, owners, accounts and check, as typed."""
+"""`quorate service`: backup, copy, owners, accounts and check, as typed."""
 
 import json
 import sqlite3
@@ -16,7 +16,7 @@ from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.domain.votes import Request
 from quorate.service.store import Store
-from quorate.service.store.upgrade import prepare
+from quorate.service.store.prepare import prepare
 
 
 @pytest.fixture
@@ -33,14 +33,15 @@ def database(tmp_path):
     return path
 
 
-def test_a_backup_is_written_and_restored_to_the_same_decisions(run, database, tmp_path):
-    result = run("service", "backup", tmp_path / "one.backup", "--database", database)
+def test_a_backup_and_a_copy_have_the_same_decisions(run, database, tmp_path):
+    result = run("service", "backup", tmp_path / "monday.db", "--database", database)
     assert result.exit_code == 0, result.stderr
-    assert "1 projects, 3 items, 5 events" in result.stdout
-    restored = run("service", "restore", tmp_path / "one.backup", "--database", tmp_path / "new.db", "--json")
-    assert json.loads(restored.stdout)["rows"]["events"] == 5
+    assert run("service", "check", "--database", tmp_path / "monday.db").exit_code == 0
+    copied = run("service", "copy", tmp_path / "new.db", "--database", tmp_path / "monday.db", "--json")
+    assert json.loads(copied.stdout)["rows"] > 5
     assert (tmp_path / "new.db").stat().st_mode & 0o077 == 0
-    assert run("service", "check", "--database", tmp_path / "new.db").exit_code == 0
+    checked = json.loads(run("service", "check", "--database", tmp_path / "new.db", "--json").stdout)
+    assert (checked["items"], checked["events"], checked["disagreements"]) == (3, 5, 0)
 
 
 def test_a_backup_onto_a_file_says_so_in_the_command_s_words(run, database, tmp_path):
@@ -64,15 +65,8 @@ def test_check_counts_and_finds_what_was_tampered_with(run, database):
     assert found["first"][0]["item"] == "photo1"
 
 
-def test_upgrade_says_what_it_did(run, database, tmp_path):
-    assert "Nothing to do" in run("service", "upgrade", "--database", database).stdout
-    sqlite3.connect(tmp_path / "empty.db").execute("VACUUM").connection.close()
-    assert "an empty database" in run("service", "upgrade", "--database", tmp_path / "empty.db").stdout
-    assert json.loads(run("service", "upgrade", "--database", database, "--json").stdout)["changed"] is False
-
-
 def test_a_misspelt_database_is_not_created(run, tmp_path):
-    for command in (["backup", tmp_path / "x"], ["upgrade"], ["owner-link"], ["check"], ["accounts"], ["disable", "a"]):
+    for command in (["backup", tmp_path / "x"], ["copy", tmp_path / "y"], ["owner-link"], ["check"], ["accounts"], ["disable", "a"]):
         result = run("service", *command, "--database", tmp_path / "typo.db")
         assert result.exit_code == 1
         assert "no such file" in result.stderr

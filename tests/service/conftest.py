@@ -101,7 +101,7 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
 def store(database_url: str) -> Iterator[Store]:
     """A store with all its tables."""
     from quorate.service.store import Store
-    from quorate.service.store.upgrade import prepare
+    from quorate.service.store.prepare import prepare
 
     store = Store(database_url)
     prepare(store)
@@ -134,7 +134,7 @@ def prepared_database(postgres: Postgres) -> str:
 
 def _prepare(url: str) -> None:
     from quorate.service.store import Store
-    from quorate.service.store.upgrade import prepare
+    from quorate.service.store.prepare import prepare
 
     store = Store(url)
     prepare(store)

@@ -17,7 +17,7 @@ from quorate.service.config import ServiceConfig
 from quorate.service.steward import EVERY, Housekeeping
 from quorate.service.store import Store
 from quorate.service.store.schema import requests
-from quorate.service.store.upgrade import prepare
+from quorate.service.store.prepare import prepare
 from tests.service.api.conftest import World
 
 

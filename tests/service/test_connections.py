@@ -14,7 +14,7 @@ from quorate.service.api import bodies as body_limit
 from quorate.service.app import create_app
 from quorate.service.config import ServiceConfig
 from quorate.service.store import Store
-from quorate.service.store.upgrade import prepare
+from quorate.service.store.prepare import prepare
 
 GET = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
 POST = b"POST /api/v1/projects HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999\r\n\r\n"

@@ -18,7 +18,7 @@ from quorate import Session
 from quorate.service.access.accounts import create_account
 from quorate.service.access.credentials import create_key
 from quorate.service.store import Store
-from quorate.service.store.upgrade import prepare
+from quorate.service.store.prepare import prepare
 from tests.processes import free_port, wait_until
 
 HEALTHY, DECIDED, MOVING = 5.0, 10.0, 15.0  # seconds

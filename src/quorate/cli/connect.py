@@ -30,7 +30,7 @@ from quorate.service.label_studio.connections import connection_to
 from quorate.service.label_studio.connector import Attached, attach
 from quorate.service.label_studio.connector import undo as restore
 from quorate.service.store import Store, existing
-from quorate.service.store.upgrade import prepare
+from quorate.service.store.prepare import prepare
 
 HELP = """
 Let people answer in a tool they already use; quorate decides when enough have answered (docs/howto/label-studio.md).

@@ -32,7 +32,7 @@ SENTENCES = {  # command -> what it does; its module in this folder has its name
     "methods": "Every method to choose from, one sentence each, with its parameters and their defaults.",
     "reproduce": "The paper's experiments on the real data, beside its printed figures; and the data sets they need.",
     "serve": "Serve projects in the browser and over an API: experts vote, quorate decides when enough have voted.",
-    "service": "Manage the database of `quorate serve`: backup, restore, upgrade, check, links, keys and accounts "
+    "service": "Manage the database of `quorate serve`: backup, copy, check, links, keys and accounts "
     "(docs/service.md).",
     "connect": "Let people answer in a tool they already use; quorate decides when enough have answered "
     "(docs/howto/label-studio.md).",

@@ -26,8 +26,8 @@ from quorate.service.access.credentials import first_owner_link
 from quorate.service.config import ServiceConfig
 from quorate.service.demo import PROJECT, is_over, seed
 from quorate.service.store import Store, StoreUnavailable, as_url
+from quorate.service.store.prepare import prepare
 from quorate.service.store.schema import projects
-from quorate.service.store.upgrade import Upgrade, prepare
 from quorate.validate import invalid
 
 DATABASE, DEMO_DATABASE = "quorate.db", "quorate-demo.db"  # the demo never uses the real one
@@ -82,7 +82,7 @@ def serve(
 ) -> None:
     """Serve projects in the browser and over an API: experts vote, quorate decides when enough have voted.
 
-    Creates or upgrades the database first. There is no password: the first start prints a link that works once and
+    Creates the database first, if it is new. There is no password: the first start prints a link that works once and
     makes whoever opens it the owner. Stop it with Ctrl-C; every acknowledged vote is on disk.
 
     Example: quorate serve --database quorate.db --port 8000
@@ -133,13 +133,12 @@ def run_service(
 
 
 def _make_ready(config: ServiceConfig, here: str) -> str | None:
-    """Create or upgrade the database; returns the link for its first owner, None if there is an owner."""
+    """Create the database if it is new; returns the link for its first owner, None if there is an owner."""
     os.umask(0o077)  # the database holds the key that signs cookies: only its owner may read it
     store = Store(config.database)
     try:
-        done = _prepared(store)
-        if done.changed:
-            print_lines(f"Database {'created' if done.before is None else 'upgraded'} (revision {done.now}).")
+        if _prepared(store):
+            print_lines("Database created.")
         signing_key(store, now=time.time())  # to check: report an invalid key once, not in every worker
         compile_in_background()
         return _demo_link(store, here) if config.demo else first_owner_link(store, here, now=time.time())
@@ -147,8 +146,8 @@ def _make_ready(config: ServiceConfig, here: str) -> str | None:
         store.close()
 
 
-def _prepared(store: Store) -> Upgrade:
-    """Create or upgrade the tables; wait up to DATABASE_WITHIN for a server that is still starting."""
+def _prepared(store: Store) -> bool:
+    """Create the tables of a new database; wait up to DATABASE_WITHIN for a server that is still starting."""
     until, is_announced = time.monotonic() + DATABASE_WITHIN, store.is_sqlite
     while True:
         try:

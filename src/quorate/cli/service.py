@@ -1,4 +1,4 @@
-"""`quorate service ...`: commands for operators: back up, restore, upgrade, check, manage accounts."""
+"""`quorate service ...`: commands for operators: back up, copy, check, manage accounts."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ from quorate.service.access.credentials import new_key, new_link
 from quorate.service.domain.trail import Verification
 from quorate.service.domain.trail import check as recompute
 from quorate.service.store import existing
-from quorate.service.store.backup import Copied
 from quorate.service.store.backup import backup as write_backup
-from quorate.service.store.backup import restore as read_backup
-from quorate.service.store.upgrade import prepare
+from quorate.service.store.backup import copy as copy_database
+from quorate.service.store.prepare import prepare
 
 HELP = """
-Manage the database of `quorate serve`: backup, restore, upgrade, check, links, keys and accounts (docs/service.md).
+Manage the database of `quorate serve`: backup, copy, check, links, keys and accounts (docs/service.md).
 """
 
 app = typer.Typer(name="service", cls=Commands, help=HELP, no_args_is_help=True, rich_markup_mode="rich")
@@ -40,50 +39,42 @@ def backup(
     file: Annotated[str, typer.Argument(help="The file to write; it must not exist.")],
     database: Database = "quorate.db",
     json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
-    """Write a consistent snapshot of every row to one file; the service can keep running.
+    """Write a consistent copy of a SQLite database to a new file; the service can keep running.
 
-    The file has the same format for SQLite and PostgreSQL. It holds secrets; only you can read it.
+    To restore it, stop the service and put the file in the database's place. It holds secrets; only you can read it.
+    For PostgreSQL use pg_dump.
 
-    Example: quorate service backup monday.backup --database quorate.db
+    Example: quorate service backup monday.db --database quorate.db
     """
-    with progress_bar(quiet=quiet) as report:
-        copied = write_backup(database, file, progress=report)
-    _print_copied(copied, f"Backed up to {file}", json=json)
+    write_backup(database, file)
+    size = Path(file).stat().st_size
+    if json:
+        print_json({"file": file, "bytes": size})
+    else:
+        print_lines(f"Backed up to {file}: {size / 1e6:.1f} MB.")
 
 
-@app.command("restore")
-def restore(
-    file: Annotated[str, typer.Argument(help="A file that `quorate service backup` wrote.")],
+@app.command("copy")
+def copy(
+    target: Annotated[str, typer.Argument(help="A new file, or an empty database: postgresql://user@host/name.")],
     database: Database = "quorate.db",
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Restore a backup into an empty database of either kind; every row is checked before anything is committed.
+    """Copy every row to a new, empty database, from SQLite to PostgreSQL or back. Nothing or all of it is stored.
 
-    Example: quorate service restore monday.backup --database postgresql://quorate@localhost/quorate
+    Stop the service first: votes that arrive during the copy are not in it.
+
+    Example: quorate service copy postgresql://quorate@localhost/quorate --database quorate.db
     """
     os.umask(0o077)
     with progress_bar(quiet=quiet) as report:
-        copied = read_backup(file, database, progress=report)
-    _print_copied(copied, f"Restored from {file}; every row was read back and agrees", json=json)
-
-
-@app.command("upgrade")
-def upgrade(database: Database = "quorate.db", json: Json = False) -> None:
-    """Upgrade an older database to the tables of this version; `quorate serve` does this automatically.
-
-    Example: quorate service upgrade --database quorate.db
-    """
-    with existing(database) as store:
-        done = prepare(store)
+        num_rows = copy_database(database, target, progress=report)
     if json:
-        print_json({"before": done.before, "now": done.now, "changed": done.changed})
-    elif done.changed:
-        print_lines(f"Upgraded from {done.before or 'an empty database'} to revision {done.now}.")
+        print_json({"rows": num_rows})
     else:
-        print_lines(f"Nothing to do: the database is at revision {done.now}.")
+        print_lines(f"Copied {num_rows} rows. Check them with: quorate service check --database ...")
 
 
 @app.command("owner-link")
@@ -176,16 +167,6 @@ def check(database: Database = "quorate.db", json: Json = False, quiet: Quiet = 
     _print_checked(checked, json=json)
     if checked.num_disagreements:
         raise typer.Exit(1)
-
-
-def _print_copied(copied: Copied, what: str, *, json: bool) -> None:
-    rows = {name: tally.num_rows for name, tally in copied.tables.items()}
-    if json:
-        print_json({"file": str(copied.path), "revision": copied.revision, "rows": rows})
-        return
-    size = Path(copied.path).stat().st_size / 1e6
-    known = ", ".join(f"{rows[name]} {name}" for name in ("projects", "items", "events", "accounts") if name in rows)
-    print_lines(f"{what}: {copied.num_rows} rows ({known}), {size:.1f} MB, revision {copied.revision}.")
 
 
 def _print_account(account: Account, what: str, *, json: bool) -> None:

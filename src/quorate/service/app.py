@@ -44,7 +44,7 @@ from quorate.service.problems import MEDIA_TYPE
 from quorate.service.sender import Sender
 from quorate.service.steward import Housekeeping, Steward
 from quorate.service.store import POOL, Store
-from quorate.service.store.upgrade import prepare
+from quorate.service.store.prepare import prepare
 from quorate.version import __version__
 
 PARTS = (projects, items, votes, decisions, exports, people, uploads, webhooks, monitoring)
@@ -61,7 +61,7 @@ class Background(Protocol):
 
 
 def create_app(store: Store, config: ServiceConfig) -> FastAPI:
-    """The application on this store. The tables must exist (`store.upgrade.prepare`)."""
+    """The application on this store. The tables must exist (`store.prepare.prepare`)."""
     app = FastAPI(
         title="quorate",
         version=__version__,

@@ -25,7 +25,7 @@ from quorate.service.store.schema import (
     secrets,
     sign_ins,
 )
-from quorate.service.store.upgrade import prepare
+from quorate.service.store.prepare import prepare
 from tests.service.conftest import NUMBERS
 
 NOW = 1_700_000_000.0

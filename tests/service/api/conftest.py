@@ -9,7 +9,7 @@ from quorate.service.config import ServiceConfig
 from quorate.service.domain.items import ItemContent, NewItem, add_items
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.store import Store
-from quorate.service.store.upgrade import prepare
+from quorate.service.store.prepare import prepare
 
 NOW = 1_700_000_000.0
 API = "/api/v1"

@@ -14,7 +14,7 @@ from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.domain.votes import Request
 from quorate.service.store import Store
-from quorate.service.store.upgrade import prepare
+from quorate.service.store.prepare import prepare
 
 WORKER = """
 import sys

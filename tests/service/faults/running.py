@@ -30,7 +30,7 @@ from quorate.service.domain.settings import ProjectSettings
 from quorate.service.domain.trail import disagreements
 from quorate.service.store import Store
 from quorate.service.store.schema import ballots, events, items
-from quorate.service.store.upgrade import prepare
+from quorate.service.store.prepare import prepare
 from tests.forked import Forked
 from tests.processes import free_port, wait_until
 

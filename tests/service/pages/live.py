@@ -17,7 +17,7 @@ from quorate.service.app import create_app
 from quorate.service.config import ServiceConfig
 from quorate.service.domain.projects import Projects
 from quorate.service.store import Store
-from quorate.service.store.upgrade import prepare
+from quorate.service.store.prepare import prepare
 
 
 @dataclass

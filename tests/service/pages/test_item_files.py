@@ -162,10 +162,8 @@ HUGE = '{"id": "a", "priority": ' + "9" * 5000 + "}"
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("a.json", "[" * 100_000, "The file is nested too deeply"),
-        ("a.json", f"[{HUGE}]", "The file contains a whole number of more than 63 bits"),
-        ("a.json", '[{"id": "a", "prediction": [NaN, 1]}]', "The file contains NaN"),
-        ("a.json", '[{"id": "a\\u0000"}]', "The file contains U+0000"),
+        ("a.json", "[" * 100_000, "The file is not valid JSON"),
+        ("a.json", f"[{HUGE}]", "The file is not valid JSON"),
         ("a.csv", 'id,text\na,"one\nb,two\nc,three', "A quotation mark is opened and never closed"),
         ("a.csv", 'id,text\na,"x" y\nb,"one\nc,two\nd,three\n', "A quotation mark is opened and never closed"),
         ("a.csv", "id,text\na," + "x" * 200_000, "The table cannot be read"),
@@ -185,15 +183,13 @@ def test_half_a_utf_16_character_is_not_text():
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("a.jsonl", HUGE + '\n{"id": "b"}\n', "expected whole numbers of at most 63 bits"),
+        ("a.jsonl", HUGE + '\n{"id": "b"}\n', "expected valid JSON"),
         ("a.jsonl", "[" * 100_000 + '\n{"id": "b"}\n', "row='[[["),
         ("a.csv", 'id,prediction\na,"' + "[" * 100_000 + '"\nb,\n', "prediction='[[["),
-        (
-            "a.json",
-            '[{"id": "a", "prediction": [[[]]]}, {"id": "b"}]',
-            "prediction[0] ('[[]]'): Input should be a valid number.",
-        ),
-        ("a.json", '[{"id": "a", "priority": "x"}, {"id": "b"}]', "Send priority as a valid integer."),
+        ("a.json", '[{"id": "a", "prediction": [[[]]]}, {"id": "b"}]', "Input should be a valid"),
+        ("a.json", '[{"id": "a", "prediction": [NaN, 1]}, {"id": "b"}]', "Input should be a"),
+        ("a.json", '[{"id": "a\\u0000"}, {"id": "b"}]', "printable characters only"),
+        ("a.json", '[{"id": "a", "priority": "x"}, {"id": "b"}]', "priority ('x'): Input should be a valid integer."),
         ("a.csv", "id,priority\na,inf\nb,\n", "priority='inf'; expected a number"),
         ("a.csv", "id,priority\na,nan\nb,\n", "priority='nan'; expected a number"),
         ("a.csv", "id,priority\na,1e400\nb,\n", "priority='1e400'; expected a number"),

@@ -10,7 +10,7 @@ from quorate.service.domain.votes import Request
 from quorate.service.pages import items as item_table
 from quorate.service.pages.items import ItemsQuery, page_of
 from quorate.service.store import Store
-from quorate.service.store.upgrade import prepare
+from quorate.service.store.prepare import prepare
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from quorate.service.domain.items import ItemContent, NewItem, add_items
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.domain.votes import Request
 from quorate.service.store import Store
-from quorate.service.store.upgrade import prepare
+from quorate.service.store.prepare import prepare
 
 SAME = {"Sec-Fetch-Site": "same-origin"}  # as browsers send it with our own forms
 NASTY = "<script>alert(1)</script>\"'&{{7*7}}"

@@ -2,14 +2,14 @@
 
 from sqlalchemy import Boolean, Column, Connection, Double, Integer, LargeBinary, Table
 
-from quorate.service.store.schema import metadata
+from quorate.service.store.backup import TABLES
 
 ODD = "naïve “quotes”, 'apostrophes', a\ttab, {json: 1}, 100 %, \\ and 🙂"
 
 
 def fill(connection: Connection, *, copies: int = 3) -> None:
     """The same `copies` rows in each table; what may be null is null in the last of them."""
-    for table in metadata.sorted_tables:
+    for table in TABLES:
         rows = [row(table, number, with_nulls=number == copies - 1) for number in range(copies)]
         connection.execute(table.insert(), rows)
 
@@ -36,10 +36,9 @@ def value(column: Column, number: int) -> object:
     return f"{column.name}{number}"[-length:] if length else f"{column.name} {number}: {ODD}"
 
 
-def contents(connection: Connection, tables: list[Table] | None = None) -> dict[str, list[tuple[object, ...]]]:
+def contents(connection: Connection) -> dict[str, list[tuple[object, ...]]]:
     """Every row of every table, in the order of the keys."""
-    chosen = tables or metadata.sorted_tables
     return {
         table.name: [tuple(each) for each in connection.execute(table.select().order_by(*table.primary_key.columns))]
-        for table in chosen
+        for table in TABLES
     }

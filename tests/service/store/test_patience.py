@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import text
 
-from quorate.service.store import PATIENCE, Store, StoreBusy, snapshot, upgrade
-from quorate.service.store.upgrade import bring_to, newest
+from quorate.service.store import PATIENCE, Store, StoreBusy, snapshot
+from quorate.service.store.prepare import LOCK, create_tables, prepare
 from tests.service.api.conftest import World
 
 SETTINGS = ("lock_timeout", "idle_in_transaction_session_timeout")
@@ -91,28 +91,28 @@ def test_what_reads_a_whole_database_may_take_its_time(address):
     store.close()
 
 
-def test_a_worker_waits_while_another_upgrades(address):
+def test_a_worker_waits_while_another_creates_the_tables(address):
     store, done = Store(address + options(lock_timeout="100ms")), []
 
     def start():
         with store.write() as connection:
-            done.append(bring_to(connection, newest()))
+            done.append(create_tables(connection))
 
     second = threading.Thread(target=start)
     with store.write() as connection:
-        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": upgrade.LOCK})
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
         second.start()
         second.join(0.5)
         assert second.is_alive()
     second.join(20.0)
-    assert done and done[0].now == newest()
+    assert done == [True]
     store.close()
 
 
 def test_a_held_lock_is_reported_as_busy_in_every_language(address, monkeypatch):
     monkeypatch.setattr("quorate.service.store.BUSY", ())  # as if the server spoke another one
     store = Store(address + options(lock_timeout="100ms"))
-    upgrade.prepare(store)
+    prepare(store)
     with store.write() as connection:
         connection.execute(text("LOCK TABLE secrets"))
         with pytest.raises(StoreBusy, match="busy"), store.write() as other:

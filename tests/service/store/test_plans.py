@@ -3,10 +3,10 @@
 import pytest
 from sqlalchemy.dialects import sqlite
 
-from quorate.service.access import principal as proofs
+from quorate.service.access import principal
 from quorate.service.domain import gold, leases, queue, votes
 from quorate.service.store import Store
-from quorate.service.store.upgrade import prepare
+from quorate.service.store.prepare import prepare
 
 STATEMENTS = {
     name: found["sqlite"] if isinstance(found := getattr(module, name), dict) else found
@@ -15,10 +15,10 @@ STATEMENTS = {
         gold: ("GOLD",),
         queue: ("START", "LINE"),
         leases: ("PLACES_TAKEN", "FREE", "RENEW", "HELD", "MET"),
-        proofs: ("REVOKED",),
+        principal: ("OF_KEY", "OF_COOKIE"),
     }.items()
     for name in names
-} | {f"proofs by {kind}": statement for kind, statement in proofs.STATEMENTS.items()}
+}
 
 
 @pytest.fixture(scope="module")

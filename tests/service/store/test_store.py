@@ -10,7 +10,7 @@ from sqlalchemy.exc import DBAPIError
 
 from quorate.errors import InvalidInput
 from quorate.service.store import Store, StoreUnavailable, as_url
-from quorate.service.store.upgrade import prepare
+from quorate.service.store.prepare import prepare
 
 ADD = text("INSERT INTO secrets VALUES (:name, 'value', 1.0)")
 

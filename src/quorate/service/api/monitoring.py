@@ -27,8 +27,8 @@ from quorate.service.api.dependencies import TheStore
 from quorate.service.api.fields import Out, problems
 from quorate.service.problems import NotAllowed, Problem
 from quorate.service.store import Store
-from quorate.service.store.schema import deliveries, is_gold, items, not_withdrawn, pending
-from quorate.service.store.upgrade import newest, revision_of
+from quorate.service.store.prepare import revision_of
+from quorate.service.store.schema import REVISION, deliveries, is_gold, items, not_withdrawn, pending
 
 SHARED = "PROMETHEUS_MULTIPROC_DIR"  # read by prometheus_client when it is imported
 BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
@@ -158,8 +158,8 @@ async def ready(request: Request, store: TheStore) -> ReadyOut:
             return revision_of(connection)
 
     found = await to_thread.run_sync(revision, limiter=_own_thread(request))
-    if found != newest():
-        raise Problem(503, "Not ready", f"the database is at revision {found}; this program needs {newest()}.")
+    if found != REVISION:
+        raise Problem(503, "Not ready", f"the database has schema {found}; this program needs {REVISION}.")
     return ReadyOut(status="ready", revision=found)
 
 

@@ -173,7 +173,7 @@ def _json_rows(text: str, *, is_lines: bool) -> list[_Row]:
         return [_Row(each) for each in rows] if isinstance(rows, list) else [_Row(rows)]
     except (ValueError, RecursionError) as problem:
         if not is_lines:
-            raise _unreadable(f"The file is not valid JSON ({problem})", "Correct it.") from None
+            raise _unreadable(f"The file is not valid JSON ({str(problem)[:LONGEST_NAME]})", "Correct it.") from None
     return [_json_row(line) for line in text.split("\n") if line.strip()]
 
 
@@ -189,7 +189,7 @@ def _json(text: str, where: str) -> JsonValue:
     try:
         value: JsonValue = json.loads(text)
     except (ValueError, RecursionError) as problem:
-        raise invalid(where, text[:LONGEST_NAME], f"valid JSON ({problem})", "write one object on each line.") from None
+        raise invalid(where, text[:LONGEST_NAME], f"valid JSON ({str(problem)[:LONGEST_NAME]})", "write one object on each line.") from None
     return value
 
 

@@ -3,7 +3,7 @@
 `access_log` is append-only, too: who got access, from whom, and what was exported.
 
 Times are seconds since 1970 as floats. JSON is stored as text, so that every database returns the same bytes. Every
-change needs a migration in `migrations/`.
+change needs a new REVISION: a database of another one is refused (`prepare`).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from sqlalchemy import (
+    DDL,
     BigInteger,
     Boolean,
     Column,
@@ -25,9 +26,11 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    event,
     text,
 )
 
+REVISION = "1"
 metadata = MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -43,7 +46,27 @@ def _partial(name: str, *columns: ColumnElement[Any], where: ColumnElement[bool]
     return Index(name, *columns, unique=unique, sqlite_where=where, postgresql_where=where)
 
 
+def _append_only(table: Table) -> None:
+    """Make the database refuse to change or delete a row of the table."""
+    name, words = table.name, f"{table.name} is only ever appended to: its rows are neither changed nor deleted"
+    refuse = f"BEGIN SELECT RAISE(ABORT, '{words}'); END"
+    on_sqlite = [
+        f"CREATE TRIGGER {name}_no_update BEFORE UPDATE ON {name} {refuse}",
+        f"CREATE TRIGGER {name}_no_delete BEFORE DELETE ON {name} {refuse}",
+    ]
+    on_postgresql = [
+        f"CREATE FUNCTION {name}_only_appended() RETURNS trigger LANGUAGE plpgsql AS "
+        f"$$ BEGIN RAISE EXCEPTION '{words}' USING ERRCODE = 'restrict_violation'; END $$",
+        f"CREATE TRIGGER {name}_only_appended BEFORE UPDATE OR DELETE OR TRUNCATE ON {name} "
+        f"FOR EACH STATEMENT EXECUTE FUNCTION {name}_only_appended()",
+    ]
+    for dialect, statements in (("sqlite", on_sqlite), ("postgresql", on_postgresql)):
+        for statement in statements:
+            event.listen(table, "after_create", DDL(statement).execute_if(dialect=dialect))  # type: ignore[no-untyped-call]
+
+
 Id = BigInteger().with_variant(Integer, "sqlite")
+revisions = Table("quorate_revision", metadata, Column("version_num", String(32), primary_key=True))
 
 # -- what is decided -------------------------------------------------------------------------------------------------
 
@@ -148,6 +171,7 @@ _partial(
     where=events.c.request.is_not(None),
 )
 Index("ix_events_project", events.c.project_id, events.c.id)
+_append_only(events)
 
 ballots = Table(
     "ballots",
@@ -193,6 +217,7 @@ owner_actions = Table(  # actions of owners that are not events; append-only
 )
 Index("ix_owner_actions_project", owner_actions.c.project_id, owner_actions.c.id)
 Index("ix_owner_actions_item", owner_actions.c.item_id)
+_append_only(owner_actions)
 
 image_reports = Table(  # who could not see an item's image, and when; append-only
     "image_reports",
@@ -307,16 +332,15 @@ api_keys = Table(
     Column("revoked", Double),
 )
 
-links = Table(  # they work once: for the first owner, another device, or a member who lost access
+links = Table(  # they work once: for the first owner, or another device
     "links",
     metadata,
     Column("digest", String(64), primary_key=True),
-    Column("account_id", String(40), ForeignKey("accounts.id")),
-    Column("project_id", String(40), ForeignKey("projects.id")),  # the only one it gives access to; null: all
+    Column("account_id", String(40), ForeignKey("accounts.id")),  # null: it creates the first owner
     Column("created", Double, nullable=False),
     Column("expires", Double, nullable=False),
     Column("used", Double),
-    Column("made_by", String(40)),  # the account that made it; null: the operator, or before this was stored
+    Column("made_by", String(40)),  # the account that made it; null: the operator
 )
 
 invitations = Table(
@@ -339,11 +363,10 @@ sign_ins = Table(  # one for each signed cookie
     metadata,
     Column("digest", String(64), primary_key=True),
     Column("account_id", String(40), ForeignKey("accounts.id"), nullable=False),
-    Column("project_id", String(40), ForeignKey("projects.id")),  # null: every project of the account
     Column("created", Double, nullable=False),
     Column("expires", Double, nullable=False),
     Column("revoked", Double),
-    Column("signed_in_by", String(120)),  # access/log.py; null: before this was stored
+    Column("signed_in_by", String(120), nullable=False),  # access/log.py
 )
 
 browsers = Table(  # the accounts that signed in with a browser, so that a returning person keeps the account
@@ -351,7 +374,6 @@ browsers = Table(  # the accounts that signed in with a browser, so that a retur
     metadata,
     Column("digest", String(64), primary_key=True),
     Column("account_id", String(40), ForeignKey("accounts.id"), primary_key=True),
-    Column("project_id", String(40), ForeignKey("projects.id")),  # the only one it gives access to; null: all
     Column("signed_in_by", String(120), nullable=False),  # how it first signed in (access/log.py)
     Column("seen", Double, nullable=False),
     Column("ended", Double),  # signed out everywhere, or disabled: it no longer signs anybody in
@@ -372,6 +394,7 @@ access_log = Table(  # append-only, like `events`; no foreign keys, so that a li
 )
 Index("ix_access_log_project", access_log.c.project_id, access_log.c.id)
 Index("ix_access_log_account", access_log.c.account_id, access_log.c.id)
+_append_only(access_log)
 
 secrets = Table(
     "secrets",
