@@ -125,8 +125,8 @@ def test_a_demo_in_which_all_is_closed_says_so_and_how_to_begin_again(tmp_path):
 
     from quorate.service.demo import add_digits, seed
     from quorate.service.store import Store
-    from quorate.service.store.schema import items, projects
     from quorate.service.store.prepare import prepare
+    from quorate.service.store.schema import items, projects
 
     store = Store(str(tmp_path / "demo.db"))
     prepare(store)

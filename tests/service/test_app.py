@@ -16,8 +16,8 @@ from quorate.service.app import create_app, from_environment
 from quorate.service.config import ServiceConfig
 from quorate.service.steward import EVERY, Housekeeping
 from quorate.service.store import Store
-from quorate.service.store.schema import requests
 from quorate.service.store.prepare import prepare
+from quorate.service.store.schema import requests
 from tests.service.api.conftest import World
 
 

@@ -10,14 +10,15 @@ import sys
 import time
 import urllib.request
 from dataclasses import MISSING, fields
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from standardwebhooks import Webhook
 
 from quorate.service.api.projects import SettingsChange, SettingsIn, SettingsOut
 from quorate.service.domain.settings import FIXED, ProjectSettings
 from quorate.service.domain.webhooks import KINDS, PING, closed
-from quorate.service.signature import signed
 from tests.cli.serving import Serving
 from tests.missing import missing
 from tests.processes import free_port, wait_until
@@ -89,9 +90,11 @@ def test_the_receiver_of_the_page_accepts_only_signed_deliveries(capsys):
     here = {}
     exec(re.search(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL).group(1), here)
     body = re.search(r"^```json\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL).group(1).encode()
-    headers = signed("secret", "d_1", body, now=time.time())
-    assert here["receive"](headers, body, "secret") == 204
-    assert here["receive"](headers, body + b" ", "secret") == 403
+    secret, now = "whsec_c2VjcmV0", datetime.now(UTC)
+    headers = {"Webhook-Id": "d_1", "Webhook-Timestamp": str(int(now.timestamp()))}
+    headers["Webhook-Signature"] = Webhook(secret).sign("d_1", now, body.decode())
+    assert here["receive"](headers, body, secret) == 204
+    assert here["receive"](headers, body + b" ", secret) == 403
     assert capsys.readouterr().out == "item.completed\n"
     row = {"name": "photo-1", "label": "cat", "confidence": 0.97, "decided_votes": 3, "reason": "confident"}
     assert ("item.completed", json.loads(body)["data"]) == closed(row)

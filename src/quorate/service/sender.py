@@ -14,16 +14,17 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from itertools import groupby
 from operator import attrgetter
 from random import Random
 from urllib.parse import SplitResult, urlsplit
 
 import httpx
+from standardwebhooks import Webhook
 
 from quorate.service.addresses import NotAllowedAddress, allowed_addresses, with_address
 from quorate.service.domain.webhooks import Due, claim, delivered, postponed, refused
-from quorate.service.signature import signed
 from quorate.service.store import Store, StoreUnavailable
 from quorate.version import __version__
 
@@ -134,15 +135,14 @@ class Sender:
     async def _post(self, client: httpx.AsyncClient, due: Due) -> int:
         parts = urlsplit(due.url)
         address = await self._address(parts)
-        body = due.body.encode()
         host = parts.netloc.rpartition("@")[2]
-        headers = signed(due.secret, due.id, body, now=self.clock()) | {
+        headers = _signed(due, now=int(self.clock())) | {
             "Host": host.encode("idna").decode() if not host.isascii() else host,
             "Content-Type": "application/json",
             "User-Agent": f"quorate/{__version__}",
         }
         request = client.build_request(
-            "POST", with_address(parts, address), content=body, headers=headers,
+            "POST", with_address(parts, address), content=due.body, headers=headers,
             extensions={"sni_hostname": parts.hostname},
         )  # fmt: skip
         answer = await client.send(request, stream=True)  # the body is not read
@@ -155,6 +155,12 @@ class Sender:
         loop = asyncio.get_running_loop()
         found = await loop.getaddrinfo(parts.hostname, port, type=socket.SOCK_STREAM)
         return allowed_addresses([str(each[4][0]) for each in found], allow_private=self.allow_private)[0]
+
+
+def _signed(due: Due, *, now: int) -> dict[str, str]:
+    """The headers of the Standard Webhooks specification."""
+    signature = Webhook(due.secret).sign(due.id, datetime.fromtimestamp(now, UTC), due.body)
+    return {"webhook-id": due.id, "webhook-timestamp": str(now), "webhook-signature": signature}
 
 
 def _client() -> httpx.AsyncClient:

@@ -15,6 +15,7 @@ from quorate.service.access import accounts, cookies, limits
 from quorate.service.access.principal import Member, Principal, creator, current, member, unrestricted
 from quorate.service.access.request_context import SecurityHeaders, allow_images
 from quorate.service.store import Store, schema
+from quorate.service.store.prepare import prepare
 from quorate.service.store.schema import (
     api_keys,
     attempts,
@@ -25,7 +26,6 @@ from quorate.service.store.schema import (
     secrets,
     sign_ins,
 )
-from quorate.service.store.prepare import prepare
 from tests.service.conftest import NUMBERS
 
 NOW = 1_700_000_000.0

@@ -29,8 +29,8 @@ from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.domain.trail import disagreements
 from quorate.service.store import Store
-from quorate.service.store.schema import ballots, events, items
 from quorate.service.store.prepare import prepare
+from quorate.service.store.schema import ballots, events, items
 from tests.forked import Forked
 from tests.processes import free_port, wait_until
 

@@ -7,6 +7,7 @@ to sign with it. Called by `domain` (`announce`), `sender`, the API and pages.
 
 from __future__ import annotations
 
+import base64
 import json
 import secrets
 from collections.abc import Collection, Mapping, Sequence
@@ -19,7 +20,6 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, func, insert, or_, 
 from quorate.service.access.log import note
 from quorate.service.addresses import checked_url
 from quorate.service.problems import NotFound
-from quorate.service.signature import new_secret
 from quorate.service.store import Store
 from quorate.service.store.schema import deliveries, pending, webhooks
 from quorate.validate import invalid
@@ -199,7 +199,7 @@ def create_webhook(
         raise invalid("kinds", unknown or [], f"some of {', '.join(KINDS)}", "choose at least one.")
     chosen = tuple(dict.fromkeys(kinds))
     made = Webhook(f"w_{secrets.token_hex(8)}", project_id, checked_url(url, allow_private=allow_private), chosen, now)
-    secret = new_secret()
+    secret = f"whsec_{base64.b64encode(secrets.token_bytes(32)).decode()}"  # as Standard Webhooks has it
     row = {"id": made.id, "project_id": project_id, "url": url, "secret": secret, "created": now}
     with store.write() as connection:
         here = (webhooks.c.project_id == project_id, webhooks.c.removed.is_(None))

@@ -189,7 +189,9 @@ def _json(text: str, where: str) -> JsonValue:
     try:
         value: JsonValue = json.loads(text)
     except (ValueError, RecursionError) as problem:
-        raise invalid(where, text[:LONGEST_NAME], f"valid JSON ({str(problem)[:LONGEST_NAME]})", "write one object on each line.") from None
+        raise invalid(
+            where, text[:LONGEST_NAME], f"valid JSON ({str(problem)[:LONGEST_NAME]})", "write one object on each line."
+        ) from None
     return value
 
 
