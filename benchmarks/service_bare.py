@@ -15,8 +15,8 @@ from pathlib import Path
 from sqlalchemy import insert
 
 from quorate.service.store import Store
-from quorate.service.store.schema import items, projects
 from quorate.service.store.prepare import prepare
+from quorate.service.store.schema import items, projects
 from service_place import new_database
 
 INSERTS = Path(__file__).with_name("service_inserts.py")

@@ -23,8 +23,8 @@ from quorate.service.domain.votes import Request
 from quorate.service.microbatch import Later
 from quorate.service.steward import Steward
 from quorate.service.store import Store
-from quorate.service.store.schema import items
 from quorate.service.store.prepare import prepare
+from quorate.service.store.schema import items
 from service_place import CLASSES, add_batches, new_project
 
 VOTERS = [f"voter-{n}" for n in range(50)]

@@ -66,7 +66,8 @@ def test_check_counts_and_finds_what_was_tampered_with(run, database):
 
 
 def test_a_misspelt_database_is_not_created(run, tmp_path):
-    for command in (["backup", tmp_path / "x"], ["copy", tmp_path / "y"], ["owner-link"], ["check"], ["accounts"], ["disable", "a"]):
+    with_file = (["backup", tmp_path / "x"], ["copy", tmp_path / "y"], ["disable", "a"])
+    for command in (*with_file, ["owner-link"], ["check"], ["accounts"]):
         result = run("service", *command, "--database", tmp_path / "typo.db")
         assert result.exit_code == 1
         assert "no such file" in result.stderr

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from fastapi import APIRouter, Response
-from sqlalchemy import Connection, select
 
 from quorate.errors import QuorateError
 from quorate.service.access import accounts, cookies, credentials, invitations
@@ -20,7 +19,6 @@ from quorate.service.domain.people import latest_people
 from quorate.service.pages.formats import Fields, in_words_of_the_form, number, whole_number
 from quorate.service.pages.rendering import OwnerVisit, Visit, status_of
 from quorate.service.problems import of_error
-from quorate.service.store import schema
 from quorate.validate import invalid
 
 router = APIRouter(include_in_schema=False)
