@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
+from fastapi.staticfiles import StaticFiles
 from starlette.concurrency import run_in_threadpool
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -40,6 +41,7 @@ from quorate.service.demo import Colleagues
 from quorate.service.domain.projects import Projects
 from quorate.service.label_studio import hooks
 from quorate.service.label_studio.connector import Connector
+from quorate.service.pages.rendering import STATIC
 from quorate.service.problems import MEDIA_TYPE
 from quorate.service.sender import Sender
 from quorate.service.steward import Housekeeping, Steward
@@ -88,6 +90,7 @@ def create_app(store: Store, config: ServiceConfig) -> FastAPI:
         app.include_router(part.router)
     app.include_router(hooks.router)
     app.include_router(pages.router)
+    app.mount("/static", StaticFiles(directory=STATIC))
     problems.install(app, page=pages.error_page)
     app.add_middleware(BodyLimit)
     app.add_middleware(SecurityHeaders)

@@ -51,7 +51,7 @@ def test_an_endpoint_s_own_headers_are_kept(browser):
 
 
 def test_static_files_may_be_cached(browser):
-    assert "cache-control" not in browser.get("/static/style.css").headers
+    assert browser.get("/static/style.css").headers["cache-control"] == "no-cache"
 
 
 def test_image_sources_must_be_known_schemes():

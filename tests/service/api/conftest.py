@@ -1,5 +1,7 @@
 """An app on a prepared store, a project with items, and a client for each role."""
 
+import json
+
 import pytest
 from fastapi.testclient import TestClient
 
@@ -77,6 +79,11 @@ class World:
 
     def client(self, name=None):
         return Caller(self.app, self.keys[name] if name else None)
+
+
+def rows_of(answer):
+    """The rows of an export as JSON lines."""
+    return [json.loads(line) for line in answer.text.splitlines()]
 
 
 @pytest.fixture

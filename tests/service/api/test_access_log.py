@@ -9,6 +9,7 @@ from sqlalchemy import select
 from quorate.service.access import accounts, credentials, invitations
 from quorate.service.access.credentials import sign_in_link
 from quorate.service.store.schema import events
+from tests.service.api.conftest import rows_of
 
 
 def log(world, who="owner", **params):
@@ -38,7 +39,7 @@ def test_closing_all_items_and_changing_pools_says_how_the_owner_was_signed_in(s
     owner.api("POST", f"{here}/pool", 200, json={"pool_size": 1})
     owner.api("POST", f"{here}/close-open", 200)
     how = f"key {credentials.list_keys(small.store, small.ids['owner'])[0].id}"
-    rows = owner.api("GET", f"{here}/export", 200, params={"what": "events"}).json()
+    rows = rows_of(owner.api("GET", f"{here}/export", 200, params={"what": "events"}))
     assert {(row["kind"], row["signed_in_by"]) for row in rows if row["kind"] in ("abstain", "close")} == {
         ("abstain", how), ("close", how),
     }  # fmt: skip
@@ -89,7 +90,7 @@ def test_every_access_and_export_is_logged(world):
     assert details["sign-in"] == {"how": "link by the operator"}
     assert details["role"] == {"role": "reader", "before": "voter"}
     assert details["settings"] == {"changed": {"lease_seconds": 77}}
-    assert details["export"] == {"what": "votes", "format": "json"}
+    assert details["export"] == {"what": "votes", "format": "jsonl"}
 
 
 def test_only_owners_read_the_log_in_pages_and_as_a_file(small):
@@ -101,7 +102,7 @@ def test_only_owners_read_the_log_in_pages_and_as_a_file(small):
     assert first["items"] == whole[:2]
     assert log(small, limit=500, cursor=first["next"])["items"] == whole[2:]
     path = f"/projects/{small.here}/access-log/export"
-    rows = small.client("owner").api("GET", path, 200).json()
+    rows = rows_of(small.client("owner").api("GET", path, 200))
     assert [row["line"] for row in rows[:-1]] == [line["id"] for line in reversed(whole)]
     assert (rows[-1]["kind"], json.loads(rows[-1]["details"])["what"]) == ("export", "access-log")
     text = small.client("owner").api("GET", path, 200, params={"format": "csv"}).text

@@ -7,7 +7,6 @@ import re
 import threading
 from collections import Counter
 
-import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import func, select, update
 
@@ -23,6 +22,7 @@ from quorate.session import JsonlJournal
 from quorate.tables import read_votes
 from quorate.types import PriorParams
 from quorate.workflows.run.result import DECISION_COLUMNS
+from tests.service.api.conftest import rows_of
 
 NAMES = ["=HYPERLINK(1)", "-2", "@x", "+y", "plain", 'z,"q"', "n7", "n8"]
 
@@ -62,11 +62,9 @@ def export(world, status=200, role="reader", **params):
 
 
 def test_every_format_holds_the_same_decisions(exporting):
-    rows = export(exporting, what="decisions").json()
+    rows = rows_of(export(exporting, what="decisions"))
     assert len(rows) >= 5
     assert list(rows[0]) == [*DECISION_COLUMNS, "prob_cat", "prob_dog", "prob_bird", *VERDICT_COLUMNS, "voters"]
-    assert [json.loads(line) for line in export(exporting, format="jsonl").text.splitlines()] == rows
-    assert pq.read_table(io.BytesIO(export(exporting, format="parquet").content)).to_pylist() == rows
     table = list(csv.DictReader(io.StringIO(export(exporting, format="csv").text)))
     assert [row["item"] for row in table] == [
         ("'" + row["item"]) if row["item"][0] in "=+-@" and row["item"] != "-2" else row["item"] for row in rows
@@ -90,7 +88,7 @@ def test_decisions_come_in_pages(exporting):
         seen += page["items"]
         if (cursor := page["next"]) is None:
             break
-    rows = {row["item"]: row for row in export(exporting).json()}
+    rows = {row["item"]: row for row in rows_of(export(exporting))}
     assert [each["item"] for each in seen] == [name for name in NAMES if name in rows] and len(seen) == len(rows) > 4
     for each in seen:
         assert each["probs"] == {name: rows[each["item"]][f"prob_{name}"] for name in ("cat", "dog", "bird")}
@@ -131,8 +129,8 @@ def test_a_session_resumes_from_the_journal_with_the_same_decisions(exporting, t
 def test_each_decision_names_its_voters_in_order(exporting):
     vote(exporting, "plain", "a", None, "retract")
     vote(exporting, "plain", "a", "cat")  # now the last one, or late
-    rows = export(exporting, what="decisions").json()
-    acts = export(exporting, what="votes").json()
+    rows = rows_of(export(exporting, what="decisions"))
+    acts = rows_of(export(exporting, what="votes"))
     for row in rows:
         mine = [act for act in acts if act["item"] == row["item"] and act["label"]]
         asked = row["voters"].split(";")
@@ -148,7 +146,7 @@ def test_every_act_is_exported_once_and_the_votes_can_be_read_back(exporting, tm
     vote(exporting, "plain", "e", "dog")  # after it was taken back
     vote(exporting, "n8", "a", None, "skip")
     vote(exporting, "n8", "a", None, "retract")
-    rows = export(exporting, what="votes").json()
+    rows = rows_of(export(exporting, what="votes"))
     columns = [
         "item",
         "voter",
@@ -164,7 +162,7 @@ def test_every_act_is_exported_once_and_the_votes_can_be_read_back(exporting, tm
     ]
     assert list(rows[0]) == columns
     assert {row["price"] for row in rows} == {None}, "prices are for owners"
-    assert {row["price"] for row in export(exporting, role="owner", what="votes").json()} == {0.5, None}
+    assert {row["price"] for row in rows_of(export(exporting, role="owner", what="votes"))} == {0.5, None}
     assert [row["kind"] for row in rows if row["item"] == "plain"] == ["skip", *["vote"] * 6]
     changed = [row for row in rows if row["item"] == "plain" and row["voter"] == "e"]
     assert [(row["label"], row["cast_label"], row["retracted"]) for row in changed] == [
@@ -180,7 +178,6 @@ def test_every_act_is_exported_once_and_the_votes_can_be_read_back(exporting, tm
     assert read_votes(path).num_votes == sum(row.num_votes for row in stored) == 6 * 4 + 1
     late = {row.name: row.num_late for row in stored if row.num_late}
     assert late and late == Counter(row["item"] for row in rows if row["late"] and not row["retracted"])
-    assert pq.read_table(io.BytesIO(export(exporting, what="votes", format="parquet").content)).to_pylist() == rows
 
 
 def test_events_are_exported_as_they_were_written(exporting):
@@ -191,9 +188,8 @@ def test_events_are_exported_as_they_were_written(exporting):
 
 
 def test_an_empty_project_exports_empty_files(small):
-    assert export(small).json() == [] and export(small, format="jsonl").text == ""
+    assert export(small).text == ""
     assert export(small, format="csv").text.startswith("item,consensus_label")
-    assert pq.read_table(io.BytesIO(export(small, format="parquet").content)).num_rows == 0
     assert "json" in export(small, 422, what="journal", format="csv").json()["detail"]
 
 
@@ -203,8 +199,8 @@ def test_large_exports_go_through_a_file_and_not_through_memory(small, monkeypat
     small.items(*(f"i{n}" for n in range(40)))
     for n in range(40):
         act(small.projects, Request(small.here, f"i{n}", "o", "close", served=False), now=1001.0)
-    assert [row["item"] for row in export(small).json()] == [f"i{n}" for n in range(40)]
-    for format_ in ("csv", "jsonl", "parquet"):
+    assert [row["item"] for row in rows_of(export(small))] == [f"i{n}" for n in range(40)]
+    for format_ in ("csv", "jsonl"):
         answer = export(small, format=format_)
         assert int(answer.headers["content-length"]) == len(answer.content) > 1000
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from quorate.service.domain import items as deciding_items
+from tests.service.api.conftest import rows_of
 
 ODD = ["a/b/../c", "item/trail", "ä ö?#&=%2F", "..", ".", "🙂", "x" * 200, "trailing/", "//", "=1+1"]
 
@@ -233,14 +234,14 @@ def test_gold_items_are_added_changed_and_exported_separately(world):
     assert [
         each["id"] for each in owner.api("GET", f"{here}/items", 200, params={"status": "gold"}).json()["items"]
     ] == ["g"]
-    votes = owner.api("GET", f"{here}/export", 200, params={"what": "votes"}).json()
+    votes = rows_of(owner.api("GET", f"{here}/export", 200, params={"what": "votes"}))
     assert {row["item"] for row in votes} == {"x"}
-    gold = owner.api("GET", f"{here}/export", 200, params={"what": "gold"}).json()
+    gold = rows_of(owner.api("GET", f"{here}/export", 200, params={"what": "gold"}))
     assert [(row["voter_name"], row["label"], row["gold"], row["right"]) for row in gold] == [
         ("ada", "dog", "dog", True), ("ben", "cat", "dog", False),
     ]  # fmt: skip
     owner.api("POST", f"{here}/item/gold", 200, json={"id": "g", "gold": "cat"})
-    gold = owner.api("GET", f"{here}/export", 200, params={"what": "gold"}).json()
+    gold = rows_of(owner.api("GET", f"{here}/export", 200, params={"what": "gold"}))
     assert [row["right"] for row in gold] == [False, True]
     owner.api("POST", f"{here}/item/gold", 422, json={"id": "x", "gold": "cat"})
     journal = owner.api("GET", f"{here}/export", 200, params={"what": "journal"}).text

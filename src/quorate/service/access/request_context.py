@@ -85,7 +85,7 @@ def last_value(scope: Scope, name: bytes) -> str | None:
 
 
 Value = TypeVar("Value")
-STATIC = "/static/"  # files that are the same for everybody: they may be cached
+STATIC = "/static/"  # files that are the same for everybody: browsers keep them, and ask whether they have changed
 IMAGE_SOURCES = ("https:", "http:", "data:", "blob:")
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'{images}; font-src 'self'; "
@@ -146,8 +146,7 @@ def _kind(scope: Scope) -> tuple[tuple[str, ...], bool, bool]:
 @cache
 def _headers(images: tuple[str, ...], is_static: bool, is_secure: bool) -> dict[str, str]:
     headers = FIXED | {"Content-Security-Policy": POLICY.format(images="".join(f" {source}" for source in images))}
-    if not is_static:
-        headers["Cache-Control"] = "no-store"
+    headers["Cache-Control"] = "no-cache" if is_static else "no-store"
     if is_secure:
         headers["Strict-Transport-Security"] = HSTS
     return headers

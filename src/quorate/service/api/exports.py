@@ -1,4 +1,4 @@
-"""Exports of decisions, votes, events, the session's journal and the access log, as JSON, JSON lines, CSV or Parquet.
+"""Exports of decisions, votes, events, the session's journal and the access log, as CSV or JSON lines.
 
 Rows are read while the file is written, in bounded memory; few exports run at a time.
 """
@@ -11,10 +11,10 @@ import json
 import re
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
-from itertools import chain, islice
+from itertools import chain
 from typing import IO, Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
@@ -40,10 +40,6 @@ from quorate.session.journal import FIRST_SEQ
 from quorate.session.lines import encode_line, header_line
 from quorate.validate import invalid
 
-Kind = Literal["text", "float", "int", "bool"]
-KINDS: dict[str, Kind] = {"confidence": "float", "num_votes": "int", "agreement": "float", "cost": "float"}
-KINDS |= {"pool_size": "int", "audited": "bool", "time": "float", "event": "int", "seq": "int", "line": "int"}
-KINDS |= {"late": "bool", "retracted": "bool", "right": "bool", "verdict_time": "float"}
 VERDICT_COLUMNS = ("verdict", "verdict_by", "verdict_time")  # after the columns of `quorate run`
 NOT_EXPORTED = ("probs", "closed", "voters", *VERDICT_COLUMNS)
 DECISION_COLUMNS = tuple(
@@ -61,21 +57,16 @@ Cell = str | float | int | bool | None
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A table whose rows are read while they are written: the kinds of its columns, and its rows."""
+    """A table whose rows are read while they are written."""
 
-    columns: dict[str, Kind]
+    columns: tuple[str, ...]
     rows: Iterator[tuple[Cell, ...]]
-
-
-def _kinds(names: Iterable[str]) -> dict[str, Kind]:
-    return {name: KINDS.get(name, "text") for name in names}
 
 
 def decisions(projects_: Projects, connection: Connection, project: Project) -> Export:
     """The closed items, with the columns of `quorate run`; `voters` is the last, as there."""
-    columns = _kinds(DECISION_COLUMNS)
-    columns |= {f"prob_{name}": "float" for name in project.settings.classes}
-    columns |= _kinds((*VERDICT_COLUMNS, "voters"))
+    probs = (f"prob_{name}" for name in project.settings.classes)
+    columns = (*DECISION_COLUMNS, *probs, *VERDICT_COLUMNS, "voters")
 
     def cells(row: DecisionRow) -> tuple[Cell, ...]:
         values = (getattr(row, name) for name in DECISION_COLUMNS)
@@ -90,7 +81,7 @@ def votes(connection: Connection, project: Project) -> Export:
     `label` is empty unless the vote counts, so that `quorate run --votes` reads the votes that count; `cast_label` is
     the class chosen.
     """
-    return Export(_kinds(VOTE_COLUMNS), _votes(connection, project))
+    return Export(VOTE_COLUMNS, _votes(connection, project))
 
 
 def _votes(connection: Connection, project: Project) -> Iterator[tuple[Cell, ...]]:
@@ -116,7 +107,7 @@ def _votes(connection: Connection, project: Project) -> Iterator[tuple[Cell, ...
 
 def gold(connection: Connection, project: Project) -> Export:
     """The current answers to gold items, in the order of the items, with the known answer."""
-    return Export(_kinds(GOLD_COLUMNS), _gold(connection, project))
+    return Export(GOLD_COLUMNS, _gold(connection, project))
 
 
 def _gold(connection: Connection, project: Project) -> Iterator[tuple[Cell, ...]]:
@@ -133,7 +124,7 @@ def _gold(connection: Connection, project: Project) -> Iterator[tuple[Cell, ...]
 
 def events(connection: Connection, project: Project) -> Export:
     """Every event of the project, in order, as stored; `body` is its JSON."""
-    return Export(_kinds(EVENT_COLUMNS), _events(connection, project))
+    return Export(EVENT_COLUMNS, _events(connection, project))
 
 
 def _events(connection: Connection, project: Project) -> Iterator[tuple[Cell, ...]]:
@@ -149,7 +140,7 @@ def log(connection: Connection, project: Project) -> Export:
         named = (line.account_id, line.account_name, line.made_by, line.made_by_name)
         return (line.id, line.time, line.kind, *named, json.dumps(line.details, ensure_ascii=False))
 
-    return Export(_kinds(LOG_COLUMNS), map(cells, all_lines(connection, project.id)))
+    return Export(LOG_COLUMNS, map(cells, all_lines(connection, project.id)))
 
 
 def journal(connection: Connection, project: Project) -> Iterator[bytes]:
@@ -175,15 +166,9 @@ def journal(connection: Connection, project: Project) -> Iterator[bytes]:
 
 
 NAMED = ("params", "tune")  # the fields of a decision that refer to events of the project
-Format = Literal["json", "jsonl", "csv", "parquet"]
-MEDIA_TYPES: dict[Format, str] = {
-    "json": "application/json",
-    "jsonl": "application/x-ndjson",
-    "csv": "text/csv; charset=utf-8",
-    "parquet": "application/vnd.apache.parquet",
-}
+Format = Literal["csv", "jsonl"]
+MEDIA_TYPES: dict[Format, str] = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
 IN_MEMORY = 8_000_000  # bytes; larger exports use a temporary file
-ROWS = 5000  # of a Parquet row group
 CHUNK = 1 << 16
 FORMULA = re.compile(r"(^|[;\t|])([\s\"']*[=+\-@\t\r])")  # commas and line ends do not split a quoted cell
 JSON_COLUMNS = ("body", "details")
@@ -198,26 +183,10 @@ def chunks(file: IO[bytes]) -> Iterator[bytes]:
             yield piece
 
 
-def write(export: Export, format_: Format, file: IO[bytes]) -> None:
-    """Write all rows to the file."""
-    WRITERS[format_](export, file)
-
-
-def _json(export: Export, file: IO[bytes]) -> None:
-    for number, line in enumerate(_lines(export)):
-        file.write((b"[" if number == 0 else b",\n") + line)
-    file.write(b"]\n" if file.tell() else b"[]\n")
-
-
 def _jsonl(export: Export, file: IO[bytes]) -> None:
-    for line in _lines(export):
-        file.write(line + b"\n")
-
-
-def _lines(export: Export) -> Iterator[bytes]:
-    names = list(export.columns)
     for row in export.rows:
-        yield json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False, allow_nan=False).encode()
+        line = json.dumps(dict(zip(export.columns, row, strict=True)), ensure_ascii=False, allow_nan=False)
+        file.write(f"{line}\n".encode())
 
 
 def _csv(export: Export, file: IO[bytes]) -> None:
@@ -251,24 +220,7 @@ def inert_json(cell: str) -> str:
     return FORMULA.sub(lambda found: f"{found[0][:-1]}\\u{ord(found[0][-1]):04x}", cell)
 
 
-def _parquet(export: Export, file: IO[bytes]) -> None:
-    from quorate.tables.readers import pa, pq  # noqa: PLC0415 - importing it takes a tenth of the start time
-
-    types: dict[Kind, Any] = {"text": pa.string(), "float": pa.float64(), "int": pa.int64(), "bool": pa.bool_()}
-    schema = pa.schema([(name, types[kind]) for name, kind in export.columns.items()])
-    with pq.ParquetWriter(file, schema) as writer:
-        while rows := list(islice(export.rows, ROWS)):
-            columns = zip(zip(*rows, strict=True), schema, strict=True)
-            arrays = [pa.array(column, type=field.type) for column, field in columns]
-            writer.write_batch(pa.record_batch(arrays, schema=schema))
-
-
-WRITERS: dict[Format, Callable[[Export, IO[bytes]], None]] = {
-    "json": _json,
-    "jsonl": _jsonl,
-    "csv": _csv,
-    "parquet": _parquet,
-}
+WRITERS: dict[Format, Callable[[Export, IO[bytes]], None]] = {"csv": _csv, "jsonl": _jsonl}
 
 
 MOST = POOL // 4
@@ -305,7 +257,7 @@ router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["decisions"])
 
 What = Literal["decisions", "votes", "gold", "events", "journal"]
 Kept = What | Literal["access-log"]
-TABLES = {"gold": gold, "events": events, "access-log": log}
+TABLES = {"votes": votes, "gold": gold, "events": events, "access-log": log}
 RESPONSES = problems(403, 404) | {
     200: {"description": "A file", "content": {kind.partition(";")[0]: {} for kind in MEDIA_TYPES.values()}}
 }
@@ -320,16 +272,15 @@ def export(
     what: Annotated[
         What, Query(description="The journal is JSON lines that `quorate.Session.resume` reads.")
     ] = "decisions",
-    format_: Annotated[Format | None, Query(alias="format", description="Default: json.")] = None,
+    format_: Annotated[Format, Query(alias="format", description="A journal is always JSON lines.")] = "jsonl",
 ) -> Response:
     """A consistent snapshot; one export at a time per account. In CSV, text that looks like a formula gets an
     apostrophe. Votes: every act once; `label` is empty unless the vote counts, `cast_label` is what was chosen, also of
     a retracted vote; `late`: cast when the item was closed; `price` is shown to owners only. Gold: answers to gold
     items; apart from the events, no other table contains them."""
-    if what == "journal" and format_ not in (None, "jsonl"):
+    if what == "journal" and format_ != "jsonl":
         raise invalid("format", format_, "'jsonl' for a journal", "leave it out.")
-    chosen: Format = format_ or ("jsonl" if what == "journal" else "json")
-    return _sent(request, projects_, project_id, caller, what, chosen)
+    return _sent(request, projects_, project_id, caller, what, format_)
 
 
 def _sent(
@@ -355,7 +306,7 @@ def _sent(
 )
 def export_access_log(
     request: Request, project_id: ProjectId, caller: Owner, projects_: TheProjects,
-    format_: Annotated[Format, Query(alias="format")] = "json",
+    format_: Annotated[Format, Query(alias="format")] = "jsonl",
 ) -> Response:  # fmt: skip
     """All lines, the oldest first; the last line is this export."""
     return _sent(request, projects_, project_id, caller, "access-log", format_)
@@ -370,11 +321,9 @@ def exported(projects_: Projects, project_id: str, what: Kept, format_: Format) 
             if what == "journal":
                 file.writelines(journal(connection, project))
             elif what == "decisions":
-                write(decisions(projects_, connection, project), format_, file)
-            elif what == "votes":
-                write(votes(connection, project), format_, file)
+                WRITERS[format_](decisions(projects_, connection, project), file)
             else:
-                write(TABLES[what](connection, project), format_, file)
+                WRITERS[format_](TABLES[what](connection, project), file)
     except BaseException:
         file.close()
         raise

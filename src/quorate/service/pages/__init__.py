@@ -2,7 +2,7 @@
 
 `app` includes `router` and passes `error_page` to `problems.install`. Pages need a browser's sign-in and refuse API
 keys: a key may be for one project only, while pages show everything an account may see; and requests with a key are
-exempt from the CSRF check. Programs use the API.
+exempt from the check of their origin. Programs use the API.
 """
 
 from __future__ import annotations

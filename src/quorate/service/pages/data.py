@@ -21,7 +21,7 @@ from quorate.service.pages.rendering import OwnerVisit, ViewerVisit, Visit, stat
 from quorate.service.problems import of_error
 from quorate.validate import invalid
 
-TABLE = ("csv", "json", "parquet")
+TABLE = ("csv", "jsonl")
 EXPORTS = {  # name on the page, contents, formats
     "decisions": ("Decisions", "the answer of every closed item, with confidence, number of votes and reason", TABLE),
     "votes": ("Votes", "who voted for what and when, abstentions and skips; late and undone votes are marked", TABLE),

@@ -1,21 +1,19 @@
-"""Renders templates, charts, QR codes and error pages; serves the static files.
+"""Renders templates, charts, QR codes and error pages. `app` serves the folder STATIC.
 
-Static files are read once and have a digest in their address, so that browsers cache them. Only files that are in
-`static/` when the process starts are served; the path of a request is never used on the disk. Charts have coordinates
-from 0 to 100 and are stretched by CSS: coordinates are computed here, the markup is in `_charts.html`.
+Charts have coordinates from 0 to 100 and are stretched by CSS: coordinates are computed here, the markup is in
+`_charts.html`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any
 
 import segno
 from fastapi import APIRouter, Depends, Request, Response
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
@@ -25,58 +23,16 @@ from quorate.service.access.request_context import now_of, store_of
 from quorate.service.api.dependencies import ProjectId, projects_of
 from quorate.service.domain.projects import Projects
 from quorate.service.pages import formats
-from quorate.service.problems import nothing_here
 from quorate.service.store import Store
 
 STATIC = Path(__file__).parent / "static"
-TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".png": "image/png"}
-FOR_EVER = "public, max-age=31536000, immutable"
-
-
-@dataclass(frozen=True, slots=True)
-class StaticFile:
-    """A file to serve."""
-
-    content: bytes
-    media_type: str
-    version: str
-
-
-def _read() -> dict[str, StaticFile]:
-    """Every file; all share one version, because scripts import each other without a digest."""
-    paths = {path.name: path for path in sorted(STATIC.iterdir()) if path.suffix in TYPES}
-    content = {name: path.read_bytes() for name, path in paths.items()}
-    version = sha256(b"".join(content.values())).hexdigest()[:12]
-    return {name: StaticFile(content[name], TYPES[paths[name].suffix], version) for name in paths}
-
-
-FILES = _read()
 router = APIRouter(include_in_schema=False)
-
-
-def address(name: str) -> str:
-    """The address of a static file.
-
-    >>> address("style.css").startswith("/static/"), address("style.css").endswith("/style.css")
-    (True, True)
-    """
-    return f"/static/{FILES[name].version}/{name}"
-
-
-@router.get("/static/{version}/{name}")
-def static_file(version: str, name: str) -> Response:
-    """One file; with another version in the address it is served, too, but not cached."""
-    held = FILES.get(name)
-    if held is None:
-        raise nothing_here(f"/static/{version}/{name}")
-    keep = FOR_EVER if version == held.version else "no-cache"
-    return Response(held.content, media_type=held.media_type, headers={"Cache-Control": keep})
 
 
 @router.get("/favicon.ico")
 def favicon() -> Response:
     """The icon that browsers request automatically."""
-    return Response(FILES["icon.svg"].content, media_type="image/svg+xml", headers={"Cache-Control": "max-age=86400"})
+    return FileResponse(STATIC / "icon.svg", headers={"Cache-Control": "max-age=86400"})
 
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -127,7 +83,7 @@ FILTERS = (
     formats.moment, formats.plural, formats.prediction, formats.sentence, formats.together,
 )  # fmt: skip
 environment.filters |= {each.__name__: each for each in FILTERS}
-environment.globals |= {"static": address, "qr_code": qr_code}
+environment.globals |= {"static": "/static/{}".format, "qr_code": qr_code}
 
 
 NOTHING_SHOWN: dict[str, Any] = {  # what every template may ask for
