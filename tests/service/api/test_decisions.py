@@ -12,7 +12,7 @@ from sqlalchemy import func, select, update
 
 import quorate
 from quorate.service.api import exports
-from quorate.service.api.exports import VERDICT_COLUMNS, Export, inert, write
+from quorate.service.api.exports import VERDICT_COLUMNS, WRITERS, Export, inert
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.listing import find_item
@@ -244,8 +244,8 @@ def test_a_table_of_harmless_text_stays_as_it_is():
 
 def test_json_in_a_csv_file_stays_the_same_json_and_holds_no_formula():
     bodies = [{"bias": [0.1, -0.2], "item": "see, -3 mm"}, {"item": "a;=1+1", "x": "|@b; -c", "q": ';"=1', "n": [-1]}]
-    export_ = Export({"body": "text", "item": "text"}, iter([(json.dumps(body), body["item"]) for body in bodies]))
-    write(export_, "csv", file := io.BytesIO())
+    export_ = Export(("body", "item"), iter([(json.dumps(body), body["item"]) for body in bodies]))
+    WRITERS["csv"](export_, file := io.BytesIO())
     rows = list(csv.DictReader(io.StringIO(file.getvalue().decode(), newline="")))
     assert [json.loads(row["body"]) for row in rows] == bodies
     assert [row["item"] for row in rows] == ["see, -3 mm", "a;'=1+1"]
