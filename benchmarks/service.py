@@ -1,252 +1,273 @@
-"""Votes per second and waiting times of the service, relative to bare inserts. Run by `make bench-service`.
+"""Votes per second and waiting times of the service: `python benchmarks/service.py` (make bench-service).
 
-50 concurrent voters on this machine's loopback, a project of 100,000 items and one of 1,000, SQLite and PostgreSQL, one
-and two workers. Server, database and voters share the cores. Exits 1 if PostgreSQL handles fewer votes than a quarter
-of the durable inserts of a single connection, if the next item takes longer among more items, if a request is refused,
-or, with --million, if memory grows. The inserts of many connections are printed too.
+Starts `quorate serve` on SQLite and on a private PostgreSQL (default settings, fsync on) and lets 50 people vote:
+without a pause, then one vote a second each. Server, database and voters share this machine. Exits 1 if a requirement
+is missed.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import heapq
 import json
-import statistics
+import os
+import random
+import selectors
+import signal
+import socket
+import subprocess
 import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
+from common import ROOT, np, say
 
-from common import machine, say
-from service_load import CONNECTIONS, bare_rates, load, typical_body
-from service_million import beside_closed, growth, million
-from service_place import Place, Server, furnish, new_database, postgresql, scratch
+sys.path.insert(0, str(ROOT))  # for the private PostgreSQL, which is in the tests
 
-LEAST_SHARE, MOST_SLOWDOWN, MOST_GROWTH = 0.25, 1.5, 1.1
-WARM_UP = 5.0
-CLOSED = (40_000, 100_000, 200_000, 400_000)
-MODES = ("page", "apart", "people")
+from quorate.service.access.accounts import add_member, create_account
+from quorate.service.access.credentials import create_key
+from quorate.service.domain.items import MOST_ITEMS, ItemContent, NewItem, add_items
+from quorate.service.domain.projects import Projects
+from quorate.service.domain.settings import ProjectSettings
+from quorate.service.store import Store
+from quorate.service.store.prepare import prepare
+
+CLASSES = [f"class-{k}" for k in range(10)]
+LOADS = {"without a pause": 0.0, "a vote every second": 1.0}  # seconds between two votes of one person
+LEAST_VOTES = 200.0  # acknowledged votes per second, without a pause
+MOST_MS = {"without a pause": 700.0, "a vote every second": 150.0}  # 99 % of votes
+READY_WITHIN, PATIENCE, IDLE = 120.0, 60.0, 0.05  # seconds
 
 
 def main() -> int:
-    """Run the selected measurements, print them, and return 1 if a requirement is missed."""
+    """Measure each database, print a row for each load, and return 1 if a requirement is missed."""
     options = _options()
-    results: dict[str, Any] = {
-        "machine": machine(),
-        "quick": options.quick,
-        "cells": [],
-        "growth": [],
-        "million": [],
-        "fast": [],
-    }
+    if options.crowd:
+        json.dump(Crowd(json.load(sys.stdin)).run(), sys.stdout)
+        return 0
+    missed = 0
+    print(
+        f"{'database':<12}{'load':<22}{'votes/s':>8}{'p50 ms':>9}{'p99 ms':>9}   load average {os.getloadavg()[0]:.1f}"
+    )
     for name in options.databases:
-        with scratch() as folder, _database(name, folder, options.postgresql) as (where, pid):
-            if options.fast_path:
-                place = furnish(new_database(where, "fast"), num_items=options.items, num_voters=options.voters)
-                results["fast"].append({"database": name, **_fast_path(place, options)})
-            elif options.closed:
-                rows = beside_closed(new_database(where, "closed"), steps=CLOSED)
-                results["million"].append({"database": name, "rows": rows, "growth": growth(rows)})
-            elif options.million:
-                rows = million(new_database(where, "million"), votes=options.million, every=options.every)
-                results["million"].append({"database": name, "rows": rows, "growth": growth(rows)})
-            else:
-                _measure(name, where, pid, options, results)
-    _show(results, options)
-    if options.json:
-        Path(options.json).write_text(json.dumps(results, indent=1), encoding="utf-8")
-    missed = _missed(results)
-    for line in missed:
-        print(f"missed: {line}")
-    return 0 if options.quick or not missed else 1
+        with tempfile.TemporaryDirectory(prefix="quorate-bench-") as folder, _database(name, Path(folder)) as url:
+            project, keys = furnish(url, num_items=options.items, num_voters=options.voters)
+            with _server(url) as port:
+                _load(port, project, keys, pause=0.0, seconds=min(5.0, options.seconds))  # warm-up
+                for load, pause in LOADS.items():
+                    found = _load(port, project, keys, pause=pause, seconds=options.seconds)
+                    missed += _is_missed(load, found)
+                    p50, p99 = (1e3 * float(value) for value in np.percentile(found["times"], [50, 99]))
+                    rate = len(found["times"]) / found["seconds"]
+                    print(
+                        f"{name:<12}{load:<22}{rate:>8.0f}{p50:>9.0f}{p99:>9.0f}   {found['problems'] or ''}",
+                        flush=True,
+                    )
+    return 1 if missed and not options.quick else 0
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--databases", nargs="+", default=["sqlite", "postgresql"], choices=["sqlite", "postgresql"])
-    parser.add_argument("--workers", nargs="+", type=int, default=[1, 2])
-    parser.add_argument("--items", type=int, default=100_000)
-    parser.add_argument("--few-items", type=int, default=1000)
+    parser.add_argument("--items", type=int, default=20_000)
     parser.add_argument("--voters", type=int, default=50)
-    parser.add_argument("--seconds", type=float, default=20.0, help="duration of every load")
-    parser.add_argument("--bare-seconds", type=float, default=5.0, help="duration of every run of bare inserts")
-    parser.add_argument("--postgresql", metavar="URL", help="an existing server instead of a private one")
-    parser.add_argument("--million", type=int, nargs="?", const=1_000_000, metavar="VOTES", help="only memory")
-    parser.add_argument("--closed", action="store_true", help="only memory, with the closed items of a million votes")
-    parser.add_argument(
-        "--fast-path", action="store_true", help="only the effect of api/fast_path.py, alternating on and off"
-    )
-    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--seconds", type=float, default=20.0, help="duration of each load")
     parser.add_argument("--quick", action="store_true", help="a few seconds, to test that it runs")
+    parser.add_argument("--crowd", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.quick:
-        options.items, options.few_items, options.voters, options.seconds, options.bare_seconds = 300, 100, 5, 0.7, 0.3
-        options.workers = options.workers[:1]
-    options.every = max(1, (options.million or 0) // 10)
+        options.items, options.voters, options.seconds = 300, 5, 1.5
     return options
 
 
+def _is_missed(load: str, found: dict[str, Any]) -> bool:
+    rate, p99 = len(found["times"]) / found["seconds"], 1e3 * float(np.percentile(found["times"], 99))
+    return bool(found["problems"]) or p99 > MOST_MS[load] or (not LOADS[load] and rate < LEAST_VOTES)
+
+
 @contextlib.contextmanager
-def _database(name: str, folder: Path, given: str | None) -> Iterator[tuple[str, int | None]]:
-    """Where databases can be created, and the process id of the private server if there is one."""
+def _database(name: str, folder: Path) -> Iterator[str]:
+    """The URL of a new database."""
     if name == "sqlite":
-        yield str(folder), None
-    elif given is not None:
-        yield given, None
-    else:
-        with postgresql(folder) as (url, pid):
-            yield url, pid
+        yield str(folder / "load.db")
+        return
+    from tests.service import postgres  # noqa: PLC0415  # needs psycopg
 
-
-def _measure(name: str, where: str, pid: int | None, options: argparse.Namespace, results: dict[str, Any]) -> None:
-    say(f"{name}: making {options.items:,} items")
-    many = furnish(new_database(where, "many"), num_items=options.items, num_voters=options.voters)
-    for workers in options.workers:
-        say(f"{name}: {workers} worker(s)")
-        results["cells"].append(_cell(name, where, many, workers, pid, options))
-    few = furnish(new_database(where, "few"), num_items=options.few_items, num_voters=options.voters)
-    say(f"{name}: {options.few_items:,} items beside {options.items:,}")
-    results["growth"].append(_growth(name, few, many, options))
-
-
-def _cell(
-    name: str, where: str, place: Place, workers: int, pid: int | None, options: argparse.Namespace
-) -> dict[str, Any]:
-    """Measure bare inserts, the voters in every mode, and bare inserts again."""
-    inserts = {"workers": workers, "seconds": options.bare_seconds}
-    server = Server(place.url, workers)
+    binaries = postgres.find_binaries()
+    if binaries is None:
+        raise SystemExit("PostgreSQL's server is not installed; on Debian or Ubuntu: apt-get install postgresql")
+    postgres.SETTINGS |= {"shared_buffers": "128MB", "max_connections": "100"}  # its defaults
+    folder.chmod(0o755)
+    (folder / "pg").mkdir()
+    server = postgres.Postgres(folder / "pg", binaries)
+    server.start()
     try:
-        load(place, server, "apart", seconds=min(WARM_UP, options.seconds), database=pid)
-        bare = [bare_rates(where, **inserts, body=typical_body(place.url))]
-        loads = [load(place, server, mode, seconds=options.seconds, database=pid).as_json() for mode in MODES]
-        bare.append(bare_rates(where, **inserts, body=typical_body(place.url)))
+        yield server.create_database("load")
     finally:
         server.stop()
-    rates = {key: statistics.mean(each[key]["per_second"] for each in bare) for key in ("one", "all")}
-    shares = {each["mode"]: {key: each["votes_per_second"] / rates[key] for key in rates} for each in loads}
-    return {
-        "database": name, "workers": workers, "items": options.items, "loads": loads, "bare": bare,
-        "bare_per_second": rates, "connections": workers * CONNECTIONS, "shares": shares,
-    }  # fmt: skip
 
 
-def _growth(name: str, few: Place, many: Place, options: argparse.Namespace) -> dict[str, Any]:
-    """The next item's time in a small and a large project, alternating; voters pause, so that there is no queue."""
-    servers = [Server(place.url, 1) for place in (few, many)]
-    p50s: list[list[float]] = [[], []]
+def furnish(url: str, *, num_items: int, num_voters: int) -> tuple[str, list[str]]:
+    """A project with open items that need two or three votes each, and a key for each voter."""
+    say(f"making {num_items:,} items")
+    store = Store(url)
+    prepare(store)
+    projects, now = Projects(store), time.time()
+    project_id = projects.create("load", ProjectSettings(classes=CLASSES, pool_size=6), now=now).id
+    probs = np.random.default_rng(1).dirichlet(np.full(len(CLASSES), 0.3), size=num_items).round(4) + 1e-4
+    probs /= probs.sum(axis=1, keepdims=True)
+    show = ItemContent(text="A sentence such as an expert may have to judge.")
+    rows = [NewItem(f"item-{n}", probs[n].tolist(), show) for n in range(num_items)]
+    for first in range(0, num_items, MOST_ITEMS):
+        add_items(projects, project_id, rows[first : first + MOST_ITEMS], now=now)
+    keys = []
+    for number in range(num_voters):
+        account = create_account(store, f"Voter {number}", now=now)
+        add_member(store, project_id, account.id, role="voter", now=now)
+        keys.append(create_key(store, account.id, name="load", project_id=project_id, now=now)[1])
+    with store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.exec_driver_sql("ANALYZE")  # databases do so within minutes of a bulk load
+    store.close()
+    return project_id, keys
+
+
+@contextlib.contextmanager
+def _server(url: str) -> Iterator[int]:
+    """`quorate serve` with one worker; gives its port."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = int(listener.getsockname()[1])
+    command = [sys.executable, "-m", "quorate", "serve", "--port", str(port)]
+    unlimited = {**os.environ, "QUORATE_DATABASE": url, "QUORATE_VOTES_PER_SECOND": "1000000"}
+    process = subprocess.Popen(command, env=unlimited, stdout=subprocess.DEVNULL, start_new_session=True)
     try:
-        for _ in range(2 if options.quick else 4):
-            for each, place, server in zip(p50s, (few, many), servers, strict=True):
-                found = load(place, server, "people", seconds=max(1.5, options.seconds / 4), database=None)
-                each.append(found.next.p50)
+        _wait(process, f"http://127.0.0.1:{port}/readyz")
+        yield port
     finally:
-        for server in servers:
-            server.stop()
-    small, large = (statistics.median(each[1:]) for each in p50s)
-    return {"database": name, "few": small, "many": large, "ratio": large / small, "rounds": p50s}
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(30)
 
 
-def _fast_path(place: Place, options: argparse.Namespace) -> dict[str, Any]:
-    """Votes per second and CPU per vote with and without the fast path, alternating."""
-    servers = {is_on: Server(place.url, 1, fast_path=is_on) for is_on in (True, False)}
-    found: dict[bool, list[Any]] = {True: [], False: []}
-    try:
-        for number in range(2 if options.quick else 7):
-            for is_on in (True, False) if number % 2 else (False, True):
-                each = load(place, servers[is_on], "page", seconds=max(0.7, options.seconds / 4), database=None)
-                found[is_on].append(each)
-    finally:
-        for server in servers.values():
-            server.stop()
-    rates, cpu = (
-        {is_on: statistics.median(getattr(each, name) for each in part[1:]) for is_on, part in found.items()}
-        for name in ("votes_per_second", "cpu_workers")
-    )
-    return {
-        "on": rates[True], "off": rates[False], "ratio": rates[True] / rates[False], "cpu_on": cpu[True],
-        "cpu_off": cpu[False], "rounds": {str(k): [each.votes_per_second for each in v] for k, v in found.items()},
-    }  # fmt: skip
+def _wait(process: subprocess.Popen[bytes], address: str) -> None:
+    deadline = time.monotonic() + READY_WITHIN
+    while time.monotonic() < deadline and process.poll() is None:
+        with (
+            contextlib.suppress(urllib.error.URLError, ConnectionError, TimeoutError),
+            urllib.request.urlopen(address, timeout=2.0),
+        ):
+            return
+        time.sleep(0.1)
+    raise SystemExit("the server did not start")
 
 
-def _missed(results: dict[str, Any]) -> list[str]:
-    missed = []
-    for cell in results["cells"]:
-        share = max(each["one"] for each in cell["shares"].values())
-        if cell["database"] == "postgresql" and share < LEAST_SHARE:
-            missed.append(f"{share:.0%} of bare inserts with {cell['workers']} worker(s); required {LEAST_SHARE:.0%}")
-        problems = [each["problems"] for each in cell["loads"] if each["problems"]]
-        if problems:
-            missed.append(f"{cell['database']}: answers that were no success: {problems}")
-    for each in results["growth"]:
-        if each["ratio"] > MOST_SLOWDOWN:
-            missed.append(f"{each['database']}: next item {each['ratio']:.2f} times slower among more items")
-    for each in results["million"]:
-        if each["growth"] > MOST_GROWTH:
-            missed.append(f"{each['database']}: memory grew to {each['growth']:.2f} times that after a tenth")
-    return missed
+def _load(port: int, project: str, keys: list[str], *, pause: float, seconds: float) -> dict[str, Any]:
+    """What voters in another process measured."""
+    plan = {"port": port, "project": project, "keys": keys, "pause": pause, "seconds": seconds, "name": time.time()}
+    command = [sys.executable, __file__, "--crowd"]
+    done = subprocess.run(command, input=json.dumps(plan), capture_output=True, text=True, check=True)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
 
 
-def _show(results: dict[str, Any], options: argparse.Namespace) -> None:
-    console = Console(width=150)
-    if options.quick:
-        console.print("A quick run: it shows that everything runs; its figures mean nothing.")
-    if results["cells"]:
-        console.print(_loads_table(results, options))
-        console.print(_bare_table(results))
-    for each in results["growth"]:
-        console.print(
-            f"{each['database']}: next item, p50 {each['few']:.1f} ms among {options.few_items:,} items, "
-            f"{each['many']:.1f} ms among {options.items:,}: ratio {each['ratio']:.2f} (at most {MOST_SLOWDOWN:g})"
+@dataclass
+class Voter:
+    """One person with one connection and one request at a time."""
+
+    key: str
+    link: socket.socket
+    chance: random.Random
+    count: int = 0
+    held: list[str] = field(default_factory=list)
+    is_voting: bool = False
+    sent: float = 0.0
+    received: bytearray = field(default_factory=bytearray)
+
+
+class Crowd:
+    """All voters, in one thread and without an HTTP library: they share the machine with the server."""
+
+    def __init__(self, plan: dict[str, Any]) -> None:
+        self.plan, self.times, self.problems = plan, list[float](), dict[str, int]()
+        self.selector = selectors.DefaultSelector()
+        self.due: list[tuple[float, int]] = []  # end of the pause, and voter
+        self.voters = [self._join(number, key) for number, key in enumerate(plan["keys"])]
+
+    def _join(self, number: int, key: str) -> Voter:
+        link = socket.create_connection(("127.0.0.1", self.plan["port"]), timeout=PATIENCE)
+        link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.selector.register(link, selectors.EVENT_READ, number)
+        return Voter(key, link, random.Random(f"{self.plan['name']}:{number}"))
+
+    def run(self) -> dict[str, Any]:
+        """Vote until the time is up."""
+        begin = time.perf_counter()
+        end = begin + self.plan["seconds"]
+        for number, voter in enumerate(self.voters):
+            heapq.heappush(self.due, (begin + voter.chance.random() * self.plan["pause"], number))
+        while (now := time.perf_counter()) < end:
+            while self.due and self.due[0][0] <= now:
+                self._act(self.voters[heapq.heappop(self.due)[1]])
+            wait = min(end, self.due[0][0] if self.due else end) - time.perf_counter()
+            for key, _ in self.selector.select(max(0.0, wait)):
+                self._hear(key.data)
+        return {"seconds": time.perf_counter() - begin, "times": self.times, "problems": self.problems}
+
+    def _act(self, voter: Voter) -> None:
+        """Vote on an item that is held, and ask for the next ones, as the page does."""
+        voter.is_voting = bool(voter.held)
+        if not voter.held:
+            self._send(voter, "next", {"count": 2}, "")
+            return
+        voter.count += 1
+        vote = {"item": voter.held.pop(0), "label": voter.chance.choice(CLASSES), "next": 2}
+        self._send(voter, "votes", vote, f"Idempotency-Key: {self.plan['name']}:{voter.count}\r\n")
+
+    def _send(self, voter: Voter, path: str, body: dict[str, Any], once: str) -> None:
+        content = json.dumps(body)
+        head = (
+            f"POST /api/v1/projects/{self.plan['project']}/{path} HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+            f"Authorization: Bearer {voter.key}\r\n{once}"
+            f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
         )
-    for each in results["fast"]:
-        console.print(
-            f"{each['database']}: {each['on']:.0f} votes/s with the fast path, {each['off']:.0f} without: ratio "
-            f"{each['ratio']:.2f}; CPU {each['cpu_on']:.2f} and {each['cpu_off']:.2f} ms a vote"
-        )
-    for each in results["million"]:
-        for row in each["rows"]:
-            what = f"{row['votes']:>9,} votes" if "votes" in row else f"{row['closed']:>9,} closed items"
-            console.print(f"{each['database']}: {what} {row['megabytes']:8.1f} MB")
-        console.print(f"{each['database']}: end / after a tenth {each['growth']:.2f} (at most {MOST_GROWTH:g})")
+        voter.sent = time.perf_counter()
+        voter.link.sendall((head + content).encode())
+
+    def _hear(self, number: int) -> None:
+        """Handle one answer, once it is complete."""
+        voter = self.voters[number]
+        part = voter.link.recv(65536)
+        if not part:
+            raise ConnectionError("the server closed a connection")
+        voter.received += part
+        head, found, body = bytes(voter.received).partition(b"\r\n\r\n")
+        if not found or len(body) < _length(head):
+            return
+        voter.received.clear()
+        now, status = time.perf_counter(), head[9:12].decode()
+        if status == "200":
+            answer = json.loads(body)
+            voter.held = [item["item"] for item in (answer["next"] if voter.is_voting else answer["items"]) or []]
+            if voter.is_voting:
+                self.times.append(now - voter.sent)
+        else:
+            self.problems[status] = self.problems.get(status, 0) + 1
+            voter.held.clear()
+        pause = max(self.plan["pause"] - (now - voter.sent), 0.0) if voter.is_voting else 0.0
+        heapq.heappush(self.due, (now + (pause if voter.held else max(pause, IDLE)), number))
 
 
-def _loads_table(results: dict[str, Any], options: argparse.Namespace) -> Table:
-    table = Table(
-        title=f"{options.voters} voters at once, {options.items:,} items; all on {results['machine']['cores']} cores"
-    )
-    names = ("database", "workers", "voters", "votes/s", "of bare, all", "of bare, one", "next p50/95/99 ms",
-             "vote p50/95/99 ms", "CPU ms a vote: workers", "database", "voters", "RSS MB")  # fmt: skip
-    for name in names:
-        table.add_column(name, justify="left" if name in ("database", "voters") else "right")
-    for cell in results["cells"]:
-        for each in cell["loads"]:
-            share, database = cell["shares"][each["mode"]], each["cpu_database"]
-            table.add_row(
-                cell["database"], str(cell["workers"]), each["mode"], f"{each['votes_per_second']:.0f}",
-                f"{share['all']:.0%}", f"{share['one']:.0%}", _percentiles(each["next"]), _percentiles(each["vote"]),
-                f"{each['cpu_workers']:.2f}", "" if database is None else f"{database:.2f}",
-                f"{each['cpu_voters']:.2f}", f"{each['memory'] / 1e6:.0f}",
-            )  # fmt: skip
-    return table
-
-
-def _bare_table(results: dict[str, Any]) -> Table:
-    table = Table(title="Bare inserts in the same run: one row of the events table and a commit each, nothing else")
-    for name in ("database", "connections", "inserts/s", "before/after", "p50/95/99 ms"):
-        table.add_column(name, justify="left" if name == "database" else "right")
-    for cell in results["cells"]:
-        for key, connections in (("one", 1), ("all", cell["connections"])):
-            both = " / ".join(f"{each[key]['per_second']:.0f}" for each in cell["bare"])
-            rate, times = cell["bare_per_second"][key], _percentiles(cell["bare"][0][key]["times"])
-            table.add_row(cell["database"], str(connections), f"{rate:.0f}", both, times)
-    return table
-
-
-def _percentiles(times: dict[str, float]) -> str:
-    return " / ".join(f"{times[name]:.3g}" for name in ("p50", "p95", "p99"))
+def _length(head: bytes) -> int:
+    low = head.lower()
+    start = low.index(b"content-length:") + 15
+    end = low.find(b"\r", start)
+    return int(low[start : end if end > 0 else None])
 
 
 if __name__ == "__main__":
