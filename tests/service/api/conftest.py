@@ -1,6 +1,7 @@
 """An app on a prepared store, a project with items, and a client for each role."""
 
 import json
+import shutil
 
 import pytest
 from fastapi.testclient import TestClient
@@ -87,7 +88,17 @@ def rows_of(answer):
 
 
 @pytest.fixture
-def world(database_url):
+def world(tmp_path, prepared_file):
+    """On SQLite."""
+    shutil.copyfile(prepared_file, tmp_path / "service.db")
+    made = World(f"sqlite:///{tmp_path / 'service.db'}")
+    yield made
+    made.store.close()
+
+
+@pytest.fixture
+def either(database_url):
+    """On each kind of database: for votes, and where locks matter."""
     made = World(database_url)
     yield made
     made.store.close()
@@ -97,13 +108,5 @@ def world(database_url):
 def shared(tmp_path_factory):
     """One on SQLite for all tests of a file, for those that leave nothing behind."""
     made = World(f"sqlite:///{tmp_path_factory.mktemp('shared') / 'service.db'}")
-    yield made
-    made.store.close()
-
-
-@pytest.fixture
-def small(tmp_path):
-    """The same on SQLite only, for tests that do not depend on the database."""
-    made = World(f"sqlite:///{tmp_path / 'service.db'}")
     yield made
     made.store.close()

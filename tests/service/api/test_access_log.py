@@ -33,35 +33,35 @@ def stored(world):
         return connection.execute(query.order_by(events.c.id)).all()
 
 
-def test_closing_all_items_and_changing_pools_says_how_the_owner_was_signed_in(small):
-    small.items("a", "b")
-    owner, here = small.client("owner"), f"/projects/{small.here}"
+def test_closing_all_items_and_changing_pools_says_how_the_owner_was_signed_in(world):
+    world.items("a", "b")
+    owner, here = world.client("owner"), f"/projects/{world.here}"
     owner.api("POST", f"{here}/pool", 200, json={"pool_size": 1})
     owner.api("POST", f"{here}/close-open", 200)
-    how = f"key {credentials.list_keys(small.store, small.ids['owner'])[0].id}"
+    how = f"key {credentials.list_keys(world.store, world.ids['owner'])[0].id}"
     rows = rows_of(owner.api("GET", f"{here}/export", 200, params={"what": "events"}))
     assert {(row["kind"], row["signed_in_by"]) for row in rows if row["kind"] in ("abstain", "close")} == {
         ("abstain", how), ("close", how),
     }  # fmt: skip
 
 
-def test_other_ways_to_sign_in_are_told_apart(small):
-    small.items("a", "b", "c")
+def test_other_ways_to_sign_in_are_told_apart(world):
+    world.items("a", "b", "c")
     _, invitation = invitations.create_invitation(
-        small.store, small.here, "", role="voter", name="i", by=small.ids["owner"], now=small.clock.now
+        world.store, world.here, "", role="voter", name="i", by=world.ids["owner"], now=world.clock.now
     )
-    made = invitations.list_invitations(small.store, small.here)[0].id
-    page = small.client()
+    made = invitations.list_invitations(world.store, world.here)[0].id
+    page = world.client()
     page.headers["Sec-Fetch-Site"] = "same-origin"
     page.post(invitation, data={"name": "Ada"})
-    vote(small, page, "a")
-    vote(small, small.client("voter"), "a")
-    small.client("owner").api(
-        "POST", f"/projects/{small.here}/votes", 200, json={"item": "b", "label": "cat", "voter": "outside"}
+    vote(world, page, "a")
+    vote(world, world.client("voter"), "a")
+    world.client("owner").api(
+        "POST", f"/projects/{world.here}/votes", 200, json={"item": "b", "label": "cat", "voter": "outside"}
     )
-    key_of = {name: credentials.list_keys(small.store, account)[0].id for name, account in small.ids.items()}
-    assert [row.signed_in_by for row in stored(small)] == [
-        f"invitation {made}", f"key {key_of['voter']}", f"sent by {small.ids['owner']}, key {key_of['owner']}",
+    key_of = {name: credentials.list_keys(world.store, account)[0].id for name, account in world.ids.items()}
+    assert [row.signed_in_by for row in stored(world)] == [
+        f"invitation {made}", f"key {key_of['voter']}", f"sent by {world.ids['owner']}, key {key_of['owner']}",
     ]  # fmt: skip
 
 
@@ -93,44 +93,44 @@ def test_every_access_and_export_is_logged(world):
     assert details["export"] == {"what": "votes", "format": "jsonl"}
 
 
-def test_only_owners_read_the_log_in_pages_and_as_a_file(small):
+def test_only_owners_read_the_log_in_pages_and_as_a_file(world):
     for person, status in (("voter", 403), ("reader", 403), ("stranger", 404), (None, 401)):
         for end in ("", "/export"):
-            small.client(person).api("GET", f"/projects/{small.here}/access-log{end}", status)
-    whole = log(small)["items"]
-    first = log(small, limit=2)
+            world.client(person).api("GET", f"/projects/{world.here}/access-log{end}", status)
+    whole = log(world)["items"]
+    first = log(world, limit=2)
     assert first["items"] == whole[:2]
-    assert log(small, limit=500, cursor=first["next"])["items"] == whole[2:]
-    path = f"/projects/{small.here}/access-log/export"
-    rows = rows_of(small.client("owner").api("GET", path, 200))
+    assert log(world, limit=500, cursor=first["next"])["items"] == whole[2:]
+    path = f"/projects/{world.here}/access-log/export"
+    rows = rows_of(world.client("owner").api("GET", path, 200))
     assert [row["line"] for row in rows[:-1]] == [line["id"] for line in reversed(whole)]
     assert (rows[-1]["kind"], json.loads(rows[-1]["details"])["what"]) == ("export", "access-log")
-    text = small.client("owner").api("GET", path, 200, params={"format": "csv"}).text
+    text = world.client("owner").api("GET", path, 200, params={"format": "csv"}).text
     assert [row["line"] for row in csv.DictReader(io.StringIO(text))][: len(rows)] == [str(row["line"]) for row in rows]
 
 
-def test_an_owner_reads_of_a_whole_account_only_while_it_is_a_member(small):
+def test_an_owner_reads_of_a_whole_account_only_while_it_is_a_member(world):
     """A member's key for all projects is logged; nothing from before they joined, after they left, or of others."""
-    account, now = small.ids["stranger"], small.clock.now
+    account, now = world.ids["stranger"], world.clock.now
 
     def seen():
-        return [line["time"] for line in log(small)["items"] if line["account_id"] == account]
+        return [line["time"] for line in log(world)["items"] if line["account_id"] == account]
 
-    credentials.create_key(small.store, account, name="secret plan", by=account, now=now + 1)
-    accounts.add_member(small.store, small.here, account, role="voter", now=now + 2)
-    credentials.create_key(small.store, account, name="secret plan", by=account, now=now + 3)
-    credentials.create_key(small.store, account, name="secret plan", project_id=small.there, by=account, now=now + 4)
-    accounts.remove_member(small.store, small.here, account, now=now + 5)
-    credentials.create_key(small.store, account, name="secret plan", by=account, now=now + 6)
+    credentials.create_key(world.store, account, name="secret plan", by=account, now=now + 1)
+    accounts.add_member(world.store, world.here, account, role="voter", now=now + 2)
+    credentials.create_key(world.store, account, name="secret plan", by=account, now=now + 3)
+    credentials.create_key(world.store, account, name="secret plan", project_id=world.there, by=account, now=now + 4)
+    accounts.remove_member(world.store, world.here, account, now=now + 5)
+    credentials.create_key(world.store, account, name="secret plan", by=account, now=now + 6)
     assert seen() == [now + 5, now + 3, now + 2]
-    assert "secret plan" not in json.dumps(log(small))
+    assert "secret plan" not in json.dumps(log(world))
 
 
-def test_the_page_of_the_log_is_for_owners(small):
-    readers, owners = (opened_by(small, person) for person in ("reader", "owner"))
-    assert readers.get(f"/p/{small.here}/access").status_code == 403
-    assert f'href="/p/{small.here}/access"' in owners.get(f"/p/{small.here}/people").text
-    shown = owners.get(f"/p/{small.here}/access")
+def test_the_page_of_the_log_is_for_owners(world):
+    readers, owners = (opened_by(world, person) for person in ("reader", "owner"))
+    assert readers.get(f"/p/{world.here}/access").status_code == 403
+    assert f'href="/p/{world.here}/access"' in owners.get(f"/p/{world.here}/people").text
+    shown = owners.get(f"/p/{world.here}/access")
     assert shown.status_code == 200 and "link by the operator" in shown.text
 
 

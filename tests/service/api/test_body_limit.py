@@ -34,19 +34,19 @@ def paths(world):
     ]
 
 
-def test_large_bodies_without_a_sign_in_are_refused_before_they_are_read(small):
-    for path in paths(small):
+def test_large_bodies_without_a_sign_in_are_refused_before_they_are_read(world):
+    for path in paths(world):
         begin = time.process_time()
-        answer = small.client().post(path, content=NUMBERS[:5_000_000], headers={"Content-Type": "application/json"})
+        answer = world.client().post(path, content=NUMBERS[:5_000_000], headers={"Content-Type": "application/json"})
         assert answer.status_code == 401, (path, answer.text)
         assert answer.headers["connection"] == "close" and "www-authenticate" in answer.headers
         assert time.process_time() - begin < 2
 
 
-def test_a_body_of_unknown_length_is_read_no_further_than_a_small_one(small):
+def test_a_body_of_unknown_length_is_read_no_further_than_a_small_one(world):
     for name, status in ((None, 401), ("stranger", 404), ("voter", 403), ("reader", 403)):
-        for path in paths(small)[:2]:
-            asked = await_app(small, path, name, drip := Drip())
+        for path in paths(world)[:2]:
+            asked = await_app(world, path, name, drip := Drip())
             assert asked == status, (name, path)
             assert drip.read <= bodies.SMALL + len(PIECE)
 
@@ -72,35 +72,35 @@ def await_app(world, path, name, drip):
     return sent[0]["status"]
 
 
-def test_owners_may_send_large_bodies_by_key_and_by_cookie(small):
+def test_owners_may_send_large_bodies_by_key_and_by_cookie(world):
     items = {"items": [{"id": f"i{n}", "text": "x" * 1000} for n in range(400)]}
-    assert small.client("owner").api("POST", f"/projects/{small.here}/items", 200, json=items).json()["added"] == 400
-    with small.store.write() as connection:
-        session_id = open_sign_in(connection, small.ids["owner"], how="test", now=small.clock.now)
-    cookie = sign(signing_key(small.store, now=small.clock.now), session_id)
-    client = small.client()
+    assert world.client("owner").api("POST", f"/projects/{world.here}/items", 200, json=items).json()["added"] == 400
+    with world.store.write() as connection:
+        session_id = open_sign_in(connection, world.ids["owner"], how="test", now=world.clock.now)
+    cookie = sign(signing_key(world.store, now=world.clock.now), session_id)
+    client = world.client()
     client.cookies.set(NAME, cookie)
-    client.api("POST", f"/projects/{small.here}/items", 403, json=items)  # known, but the request names no page
-    client.api("POST", f"/projects/{small.here}/items", 200, json=items, headers={"Sec-Fetch-Site": "same-origin"})
+    client.api("POST", f"/projects/{world.here}/items", 403, json=items)  # known, but the request names no page
+    client.api("POST", f"/projects/{world.here}/items", 200, json=items, headers={"Sec-Fetch-Site": "same-origin"})
 
 
-def test_forms_and_everything_else_are_small(small):
-    owner = small.client("owner")
-    for path in ("/api/v1/projects", f"/api/v1/projects/{small.here}/votes"):
+def test_forms_and_everything_else_are_small(world):
+    owner = world.client("owner")
+    for path in ("/api/v1/projects", f"/api/v1/projects/{world.here}/votes"):
         answer = owner.post(path, content=b"x" * (bodies.SMALL + 1))
         assert answer.status_code == 413, (path, answer.text)
         assert "256000" in answer.text or "256,000" in answer.text
 
 
-def test_the_largest_project_fits_the_limit_of_small_bodies(small):
+def test_the_largest_project_fits_the_limit_of_small_bodies(world):
     name, text = "\u4e00" * 96, "\u4e00" * 10_000
     settings = {"classes": [f"{name}{n}" for n in range(200)], "pool_size": 5, "instructions": text}
     settings["models"] = [f"{name}{n}" for n in range(20)]
-    small.client("owner").api("POST", "/projects", 201, json={"name": "n", "settings": settings})
+    world.client("owner").api("POST", "/projects", 201, json={"name": "n", "settings": settings})
 
 
 @pytest.mark.parametrize("path", ["/api/v1/projects", "/api/v1/projects/p_1/votes"])
-def test_a_body_that_stops_arriving_ends_the_request(small, monkeypatch, path):
+def test_a_body_that_stops_arriving_ends_the_request(world, monkeypatch, path):
     """Incomplete requests used to be kept forever."""
     monkeypatch.setattr(bodies, "SMALL_SECONDS", 0.05)
     sent = []
@@ -118,6 +118,6 @@ def test_a_body_that_stops_arriving_ends_the_request(small, monkeypatch, path):
         "query_string": b"", "scheme": "http", "server": ("localhost", 80), "client": ("127.0.0.1", 1), "root_path": "",
         "http_version": "1.1", "state": {},
     }  # fmt: skip
-    asyncio.run(asyncio.wait_for(small.app(scope, receive, send), 10))
+    asyncio.run(asyncio.wait_for(world.app(scope, receive, send), 10))
     assert sent[0]["status"] == 408
     assert (b"connection", b"close") in sent[0]["headers"]

@@ -24,14 +24,14 @@ def test_the_numbers_of_a_project(world):
     assert list(audit) == [*told, "time"]
 
 
-def test_the_audit_is_the_one_that_the_steward_computed(small, monkeypatch):
-    small.items("x")
-    small.client("owner").api("POST", f"/projects/{small.here}/item/close", 200, json={"id": "x"})
-    Steward(small.projects, clock=small.clock).round()
+def test_the_audit_is_the_one_that_the_steward_computed(world, monkeypatch):
+    world.items("x")
+    world.client("owner").api("POST", f"/projects/{world.here}/item/close", 200, json={"id": "x"})
+    Steward(world.projects, clock=world.clock).round()
     monkeypatch.setattr(stats, "audit_report", lambda *_: 1 / 0)
-    small.clock.now += 60
-    audit = small.client("reader").api("GET", f"/projects/{small.here}/audit", 200).json()
-    assert audit["num_closed"] == 1 and audit["time"] == small.clock.now - 60
+    world.clock.now += 60
+    audit = world.client("reader").api("GET", f"/projects/{world.here}/audit", 200).json()
+    assert audit["num_closed"] == 1 and audit["time"] == world.clock.now - 60
 
 
 def test_what_was_learned_is_listed_by_model_and_class_in_pages(world):

@@ -55,22 +55,22 @@ def test_keys_are_only_made_for_the_callers_projects(world):
     world.client("voter").api("POST", "/keys", 404, json={"name": "x", "project_id": world.there})
 
 
-def test_signing_out_with_a_key_changes_nothing(small):
-    voter = small.client("voter")
+def test_signing_out_with_a_key_changes_nothing(world):
+    voter = world.client("voter")
     voter.api("POST", "/sign-out", 204)
     voter.api("GET", "/me", 200)
 
 
-def test_owners_see_figures_of_everybody_and_voters_only_their_own_accuracy(small):
-    here, owner, voter = f"/projects/{small.here}", small.client("owner"), small.client("voter")
+def test_owners_see_figures_of_everybody_and_voters_only_their_own_accuracy(world):
+    here, owner, voter = f"/projects/{world.here}", world.client("owner"), world.client("voter")
     assert owner.api("GET", f"{here}/people", 200).json()["people"] == []
     owner.api("POST", f"{here}/items", 200, json={"items": [{"id": f"g{n}", "gold": "cat"} for n in range(4)]})
     for number, person in enumerate(("secret-anna", "secret-bert")):
         for item in range(4):
             vote = {"item": f"g{item}", "label": "cat" if item >= number else "dog", "voter": person}
             owner.api("POST", f"{here}/votes", 200, json=vote)
-    small.app.state.steward.hold(small.here, "people")
-    small.app.state.steward.compute_people(small.here)
+    world.app.state.steward.hold(world.here, "people")
+    world.app.state.steward.compute_people(world.here)
     told = owner.api("GET", f"{here}/people", 200).json()
     assert [(each["name"], each["gold_right"], each["gold_answers"]) for each in told["people"]] == [
         ("secret-anna", 4, 4),

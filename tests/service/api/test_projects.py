@@ -59,23 +59,23 @@ def test_the_list_comes_in_pages_and_a_key_for_one_project_lists_that(world):
     assert [each["id"] for each in told["items"]] == [sorted(made)[3]]
 
 
-def test_voters_see_what_they_choose_from_and_no_settings(small):
-    small.items("x")
-    told = small.client("voter").api("GET", f"/projects/{small.here}", 200).json()
+def test_voters_see_what_they_choose_from_and_no_settings(world):
+    world.items("x")
+    told = world.client("voter").api("GET", f"/projects/{world.here}", 200).json()
     assert told["classes"] == ["cat", "dog", "bird"] and told["settings"] is None and told["counts"] is None
-    assert small.client("reader").api("GET", f"/projects/{small.here}", 200).json()["counts"]["open"] == 1
+    assert world.client("reader").api("GET", f"/projects/{world.here}", 200).json()["counts"]["open"] == 1
 
 
-def test_cursors_that_are_not_ours_are_refused(small):
-    owner = small.client("owner")
+def test_cursors_that_are_not_ours_are_refused(world):
+    owner = world.client("owner")
     for cursor in ("x", "%%%", "W10", "MTI", "", "InAAIg", "bnVsbA", "1e9999"):
-        answer = owner.api("GET", f"/projects/{small.here}/members", params={"cursor": cursor})
+        answer = owner.api("GET", f"/projects/{world.here}/members", params={"cursor": cursor})
         assert answer.status_code in (200, 422), cursor
     assert owner.api("GET", "/projects", 422, params={"cursor": "MTI"}).json()["field"] == "cursor"
 
 
-def test_limits_that_make_no_sense_are_refused_with_the_fix(small):
-    owner, path = small.client("owner"), f"/projects/{small.here}"
+def test_limits_that_make_no_sense_are_refused_with_the_fix(world):
+    owner, path = world.client("owner"), f"/projects/{world.here}"
     assert owner.api("PATCH", path, 422, json={"settings": {"max_votes": 0}}).json()["field"] == "settings.max_votes"
     told = owner.api("PATCH", path, 422, json={"settings": {"min_votes": 3, "pool_size": 2}}).json()
     assert (told["field"], told["value"], told["rule"]) == ("min_votes", 3, "at most `pool_size`, which is 2")
@@ -89,32 +89,32 @@ def test_limits_that_make_no_sense_are_refused_with_the_fix(small):
 @pytest.mark.parametrize(
     ("name", "value"), [("classes", ["a", "b"]), ("classes", None), ("models", ["m"]), ("seed", 9)]
 )
-def test_fixed_settings_are_refused_by_name(small, name, value):
-    told = small.client("owner").api("PATCH", f"/projects/{small.here}", 422, json={"settings": {name: value}}).json()
+def test_fixed_settings_are_refused_by_name(world, name, value):
+    told = world.client("owner").api("PATCH", f"/projects/{world.here}", 422, json={"settings": {name: value}}).json()
     assert told["field"] == name
-    before = small.client("owner").api("GET", f"/projects/{small.here}", 200).json()["settings"][name]
-    small.client("owner").api("PATCH", f"/projects/{small.here}", 200, json={"settings": {name: before}})
+    before = world.client("owner").api("GET", f"/projects/{world.here}", 200).json()["settings"][name]
+    world.client("owner").api("PATCH", f"/projects/{world.here}", 200, json={"settings": {name: before}})
 
 
-def test_an_empty_change_is_not_reported(small):
-    with small.store.read() as connection:
+def test_an_empty_change_is_not_reported(world):
+    with world.store.read() as connection:
         before = connection.execute(select(func.count()).select_from(deliveries)).scalar_one()
-    create_webhook(small.store, small.here, "https://example.org/x", ["project.changed"], allow_private=False, now=1.0)
-    owner = small.client("owner")
-    owner.api("PATCH", f"/projects/{small.here}", 200, json={})
-    owner.api("PATCH", f"/projects/{small.here}", 200, json={"settings": {}})
-    with small.store.read() as connection:
+    create_webhook(world.store, world.here, "https://example.org/x", ["project.changed"], allow_private=False, now=1.0)
+    owner = world.client("owner")
+    owner.api("PATCH", f"/projects/{world.here}", 200, json={})
+    owner.api("PATCH", f"/projects/{world.here}", 200, json={"settings": {}})
+    with world.store.read() as connection:
         assert connection.execute(select(func.count()).select_from(deliveries)).scalar_one() == before
-    owner.api("PATCH", f"/projects/{small.here}", 200, json={"name": "Other"})
-    with small.store.read() as connection:
+    owner.api("PATCH", f"/projects/{world.here}", 200, json={"name": "Other"})
+    with world.store.read() as connection:
         assert connection.execute(select(func.count()).select_from(deliveries)).scalar_one() == before + 1
 
 
-def test_a_limit_holds_for_items_added_from_then_on(small):
-    small.items("before")
-    owner, path = small.client("owner"), f"/projects/{small.here}"
+def test_a_limit_holds_for_items_added_from_then_on(world):
+    world.items("before")
+    owner, path = world.client("owner"), f"/projects/{world.here}"
     owner.api("PATCH", path, 200, json={"settings": {"max_votes": 1}})
-    small.items("after")
+    world.items("after")
     asked = {}
     for item in ("before", "after"):
         vote = {"item": item, "label": "cat", "voter": "ada"}
@@ -122,13 +122,13 @@ def test_a_limit_holds_for_items_added_from_then_on(small):
     assert asked == {"before": True, "after": False}
 
 
-def test_a_target_error_of_almost_0_is_refused_without_a_failure(small):
+def test_a_target_error_of_almost_0_is_refused_without_a_failure(world):
     settings = {"classes": ["cat", "dog"], "pool_size": 5, "target_error": 5e-324, "audit_rate": 0.1}
-    problem = small.client("owner").api("POST", "/projects", 422, json={"name": "p", "settings": settings}).json()
+    problem = world.client("owner").api("POST", "/projects", 422, json={"name": "p", "settings": settings}).json()
     assert (problem["field"].rpartition(".")[2], float(problem["value"])) == ("target_error", 5e-324)
     assert problem["rule"] and problem["fix"]
     change = {"settings": {"target_error": 5e-324, "audit_rate": 0.1}}
-    small.client("owner").api("PATCH", f"/projects/{small.here}", 422, json=change)
+    world.client("owner").api("PATCH", f"/projects/{world.here}", 422, json=change)
 
 
 def test_creating_a_project_warns_of_a_pool_larger_than_the_team(world):

@@ -95,9 +95,9 @@ def test_a_project_cannot_show_another_project_s_upload(world):
     world.client("stranger").api("POST", f"/projects/{world.there}/items", 422, json=body)
 
 
-def test_forms_without_a_file_and_wrong_files_are_refused(small):
-    owner = small.client("owner")
-    path = f"/projects/{small.here}/uploads"
+def test_forms_without_a_file_and_wrong_files_are_refused(world):
+    owner = world.client("owner")
+    path = f"/projects/{world.here}/uploads"
     owner.api("POST", path, 422, files={"other": ("a.png", picture("PNG"))})
     owner.api("POST", path, 422, data={"file": "text"})
     owner.api("POST", path, 422, content=b"<svg/>", headers={"Content-Type": "image/png"})
@@ -127,15 +127,15 @@ def test_the_total_size_of_a_projects_images_is_limited(database_url):
     world.store.close()
 
 
-def test_images_stored_by_another_worker_count_within_a_minute(small):
+def test_images_stored_by_another_worker_count_within_a_minute(world):
     room, size = UploadQuota(1), 600_000
-    with small.store.write() as connection:
-        room.take(connection, small.here, 10, now=0.0)
-        row = {"id": "u_1", "project_id": small.here, "media_type": "image/png", "digest": "d", "created": 1.0}
+    with world.store.write() as connection:
+        room.take(connection, world.here, 10, now=0.0)
+        row = {"id": "u_1", "project_id": world.here, "media_type": "image/png", "digest": "d", "created": 1.0}
         connection.execute(uploads.insert().values(row | {"content": bytes(size)}))
-        room.take(connection, small.here, 10, now=59.0)
+        room.take(connection, world.here, 10, now=59.0)
         with pytest.raises(TooLarge):
-            room.take(connection, small.here, size, now=61.0)
+            room.take(connection, world.here, size, now=61.0)
 
 
 def test_padding_of_a_jpeg_costs_next_to_nothing():
