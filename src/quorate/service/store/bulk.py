@@ -1,4 +1,4 @@
-"""Inserts, changes or deletes many rows in one statement, and compares columns with lists passed as one parameter.
+"""Inserts, changes or deletes many rows, and compares columns with lists passed as one parameter.
 
 Lists are an array on PostgreSQL, JSON on SQLite. So the statement stays the same and is planned once, whereas IN with a
 parameter for each value is another statement for each length.
@@ -8,29 +8,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from typing import Any
 
 from sqlalchemy import (
     ARRAY,
     ColumnElement,
     Connection,
-    Insert,
     Row,
     Select,
     Table,
     TableValuedAlias,
     Text,
-    TextClause,
     bindparam,
     column,
     delete,
     func,
-    insert,
     types,
     update,
 )
-from sqlalchemy import text as sql
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Dialect
 from sqlalchemy.ext.compiler import compiles
@@ -136,11 +131,10 @@ def insert_rows(
     """Insert rows with the same columns; rows that exist by `keys` are updated. Returns the columns `returning`."""
     if not rows:
         return []
-    names = tuple(rows[0])
-    if connection.dialect.name == "postgresql":
-        result = connection.execute(_pg_insert(table, names, keys, returning), {"rows": encode(list(rows))})
-        return list(result.all()) if returning else []
-    statement = _sqlite_insert(table, names, keys)
+    statement = upsert(connection, table)
+    if keys:
+        changed = {name: statement.excluded[name] for name in rows[0] if name not in keys}
+        statement = statement.on_conflict_do_update(index_elements=list(keys), set_=changed)
     if not returning:
         connection.execute(statement, list(rows))
         return []
@@ -151,12 +145,7 @@ def change_rows(connection: Connection, table: Table, rows: Rows, *, key: str = 
     """Update the rows with these keys, all in the same columns."""
     if not rows:
         return
-    names = tuple(name for name in rows[0] if name != key)
-    if connection.dialect.name == "postgresql":
-        keys = [row[key] for row in rows]
-        connection.execute(_pg_update(table, names, key), {"rows": encode(list(rows)), "keys": keys})
-        return
-    values = {name: bindparam(f"new_{name}", type_=table.c[name].type) for name in names}
+    values = {name: bindparam(f"new_{name}", type_=table.c[name].type) for name in rows[0] if name != key}
     statement = update(table).where(table.c[key] == bindparam(f"new_{key}")).values(values)
     connection.execute(statement, [{f"new_{name}": value for name, value in row.items()} for row in rows])
 
@@ -165,48 +154,5 @@ def delete_rows(connection: Connection, table: Table, rows: Rows) -> None:
     """Delete the rows that equal one of these in all its columns."""
     if not rows:
         return
-    names = tuple(rows[0])
-    if connection.dialect.name == "postgresql":
-        connection.execute(_pg_delete(table, names), {"rows": encode(list(rows))})
-        return
-    statement = delete(table).where(*(table.c[name] == bindparam(f"old_{name}") for name in names))
+    statement = delete(table).where(*(table.c[name] == bindparam(f"old_{name}") for name in rows[0]))
     connection.execute(statement, [{f"old_{name}": value for name, value in row.items()} for row in rows])
-
-
-@cache
-def _pg_insert(table: Table, names: tuple[str, ...], keys: tuple[str, ...], returning: tuple[str, ...]) -> TextClause:
-    columns = ", ".join(names)
-    words = f"INSERT INTO {table.name} ({columns}) SELECT {columns} FROM {_given(table)}"
-    if keys:
-        changed = ", ".join(f"{name} = excluded.{name}" for name in names if name not in keys)
-        words += f" ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {changed}"
-    if returning:
-        words += f" RETURNING {', '.join(returning)}"
-    return sql(words)
-
-
-@cache
-def _pg_update(table: Table, names: tuple[str, ...], key: str) -> TextClause:
-    changed = ", ".join(f"{name} = given.{name}" for name in names)
-    kind = table.c[key].type.compile(postgresql.dialect())  # type: ignore[no-untyped-call]
-    which = f"{table.name}.{key} = given.{key} AND {table.name}.{key} = ANY (CAST(:keys AS {kind}[]))"  # by the index
-    return sql(f"UPDATE {table.name} SET {changed} FROM {_given(table)} WHERE {which}")
-
-
-@cache
-def _pg_delete(table: Table, names: tuple[str, ...]) -> TextClause:
-    same = " AND ".join(f"{table.name}.{name} = given.{name}" for name in names)
-    return sql(f"DELETE FROM {table.name} USING {_given(table)} WHERE {same}")
-
-
-def _given(table: Table) -> str:
-    return f"json_populate_recordset(CAST(NULL AS {table.name}), CAST(:rows AS json)) AS given"
-
-
-@cache
-def _sqlite_insert(table: Table, names: tuple[str, ...], keys: tuple[str, ...]) -> Insert:
-    if not keys:
-        return insert(table)
-    plain = sqlite.insert(table)
-    changed = {name: plain.excluded[name] for name in names if name not in keys}
-    return plain.on_conflict_do_update(index_elements=list(keys), set_=changed)
