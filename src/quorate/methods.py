@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from inspect import signature
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from quorate.decision.belief import PEOPLE_POSTERIORS, Belief
 from quorate.decision.beta import BetaStop
 from quorate.decision.blended import BlendedValue
 from quorate.decision.counting import AskAll, Quorum, UnanimousThenCap, UntilSettled
+from quorate.decision.error_costs import DEFAULT_ERROR_COST, NO_WEIGHTS, ErrorCosts
 from quorate.decision.model_picker import ModelPicker
 from quorate.decision.policy import QueryPolicy
 from quorate.decision.quota import EntropyQuota, RandomQuota, ReleasedModelPicker
@@ -27,16 +28,14 @@ from quorate.experts.crowd_stream import CrowdStop
 from quorate.experts.panel_online import PanelValue
 from quorate.learning.answers import AnswerFit
 from quorate.prior import Hyperprior, hyperprior
-from quorate.types import PriorParams
+from quorate.types import FloatArray, PriorParams
 from quorate.validate import invalid
 
 WINDOW, REFIT_EVERY = 1000, 20  # items that learning uses; closed items between two fits (see `fit_is_due`)
-DEFAULT_ERROR_COST = 200.0  # what a wrong answer costs, in votes: docs/default-error-cost.md
 PANEL_ERROR_COST = 2000.0  # of panel, whose plan is exact
 CROWD_THRESHOLD = 0.98
 DEFAULT_HYPERPRIOR = "pooled"  # of value
 Target = Literal["plurality", "truth"]
-Given = TypeVar("Given")
 
 VOTES = Belief("vote_share", learned=False)
 
@@ -59,7 +58,7 @@ class Learner:
 class Method:
     """A complete way to decide. `asking` and `predicting` may be different beliefs.
 
-    `choose`: whom to ask first, if the people are known by name.
+    `choose`: whom to ask first, if the people are known by name. `costs` of errors by truth and answer, if they differ.
     """
 
     name: str
@@ -69,6 +68,12 @@ class Method:
     learner: Learner | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     choose: str | None = None
+    costs: ErrorCosts | None = None
+
+    @property
+    def weights(self) -> FloatArray:
+        """(K, K) weights of errors by truth and answer, (0, 0) if all errors cost the same."""
+        return NO_WEIGHTS if self.costs is None else self.costs.weights
 
     @property
     def target(self) -> Target:
@@ -201,7 +206,9 @@ NEED_PEOPLE = ("crowd", "panel")  # their decisions depend on who voted
 ANONYMOUS = tuple(name for name in METHODS if name not in NEED_PEOPLE)
 
 
-def default_for(given: Given | None, target: Target | None = None, *, threshold: float | None = None) -> Given | str:
+def default_for(
+    given: str | Method | QueryPolicy | None, target: Target | None = None, *, threshold: float | None = None
+) -> str | Method | QueryPolicy:
     """The given method; None: the default of the target, or `finexp` if only a threshold says how far to ask.
 
     >>> default_for(None, "truth"), default_for(None, threshold=0.9), default_for("infexp"), default_for(None)
@@ -291,6 +298,33 @@ def with_parameter(spec: str, *, error_cost: float | None = None, threshold: flo
             rule = f"the parameter of {name}, which has {own[0] if own else 'none'}"
             raise invalid(parameter, value, rule, "pass that one, or another method.", error=UnknownMethod)
     return method(spec, **given)
+
+
+def chosen_method(
+    given: str | Method | QueryPolicy | None,
+    *,
+    target: Target | None = None,
+    error_cost: float | None = None,
+    threshold: float | None = None,
+) -> Method:
+    """The given method, or the default, with the number that says how far to ask; a Method object has its own."""
+    spec = default_for(given, target, threshold=threshold)
+    if isinstance(spec, str):
+        return with_parameter(spec, error_cost=error_cost, threshold=threshold)
+    for name, value in (("error_cost", error_cost), ("threshold", threshold)):
+        if value is not None:
+            rule = "a `method` given by name: a Method object has its own parameters"
+            raise invalid(name, value, rule, f"set the {name} of the method.")
+    return as_method(spec)
+
+
+def with_costs(chosen: Method, costs: ErrorCosts) -> Method:
+    """The method with these costs of errors by truth and answer; they replace its single `error_cost`."""
+    own = chosen.parameters.get("error_cost")
+    if own is not None and own != method(chosen.name).parameters["error_cost"]:
+        rule = f"one of a number and a table: method {chosen.name!r} has the number {own:g}"
+        raise invalid("error_cost", "a table", rule, "leave the number of the method out.")
+    return replace(chosen, costs=costs)
 
 
 def parsed(spec: str) -> tuple[str, list[tuple[str, object]]]:

@@ -42,7 +42,7 @@ class Decider:
     pool_size: int
     min_votes: int
     max_votes: int
-    error_costs: FloatArray  # (K, K); (0, 0): all errors cost the same
+    weights: FloatArray  # (K, K) of errors; (0, 0): all errors cost the same
 
     def reasons(self, codes: IntArray) -> NDArray[np.str_]:
         """The reasons of codes."""
@@ -66,7 +66,7 @@ class Decider:
             np.full(len(probs_in), self.pool_size),
             self.min_votes,
             self.max_votes,
-            np.array(self.error_costs),
+            np.array(self.weights),
             *out,
         )
         return out
@@ -79,7 +79,6 @@ def decider(
     *,
     min_votes: int = 0,
     max_votes: int | None = None,
-    error_costs: FloatArray | None = None,
 ) -> Decider | None:
     """The decider of a built-in method; None for a user's own policy, which has no compiled rule."""
     rule = rule_of(require_anonymous(method).policy)
@@ -100,7 +99,7 @@ def decider(
         pool_size=pool_size,
         min_votes=min_votes,
         max_votes=NO_LIMIT if max_votes is None else max_votes,
-        error_costs=np.zeros((0, 0)) if error_costs is None else np.asarray(error_costs, dtype=np.float64),
+        weights=method.weights,
     )
 
 

@@ -21,14 +21,13 @@ from quorate.decision.belief import (
     pick_label,
     stop_before_rule,
 )
+from quorate.decision.error_costs import cheapest_answer
 from quorate.decision.policy import PolicyState, invalid_policy
 from quorate.decision.rules import rule_asks, rule_of
 from quorate.methods import Method
 from quorate.prior import concentration_into
 from quorate.session.items import ItemState, Prior
 from quorate.types import ConfidenceKind, FloatArray, IntArray, PriorParams, Reason
-
-NO_COSTS = np.zeros((0, 0))  # all errors cost the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +100,8 @@ def decide(
         alpha = alpha_of(method.asking, learned, item)
         reason = "ask" if _rule_asks(method, policy_state, item, asking, alpha) else stop_reason(method)
     label = int(pick_label(predicting, item.tie_draw))
+    if method.costs is not None:
+        label = int(cheapest_answer(method.weights, predicting, item.tie_draw, np.empty(len(predicting))))
     predicting.flags.writeable = False
     return Verdict(reason == "ask", label, float(predicting[label]), predicting, reason, confidence_is(item))
 
@@ -136,7 +137,7 @@ def _rule_asks(
     rule = rule_of(method.policy)
     if rule is not None:
         remaining = item.pool_left - item.votes.sum()
-        return bool(rule_asks(*rule, probs, item.votes, remaining, alpha, NO_COSTS, 0.0))
+        return bool(rule_asks(*rule, probs, item.votes, remaining, alpha, method.weights, item.tie_draw))
     answer = method.policy.asks(policy_state, item.view(alpha), probs)
     if not isinstance(answer, (bool, np.bool_)):
         raise invalid_policy(method.policy, "asks()", answer, "True or False", "return one of these.")

@@ -202,7 +202,7 @@ def check_after(state: State, event: Event) -> None:
     if standing.reason not in possible:
         raise invalid("decision.reason", standing.reason, " or ".join(possible), RESTORE)
     is_over = code in (SETTLED, EXHAUSTED) and num_votes > 0 and state.method.predicting.posterior == "finite"
-    if is_over and item.votes[standing.label] < item.votes.max():
+    if is_over and state.method.costs is None and item.votes[standing.label] < item.votes.max():
         label = state.settings.classes[standing.label]
         raise invalid("decision.label", label, "a class with the most votes, because the pool is settled", RESTORE)
 

@@ -6,12 +6,14 @@ import sys
 import time
 from typing import Any
 
+from quorate.decision.error_costs import ErrorCosts
 from quorate.errors import JournalCorrupt, JournalError, JournalMismatch, QuorateError
 from quorate.methods import METHODS, Method, method
 from quorate.session.event_checks import Recomputed, check_after, check_before
 from quorate.session.journal import FIRST_SEQ, Event, Header
 from quorate.session.people import MODELS, people_settings
 from quorate.session.state import Settings, State, apply, checked_settings
+from quorate.tables.error_cost import read_error_cost
 from quorate.validate import invalid
 
 
@@ -20,7 +22,8 @@ def settings_from(header: Header, given: Method | None, expected: dict[str, Any]
     try:
         name = header["method"]["name"]
         parameters = header["method"]["parameters"]
-        stored = {key: header[key] for key in Settings.__dataclass_fields__ if key not in ("method", "people")}
+        fields = [key for key in Settings.__dataclass_fields__ if key not in ("method", "people")]
+        stored = {key: header[key] for key in (*fields, "error_cost")}
         people = header.get("people", {})
         if not isinstance(people, dict):
             raise TypeError("people by field")
@@ -41,7 +44,9 @@ def settings_from(header: Header, given: Method | None, expected: dict[str, Any]
         fix = "pass it: Session.resume(journal, method=quorate.method(YourPolicy()))."
         raise invalid("method", None, rule, fix, error=JournalMismatch)
     for key, value in expected.items():
-        if key in stored:
+        if key == "error_cost":
+            _compare_costs(value, header)
+        elif key in stored:
             _compare(key, list(value) if key == "classes" else value, stored[key])
         elif key in people:
             chosen, one = given or method(name, **parameters), people | {key: value}
@@ -54,6 +59,14 @@ def settings_from(header: Header, given: Method | None, expected: dict[str, Any]
         return checked_settings(given or method(name, **parameters), **stored, people=people)
     except Exception as cause:  # a method's parameters may be wrong in any way
         raise _corrupt("the session's header", 1, cause) from cause
+
+
+def _compare_costs(expected: Any, header: Header) -> None:  # noqa: ANN401
+    """Compare a number or a table by truth and answer with the header's."""
+    classes, table = header["classes"], header["error_cost"]
+    costs = read_error_cost(expected, classes)
+    asked = costs.by_name(classes) if isinstance(costs, ErrorCosts) else costs
+    _compare("error_cost", asked, header["method"]["parameters"].get("error_cost") if table is None else table)
 
 
 def _compare(what: str, expected: object, stored: object) -> None:

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any, Self
 
 from quorate import rng
+from quorate.decision.error_costs import ErrorCosts
 from quorate.decision.policy import QueryPolicy
 from quorate.errors import DuplicateVote, ItemExists, JournalError, UnknownItem
 from quorate.experts.person import Expert
 from quorate.experts.rules import Rule
 from quorate.learning.learner import fit_is_due, refit
-from quorate.methods import REFIT_EVERY, WINDOW, Method, Target, as_method
+from quorate.methods import REFIT_EVERY, WINDOW, Method, Target, as_method, chosen_method, with_costs
 from quorate.session import resume as resuming
 from quorate.session.decide import (
     draw_quota,
@@ -44,8 +45,9 @@ from quorate.session.state import (
     learn_event,
 )
 from quorate.session.tuning import checked_parameters, in_force, policy_parameters
+from quorate.tables.error_cost import ErrorCost, read_error_cost
 from quorate.types import Decision, FitReport, PredictionValue, PriorParams
-from quorate.validate import invalid, members, vote_limits, whole
+from quorate.validate import class_names, invalid, members, vote_limits, whole
 
 log = logging.getLogger("quorate.session")
 
@@ -56,7 +58,8 @@ class Session(ReadCalls, PeopleCalls):
     `pool_size` experts can be asked about an item; the truth is their plurality. Parameters are learned from the last
     `window` items with votes (None: all), after every `refit_every` closed items (quorate in proportion to
     the window: `fit_is_due`; None: only when you call `learn`).
-    Each item has `num_classifiers` predictions. `min_votes`, `max_votes` limit the votes per item. With a `journal`
+    `error_cost`: what a wrong answer costs, in votes; a number, or a table by truth and answer: `{"sick": {"well": 500}}`
+    (a mapping, CSV or frame; what it does not name costs 200). Each item has `num_classifiers` predictions. `min_votes`, `max_votes` limit the votes per item. With a `journal`
     nothing that was acknowledged is lost: `Session.resume(journal)`.
 
     If people are known by name: `experts` can be asked (`[]`: learned as they appear), `rules` are about them
@@ -80,6 +83,7 @@ class Session(ReadCalls, PeopleCalls):
         method: Method | str | QueryPolicy | None = None,
         *,
         classes: Sequence[str],
+        error_cost: ErrorCost | None = None,
         pool_size: int | None = None,
         window: int | None = WINDOW,
         refit_every: int | None = REFIT_EVERY,
@@ -93,7 +97,10 @@ class Session(ReadCalls, PeopleCalls):
         rules: Iterable[Rule] | None = None,
         gold: Mapping[str, str] | None = None,
     ) -> None:
-        chosen = as_method(("crowd" if target == "truth" else "value") if method is None else method)
+        costs = None if error_cost is None else read_error_cost(error_cost, class_names(classes))
+        chosen = chosen_method(method, target=target, error_cost=None if isinstance(costs, ErrorCosts) else costs)
+        if isinstance(costs, ErrorCosts):
+            chosen = with_costs(chosen, costs)
         known = None if experts is None else list(experts)
         settings = checked_settings(
             chosen, classes=classes, pool_size=len(known) if known and pool_size is None else pool_size, window=window,

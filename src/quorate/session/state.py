@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any
 
+from quorate.decision.error_costs import ErrorCosts
 from quorate.errors import InvalidInput, JournalCorrupt, RequestReused, UnknownItem
 from quorate.learning.answers import AnswerFit
 from quorate.learning.learner import Window
-from quorate.methods import Method
+from quorate.methods import Method, with_costs
 from quorate.reasons import REASONS
 from quorate.session.decide import prior_of, through_json
 from quorate.session.items import ItemState, Prior, Standing, advance, opened
@@ -25,6 +26,7 @@ from quorate.session.ledger import CompactMap
 from quorate.session.people import PeopleSettings, SessionPeople, initial_people, people_settings
 from quorate.session.people_fold import MEMBER_EVENTS, apply_member, count_vote, judged, learn, uncount_vote
 from quorate.session.tuning import tuned
+from quorate.tables.error_cost import read_error_cost
 from quorate.types import Decision, PriorParams
 from quorate.validate import class_names, invalid, members, vote_limits, whole
 
@@ -61,8 +63,10 @@ class Settings:
     def header(self) -> dict[str, Any]:
         """The settings as stored in the journal's header."""
         people = {} if self.people is None else {"people": self.people.header()}
+        costs = self.method.costs
         return people | {
             "method": self.method.describe(),
+            "error_cost": None if costs is None else costs.by_name(self.classes),
             "classes": list(self.classes),
             "pool_size": self.pool_size,
             "window": self.window,
@@ -85,10 +89,13 @@ def checked_settings(
     num_classifiers: object,
     min_votes: object,
     max_votes: object,
+    error_cost: object = None,
     people: Mapping[str, object] | None = None,
 ) -> Settings:
-    """The settings from a caller or a journal's header, each checked."""
+    """The settings from a caller or a journal's header, each checked; `error_cost`: a table by truth and answer."""
     names = class_names(classes)
+    if error_cost is not None:
+        method = with_table(method, error_cost, names)
     settings = Settings(
         method=method,
         classes=names,
@@ -103,6 +110,14 @@ def checked_settings(
     )
     vote_limits(settings.min_votes, settings.max_votes)
     return settings
+
+
+def with_table(method: Method, table: object, classes: Sequence[str]) -> Method:
+    """The method with the costs of errors that a header stores by name."""
+    costs = read_error_cost(table, classes) if isinstance(table, Mapping) else None
+    if not isinstance(costs, ErrorCosts):
+        raise invalid("error_cost", table, "costs by truth and answer, not all the same", "pass a number.")
+    return with_costs(method, costs)
 
 
 @dataclass(slots=True)

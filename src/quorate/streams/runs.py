@@ -154,7 +154,6 @@ class CompiledRun(StreamRun):
         rule: Rule,
         options: StreamOptions,
         *,
-        error_costs: FloatArray | None,
         keep_probs: bool,
     ) -> None:
         super().__init__(stream, method, options, keep_probs)
@@ -171,7 +170,7 @@ class CompiledRun(StreamRun):
             quota_draws=stream.quota_draws,
             rates=policy.rates(stream.mean_predictions) if isinstance(policy, QuotaPolicy) else np.zeros(num_items),
             recorded=stream.recorded,
-            error_costs=np.zeros((0, 0)) if error_costs is None else np.array(error_costs),
+            error_costs=method.weights,
         )
         self.compiled = CompiledMethod(
             quota_kind=BY_RATE if isinstance(policy, QuotaPolicy) else by_picker,

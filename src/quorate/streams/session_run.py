@@ -16,7 +16,6 @@ import numpy as np
 
 from quorate import compiled
 from quorate.decision.belief import ASK, PEOPLE_POSTERIORS, code_of
-from quorate.decision.error_costs import cheapest_answer
 from quorate.decision.rules import rule_of
 from quorate.experts.person import Expert
 from quorate.learning.problem import pack
@@ -38,14 +37,12 @@ class SessionRun(StreamRun):
         options: StreamOptions,
         *,
         seed: int,
-        error_costs: FloatArray | None,
         keep_probs: bool,
     ) -> None:
         if method.needs_people and stream.voters is not None:
             stream = replace(stream, votes=stream.votes.copy(), voters=stream.voters.copy())
         super().__init__(stream, method, options, keep_probs)
         _, num_classifiers, num_classes = stream.predictions.shape
-        self.error_costs = error_costs
         self.classes = tuple(map(str, range(num_classes)))
         self.experts = _experts(stream, method, options.voter_costs) if method.needs_people else None
         self.session = Session(
@@ -90,9 +87,6 @@ class SessionRun(StreamRun):
                 self._num_fits += 1
         assert decision.probs is not None
         label = int(decision.label)
-        if self.error_costs is not None:
-            tie_draw = stream.tie_draws[t] if t < self.stop_asking else 0.0
-            label = cheapest_answer(self.error_costs, np.array(decision.probs), tie_draw, np.empty(len(self.classes)))
         out.costs[t], out.labels[t], out.confidence[t] = decision.num_votes, label, decision.probs[label]
         out.stops[t] = ASK if t >= self.stop_asking else code_of(decision.reason)
         self.is_score[t] = decision.confidence_is == "score"
@@ -176,18 +170,17 @@ def start_run(
     options: StreamOptions,
     *,
     seed: int,
-    error_costs: FloatArray | None = None,
     keep_probs: bool = False,
 ) -> CompiledRun | SessionRun:
-    """A new run, before its first item. `error_costs` (K, K) by truth and answer; `seed` of the stream.
+    """A new run, before its first item; `seed` of the stream.
 
     If the stream is long, waits until the kernels that the method uses are compiled.
     """
     rule = None if method.needs_people else rule_of(method.policy)
     run: CompiledRun | SessionRun
     if rule is None:
-        run = SessionRun(stream, method, options, seed=seed, error_costs=error_costs, keep_probs=keep_probs)
+        run = SessionRun(stream, method, options, seed=seed, keep_probs=keep_probs)
     else:
-        run = CompiledRun(stream, method, rule, options, error_costs=error_costs, keep_probs=keep_probs)
+        run = CompiledRun(stream, method, rule, options, keep_probs=keep_probs)
     compiled.prepare_for(len(stream.items), of_experts=method.asking.posterior in PEOPLE_POSTERIORS)
     return run

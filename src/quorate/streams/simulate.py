@@ -118,15 +118,14 @@ def simulate_stream(
     options: StreamOptions | None = None,
     *,
     seed: int,
-    error_costs: FloatArray | None = None,
     keep_probs: bool = False,
     target: Target | None = None,
 ) -> Simulation:
-    """`simulate` for a prepared stream. `error_costs` (K, K) by truth and answer: see `decision.error_costs`."""
+    """`simulate` for a prepared stream."""
     how = StreamOptions() if options is None else options
     seeks = method.target if target is None else known_target(target)
     verdict = stream.consensus if seeks == "plurality" else _true_classes(stream, method)
-    run = start_run(stream, method, how, seed=seed, error_costs=error_costs, keep_probs=keep_probs)
+    run = start_run(stream, method, how, seed=seed, keep_probs=keep_probs)
     run.advance(0, len(stream.items))
     labels = run.outputs.labels
     return Simulation(

@@ -17,7 +17,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from quorate.catalogue import parameter_text
-from quorate.methods import DEFAULT_ERROR_COST, METHODS, Method, Target, method
+from quorate.decision.error_costs import DEFAULT_ERROR_COST
+from quorate.methods import METHODS, Method, Target, method
 from quorate.streams import simulate
 from quorate.types import FloatArray, VoteDataset
 

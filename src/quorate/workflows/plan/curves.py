@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from quorate.catalogue import parameter_text
-from quorate.methods import DEFAULT_ERROR_COST, METHODS, Method, method
+from quorate.decision.error_costs import DEFAULT_ERROR_COST
+from quorate.methods import METHODS, Method, method
 from quorate.posterior.settled import plurality_shares
 from quorate.rng import stream
 from quorate.streams.prepare import prepare

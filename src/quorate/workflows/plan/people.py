@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from quorate.methods import DEFAULT_ERROR_COST, Method, Target, method
+from quorate.decision.error_costs import DEFAULT_ERROR_COST
+from quorate.methods import Method, Target, method
 from quorate.reports.format import percent
 from quorate.rng import stream
 from quorate.streams.prepare import prepare
