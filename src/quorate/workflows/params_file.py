@@ -15,20 +15,18 @@ import numpy as np
 
 from quorate.errors import InvalidInput, UnknownMethod
 from quorate.files import write_atomic
-from quorate.methods import ANONYMOUS, METHODS, Method, method
-from quorate.types import FloatArray, PriorParams, frozen_array
+from quorate.methods import ANONYMOUS, METHODS, Method, method, with_costs
+from quorate.types import PriorParams
 from quorate.validate import bounded, class_names, invalid, members, vote_limits, whole
 from quorate.version import __version__
 
 FORMAT = "quorate-params"
-VERSION = 2
-READABLE = (1, 2)
+VERSION = 3
 POSTERIORS = ("finite", "infinite", "vote_share")
 FIELDS = (
     "format", "version", "classes", "models", "posterior", "theta", "phi", "tau", "bias", "method", "pool_size",
-    "pool_rule", "fitted_after", "min_votes", "max_votes", "error_costs", "abstain_labels", "quorate",
+    "error_cost", "pool_rule", "fitted_after", "min_votes", "max_votes", "abstain_labels", "quorate",
 )  # fmt: skip
-SINCE_2 = ("pool_rule", "min_votes", "max_votes", "error_costs", "abstain_labels")
 POOL_RULES = ("given", "largest-recorded")
 WRITE_IT = "write it with quorate run"
 
@@ -41,7 +39,7 @@ class ParamsFile:
     `posterior` "finite", "infinite" or "vote_share": the belief that predicts   `name`, `parameters` of the method
     `pool_size` N   `fitted_after` how many items had been seen   `quorate` the version that wrote it
     `pool_rule` "given", or "largest-recorded": the pools of the run were the recorded votes, and N is the largest pool
-    `min_votes`, `max_votes` of an item   `error_costs` (K, K) by truth and answer, or None
+    `min_votes`, `max_votes` of an item   `costs` of errors by truth and answer, or None
     `abstain_labels` labels of votes that mean no answer
     """
 
@@ -57,7 +55,7 @@ class ParamsFile:
     pool_rule: str = "given"
     min_votes: int = 0
     max_votes: int | None = None
-    error_costs: FloatArray | None = None
+    costs: ErrorCosts | None = None
     abstain_labels: tuple[str, ...] = ()
 
     def method(self) -> Method:
@@ -66,7 +64,8 @@ class ParamsFile:
             rule = f"one of {', '.join(ANONYMOUS)}: others cannot be built from a file"
             fix = "score with another method, or decide through quorate.Session."
             raise invalid("method", self.name, rule, fix, error=UnknownMethod)
-        return method(self.name, **self.parameters)
+        chosen = method(self.name, **self.parameters)
+        return chosen if self.costs is None else with_costs(chosen, self.costs)
 
 
 def write_params(
@@ -81,7 +80,6 @@ def write_params(
     pool_rule: str = "given",
     min_votes: int = 0,
     max_votes: int | None = None,
-    error_costs: FloatArray | None = None,
     abstain_labels: Sequence[str] = (),
 ) -> Path:
     """Write params.json atomically; numbers are written with every digit.
@@ -106,12 +104,12 @@ def write_params(
         "tau": np.atleast_2d(params.tau).tolist(),
         "bias": None if params.bias is None else params.bias.tolist(),
         "method": method.describe(),
+        "error_cost": None if method.costs is None else method.costs.by_name(list(classes)),
         "pool_size": pool_size,
         "pool_rule": pool_rule,
         "fitted_after": fitted_after,
         "min_votes": min_votes,
         "max_votes": max_votes,
-        "error_costs": None if error_costs is None else np.asarray(error_costs).tolist(),
         "abstain_labels": list(abstain_labels),
         "quorate": __version__,
     }
@@ -148,6 +146,12 @@ def _parsed(content: Mapping[str, Any]) -> ParamsFile:
     if posterior not in POSTERIORS:
         raise invalid("posterior", posterior, f"one of {', '.join(POSTERIORS)}", f"{WRITE_IT}.")
     name, parameters = _method(content["method"])
+    rule, least, most, labels = (content[name] for name in ("pool_rule", "min_votes", "max_votes", "abstain_labels"))
+    if rule not in POOL_RULES:
+        raise invalid("pool_rule", rule, f"one of {', '.join(POOL_RULES)}", f"{WRITE_IT}.")
+    least = whole(least, where="min_votes", least=0)
+    most = None if most is None else whole(most, where="max_votes", least=0)
+    vote_limits(least, most)
     found = ParamsFile(
         params=_prior(content, len(models), len(classes)),
         classes=classes,
@@ -158,7 +162,11 @@ def _parsed(content: Mapping[str, Any]) -> ParamsFile:
         pool_size=members(content["pool_size"]),
         fitted_after=whole(content["fitted_after"], where="fitted_after", least=0),
         quorate=_text(content["quorate"], "quorate"),
-        **(_since_2(content, classes) if content["version"] > 1 else {}),
+        pool_rule=rule,
+        min_votes=least,
+        max_votes=most,
+        costs=_costs(content["error_cost"], classes),
+        abstain_labels=() if labels == [] else _names(labels, "abstain_labels"),
     )
     if name in METHODS and found.method().predicting.posterior != posterior:
         says = found.method().predicting.posterior
@@ -172,37 +180,21 @@ def _checked_kind(content: object) -> Mapping[str, Any]:
         field, value = ("format", content.get("format")) if isinstance(content, dict) else ("params", content)
         raise invalid(field, value, f'an object with "format": "{FORMAT}"', f"{WRITE_IT}.")
     version = content.get("version")
-    if not isinstance(version, int) or isinstance(version, bool) or version not in READABLE:
-        rule = f"version {' or '.join(map(str, READABLE))}, which this quorate ({__version__}) reads"
-        raise invalid("version", version, rule, f"install the quorate that wrote it, or {WRITE_IT}.")
-    fields = FIELDS if version > 1 else tuple(name for name in FIELDS if name not in SINCE_2)
-    odd = [name for name in fields if name not in content] + [name for name in content if name not in fields]
+    if type(version) is not int or version != VERSION:
+        raise invalid("version", version, f"{VERSION}, which quorate {__version__} reads", f"{WRITE_IT}.")
+    odd = [name for name in FIELDS if name not in content] + [name for name in content if name not in FIELDS]
     if odd:
-        raise invalid(odd[0], content.get(odd[0]), f"exactly the fields {', '.join(fields)}", f"{WRITE_IT}.")
+        raise invalid(odd[0], content.get(odd[0]), f"exactly the fields {', '.join(FIELDS)}", f"{WRITE_IT}.")
     return content
 
 
-def _since_2(content: Mapping[str, Any], classes: tuple[str, ...]) -> dict[str, Any]:
-    """The fields that version 1 did not have."""
-    rule, least, most, labels = (content[name] for name in ("pool_rule", "min_votes", "max_votes", "abstain_labels"))
-    if rule not in POOL_RULES:
-        raise invalid("pool_rule", rule, f"one of {', '.join(POOL_RULES)}", f"{WRITE_IT}.")
-    least = whole(least, where="min_votes", least=0)
-    most = None if most is None else whole(most, where="max_votes", least=0)
-    vote_limits(least, most)
-    return {
-        "pool_rule": rule,
-        "min_votes": least,
-        "max_votes": most,
-        "error_costs": _error_costs(content["error_costs"], len(classes)),
-        "abstain_labels": () if labels == [] else _names(labels, "abstain_labels"),
-    }
-
-
-def _error_costs(rows: object, num_classes: int) -> FloatArray | None:
-    if rows is None:
+def _costs(table: object, classes: tuple[str, ...]) -> ErrorCosts | None:
+    if table is None:
         return None
-    return np.asarray(frozen_array(np.array(_table(rows, num_classes, num_classes, "error_costs"))))
+    costs = read_error_cost(table, classes) if isinstance(table, dict) else None
+    if not isinstance(costs, ErrorCosts):
+        raise invalid("error_cost", table, "costs by truth and answer, not all the same", f"{WRITE_IT}.")
+    return costs
 
 
 def _prior(content: Mapping[str, Any], num_models: int, num_classes: int) -> PriorParams:
