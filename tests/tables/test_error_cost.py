@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from quorate.streams.error_costs import read_error_costs
 
 from quorate.errors import InvalidInput
-from quorate.streams.error_costs import read_error_costs
 
 CLASSES = ["healthy", "cancer", "unclear"]
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from quorate import compiled
 from quorate.cli.options import ERROR_COST_HELP, Json, MethodSpec, class_list, option
 from quorate.cli.output import print_json, print_lines, print_table
-from quorate.methods import default_for, with_parameter
+from quorate.methods import chosen_method
 from quorate.validate import invalid
 from quorate.version import __version__
 from quorate.workflows.decide import decide_once, explain
@@ -39,7 +39,7 @@ def decide(
     Example: quorate decide --prediction 0.7,0.2,0.1 --votes 1,0,0 --pool-size 6 --classes cat,dog,bird
     """
     compiled.interpret()
-    chosen = with_parameter(default_for(method, threshold=threshold), threshold=threshold, error_cost=error_cost)
+    chosen = chosen_method(method, threshold=threshold, error_cost=error_cost)
     probs = _numbers(prediction, "prediction")
     cast = _numbers(votes, "votes")
     names = _names(classes, probs, cast)

@@ -80,9 +80,19 @@ TruthTable = Annotated[
     str | None, option("Table of items and known true classes: scores and calibrates the answers.", "--truth")
 ]
 CostsTable = Annotated[str | None, option("Table of people and the cost of their votes; 1 for others.", "--costs")]
-ErrorCostsFile = Annotated[
-    str | None, option("CSV of what errors cost: a row per truth, a column per answer; blank is 1.")
-]
+ErrorCost = Annotated[str | None, option(f"{ERROR_COST_HELP} Or a CSV of costs: a row per truth, a column per answer.")]
+
+
+def error_cost_of(text: str | None) -> float | str | None:
+    """A number, or the path of a table.
+
+    >>> error_cost_of("200"), error_cost_of("costs.csv")
+    (200.0, 'costs.csv')
+    """
+    try:
+        return text if text is None else float(text)
+    except ValueError:
+        return text
 
 
 def class_list(text: str) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, get_args
 
 from quorate.cli.options import (
     CostsTable,
-    ErrorCostsFile,
+    ErrorCost,
     Json,
     Overwrite,
     PredictionTables,
@@ -76,7 +76,7 @@ def plan(
             complete=one_of(*get_args(PartlyVoted)),
         ),
     ] = "complete",
-    error_costs: ErrorCostsFile = None,
+    error_costs: ErrorCost = None,
     orderings: Annotated[int, pilot("Number of random orders in which the pilot is replayed.")] = 4,
     draws: Annotated[int, pilot("Number of bootstrap samples of the pilot.")] = 1000,
     most_items: Annotated[

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 from quorate.catalogue import parameter_text
 from quorate.cli.options import (
-    ERROR_COST_HELP,
     CostsTable,
-    ErrorCostsFile,
+    ErrorCost,
     Json,
     MethodSpec,
     Overwrite,
@@ -17,6 +16,7 @@ from quorate.cli.options import (
     TargetName,
     TruthTable,
     VotesTable,
+    error_cost_of,
     option,
     reads_tables,
     values_of,
@@ -45,7 +45,7 @@ def run(
     target: TargetName = None,
     truth: TruthTable = None,
     costs: CostsTable = None,
-    error_cost: Annotated[float | None, control(ERROR_COST_HELP)] = None,
+    error_cost: ErrorCost = None,
     threshold: Annotated[float | None, control("Stop when the confidence exceeds this, 0 to 1.")] = None,
     target_error: Annotated[
         float | None, control("Aim for at most this share of wrong answers; audits say if it is held.")
@@ -69,7 +69,6 @@ def run(
     ] = "recorded",
     min_votes: Annotated[int, replaying("Fewest votes asked of an item.")] = 0,
     max_votes: Annotated[int | None, replaying("Most votes asked of an item; default: its pool.")] = None,
-    error_costs: ErrorCostsFile = None,
     price: Annotated[float | None, replaying("Price of a vote, in your currency.")] = None,
     seed: Annotated[int, option("Seed; the same seed gives the same files.")] = 0,
     reading: TableOptions,
@@ -89,10 +88,9 @@ def run(
     with progress_bar(quiet=json) as report:
         result = run_workflow(
             votes, predictions or None, method=method, target=cast("Target | None", target), truth=truth,
-            costs=costs, error_cost=error_cost,
-            threshold=threshold, target_error=target_error, budget=budget, audit_rate=audit_rate,
+            costs=costs, error_cost=error_cost_of(error_cost), threshold=threshold, target_error=target_error, budget=budget, audit_rate=audit_rate,
             order=cast("Order", order), pool_size=_pool(pool_size), min_votes=min_votes, max_votes=max_votes,
-            error_costs=error_costs, price=price, seed=seed, out=out, overwrite=overwrite, progress=report,
+            price=price, seed=seed, out=out, overwrite=overwrite, progress=report,
             **reading.keywords(TableKeywords),
         )  # fmt: skip
     if json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from quorate.cli.options import Json, option, reads_tables
+from quorate.cli.options import ErrorCost, Json, error_cost_of, option, reads_tables
 from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
 from quorate.tables.options import ScoreKeywords, TableOptions
 from quorate.version import __version__
@@ -33,6 +33,7 @@ def score(
     out: Out,
     votes: VotesSoFar = None,
     pool_size: PoolSize = None,
+    error_cost: ErrorCost = None,
     cluster: Cluster = None,
     reading: TableOptions,
     json: Json = False,
@@ -46,7 +47,8 @@ def score(
     """
     with progress_bar(quiet=json) as report:
         found = score_items(
-            params, predictions, votes=votes, out=out, pool_size=pool_size, cluster=cluster,
+            params, predictions, votes=votes, out=out, pool_size=pool_size,
+            error_cost=error_cost_of(error_cost), cluster=cluster,
             abstain_labels=reading.abstain_labels, strict=reading.strict, progress=report,
             **reading.keywords(ScoreKeywords),
         )  # fmt: skip

@@ -143,7 +143,6 @@ def classifier_report(
     votes: float,
     truth: FloatArray,
     is_scored: NDArray[np.bool_],
-    error_costs: FloatArray | None = None,
     seed: int = 0,
 ) -> ClassifierReport:
     """What the classifiers of a stream save for a method that asks `votes` per item.
@@ -165,9 +164,7 @@ def classifier_report(
     if compiled.will_be_compiled():  # interpreted, these runs would take many times as long as the one asked for
         return ClassifierReport(tuple(models), method.name, int(scored.sum()), None, None, swaps, too_soon=True)
     part = _rows_of(given, rows)
-    curves = [
-        _curve(each, method, parameter, truth[rows], error_costs, seed) for each in (part, _without_classifier(part))
-    ]
+    curves = [_curve(each, method, parameter, truth[rows], seed) for each in (part, _without_classifier(part))]
     weights = _draws(len(rows), scored, seed)
     most = float(curves[1][0].mean(axis=1).max())
     return ClassifierReport(
@@ -200,14 +197,13 @@ def _curve(
     method: Method,
     parameter: str,
     truth: FloatArray,
-    error_costs: FloatArray | None,
     seed: int,
 ) -> FloatArray:
     """(2, S, n) votes and errors of each item at every value of the parameter."""
     found = []
     for value in KNOBS[parameter]:
-        done = simulate_stream(part, tuned(method, {parameter: value}), seed=seed, error_costs=error_costs)
-        costs = 1.0 - np.eye(truth.shape[1]) if error_costs is None else error_costs
+        done = simulate_stream(part, tuned(method, {parameter: value}), seed=seed)
+        costs = 1.0 - np.eye(truth.shape[1]) if method.costs is None else method.costs.votes
         wrong = (truth * costs[:, done.predictions].T).sum(axis=1)
         unknown = truth.sum(axis=1) == 0
         found.append((done.costs.astype(float), np.where(unknown, costs.max(axis=0)[done.predictions], wrong)))

@@ -110,7 +110,6 @@ def replay(
     method: Method | str | QueryPolicy,
     *,
     control: Control | None = None,
-    error_costs: FloatArray | None = None,
     audit_rate: float = 0.0,
     ids: Sequence[str] | None = None,
     seed: int,
@@ -123,7 +122,7 @@ def replay(
 ) -> ReplayResult:
     """Run `method` over the items of a stream; before each item opens, `control` sets the parameter of the policy.
 
-    `error_costs` (K, K): what errors cost by truth and answer, for asking and answering. An item whose recorded votes
+    An item whose recorded votes
     end before the method stops is answered then (reason "closed"). `audit_rate` is the lowest audit probability of an
     unsettled item; a controller may raise it. An audit asks further votes, in recorded order, until the pool is
     settled; they are paid for and learned from like late votes, and change no answer. `ids` name the items for the draw
@@ -150,7 +149,7 @@ def replay(
     if chosen.target == "truth" and (least_rate or control is not None):
         rule = f"no budget, target or audits with {chosen.name!r}: they refer to the plurality, the method to the truth"
         raise invalid("method", chosen.name, rule, "leave them out, or pass `method='value'`.")
-    run = start_run(stream, chosen, options, seed=draw, error_costs=error_costs, keep_probs=True)
+    run = start_run(stream, chosen, options, seed=draw, keep_probs=True)
     loop = _Loop(run, names, draw, control, least_rate)
     step = 1 if loop.acts_between_items else PROGRESS_EVERY
     for first in range(0, num_items, step):

@@ -23,7 +23,7 @@ from quorate.methods import Method
 from quorate.session import Session
 from quorate.streams.prepare import Stream
 from quorate.streams.runs import CompiledRun, StreamOptions, StreamRun
-from quorate.types import Decision, FloatArray, IntArray
+from quorate.types import Decision, IntArray
 from quorate.validate import invalid
 
 

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from quorate.decision.error_costs import ErrorCosts
 from quorate.errors import InvalidInput, UnknownMethod
 from quorate.files import write_atomic
-from quorate.methods import ANONYMOUS, METHODS, Method, method, with_costs
+from quorate.methods import ANONYMOUS, METHODS, Method, method, with_costs, with_parameter
+from quorate.tables.error_cost import read_error_cost
 from quorate.types import PriorParams
 from quorate.validate import bounded, class_names, invalid, members, vote_limits, whole
 from quorate.version import __version__
@@ -66,6 +68,14 @@ class ParamsFile:
             raise invalid("method", self.name, rule, fix, error=UnknownMethod)
         chosen = method(self.name, **self.parameters)
         return chosen if self.costs is None else with_costs(chosen, self.costs)
+
+    def with_error_cost(self, cost: float | ErrorCosts) -> ParamsFile:
+        """The same with another cost of errors: a number, or costs by truth and answer."""
+        if isinstance(cost, ErrorCosts):
+            own = {name: value for name, value in self.parameters.items() if name != "error_cost"}
+            return replace(self, parameters=own, costs=cost)
+        with_parameter(self.name, error_cost=cost)  # refuses a method that has another parameter
+        return replace(self, parameters={**self.parameters, "error_cost": cost}, costs=None)
 
 
 def write_params(

@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from quorate.decision.error_costs import ErrorCosts
 from quorate.files import check_free
 from quorate.methods import ANONYMOUS, Method, Target, checked_target, known_target
 from quorate.methods import method as build_method
 from quorate.posterior.settled import plurality_shares
 from quorate.reports.figures import canvas
 from quorate.streams.classifier_saving import ClassifierReport, classifier_report
-from quorate.streams.error_costs import ErrorCosts, read_error_costs
 from quorate.streams.prepare import prepare
 from quorate.tables import Report
+from quorate.tables.error_cost import ErrorCost, read_error_cost
 from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
 from quorate.tables.truth_and_costs import Costs, read_costs, read_truth
 from quorate.tables.votes.vote_order import vote_order
@@ -135,7 +136,7 @@ def plan(
     methods: Sequence[str] | None = None,
     pool_size: int | None = None,
     partly_voted: PartlyVoted = "complete",
-    error_costs: ErrorCosts | None = None,
+    error_costs: ErrorCost | None = None,
     price: float | None = None,
     costs: Costs | None = None,
     batch_size: int | None = None,
@@ -188,7 +189,7 @@ def plan(
     folder = None if out is None else check_free(out, overwrite=overwrite)
     columns = table_options(tables)
     joined, _ = read_inputs(votes, predictions, columns, by_time=False, progress=progress)
-    wrong_costs = None if error_costs is None else read_error_costs(error_costs, joined.classes)
+    wrong_costs = None if error_costs is None else _weights(read_error_cost(error_costs, joined.classes))
     voter_costs = None if costs is None else read_costs(costs, joined.workers)
     data = joined.to_dataset()
     known = truth_of(votes, truth, columns) if seeks == "truth" else None
@@ -279,8 +280,12 @@ def _saving(pilot: Pilot, advice: Advice, models: tuple[str, ...], *, seed: int)
     return classifier_report(
         met, advice.setting.method, models=models, classes=pilot.dataset.classes, votes=advice.setting.votes.mean,
         truth=plurality_shares(met.counts), is_scored=np.ones(len(met.items), dtype=bool),
-        error_costs=pilot.error_costs, seed=seed,
+        seed=seed,
     )  # fmt: skip
+
+
+def _weights(cost: float | ErrorCosts) -> FloatArray | None:
+    return cost.weights if isinstance(cost, ErrorCosts) else None
 
 
 def _goal(target_error: float | None, budget: float | None, sureness: float, *, most: float) -> Goal | None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from quorate.catalogue import parameter_text
-from quorate.decision.error_costs import DEFAULT_ERROR_COST
+from quorate.decision.error_costs import DEFAULT_ERROR_COST, ErrorCosts
 from quorate.methods import METHODS, Method, method
 from quorate.posterior.settled import plurality_shares
 from quorate.rng import stream
@@ -194,7 +194,9 @@ def run_on(pilot: Pilot, dataset: VoteDataset, chosen: Method, *, seed: int) -> 
         chosen = method("until-settled")  # nothing is surer than 1: the same votes and errors, without any belief
     unscored = replace(met, truth=None)  # known answers are for counting errors; they change no answer
     options = StreamOptions(voter_costs=pilot.voter_costs)
-    done = simulate_stream(unscored, chosen, options, seed=seed, error_costs=costs, target="plurality")
+    if costs is not None:
+        chosen = replace(chosen, costs=ErrorCosts(costs, costs))
+    done = simulate_stream(unscored, chosen, options, seed=seed, target="plurality")
     if costs is None:
         errors = expected_errors(met, done.predictions, pilot.target)
     elif pilot.target == "truth" and met.truth is not None:

@@ -14,10 +14,10 @@ from quorate.decision.policy import QueryPolicy
 from quorate.files import check_free
 from quorate.methods import Method, Target
 from quorate.streams.classifier_saving import classifier_report
-from quorate.streams.error_costs import ErrorCosts, read_error_costs
 from quorate.streams.pools import Order, PoolSize, build_pools, by_truth
 from quorate.streams.runs import StreamOptions
 from quorate.tables import Joined
+from quorate.tables.error_cost import ErrorCost
 from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
 from quorate.tables.readers.sources import Progress
 from quorate.tables.truth_and_costs import Costs, read_costs, read_truth
@@ -26,7 +26,7 @@ from quorate.tables.votes.vote_order import VoteOrder, vote_order
 from quorate.types import TableLike
 from quorate.validate import bounded, invalid
 from quorate.workflows.inputs import PredictionSources, VoteSource, read_inputs, truth_of
-from quorate.workflows.run.replay import Aim, RunPlan, build_plan, control_summary, replayed, until_settled
+from quorate.workflows.run.replay import Aim, RunPlan, build_plan, control_summary, priced, replayed, until_settled
 from quorate.workflows.run.result import RunResult, pool_agreement, spending, write_run
 
 
@@ -37,7 +37,7 @@ def run(
     *,
     method: str | Method | QueryPolicy | None = None,
     target: Target | None = None,
-    error_cost: float | None = None,
+    error_cost: ErrorCost | None = None,
     threshold: float | None = None,
     target_error: float | None = None,
     budget: float | None = None,
@@ -46,7 +46,6 @@ def run(
     pool_size: PoolSize = None,
     min_votes: int = 0,
     max_votes: int | None = None,
-    error_costs: ErrorCosts | None = None,
     price: float | None = None,
     costs: Costs | None = None,
     truth: TableLike | None = None,
@@ -66,7 +65,8 @@ def run(
     item with fewer votes that do not settle its pool is left out of the error. At most one of `error_cost` (what a
     wrong answer costs, in votes), `threshold`, `budget` (votes per item) and `target_error` (held by audits, drawn with
     probability `audit_rate` + 1 - confidence) says how far to ask; by default the method's own
-    parameters do. `error_costs`: what errors cost by truth and answer (see `read_error_costs`). `price` of a vote.
+    parameters do. `error_cost` may also be a table of costs by truth and answer, `{"sick": {"well": 500}}` (a mapping,
+    CSV, frame or array; what it does not name costs 200), also with a threshold or a budget. `price` of a vote.
     `out`: a folder for the files; an existing one is refused unless `overwrite`.
     `target` "plurality" (default: what the whole pool would vote) or "truth" (the true class, by the method `crowd`;
     the votes must name their voters). `truth`: a table of known true classes: under "truth" answers are scored by it,
@@ -95,7 +95,7 @@ def run(
     columns = table_options(tables)
     joined, has_order = read_inputs(votes, predictions, columns, by_time=order == "time", progress=progress)
     known = truth_of(votes, truth, columns) if plan.method.target == "truth" else None
-    wrong_costs = None if error_costs is None else read_error_costs(error_costs, joined.classes)
+    plan = priced(plan, method, joined.classes)
     voter_costs = None if costs is None else read_costs(costs, joined.workers)
     found = vote_order(joined) if has_order and order != "shuffled" else None
     shuffled = _why_shuffled(order, has_order, found)
@@ -108,13 +108,13 @@ def run(
     )  # fmt: skip
     settled = until_settled(pools)
     names = tuple(joined.items[t] for t in pools.stream.items)
-    outcome = replayed(pools, plan, wrong_costs, ids=names, voter_costs=voter_costs, progress=progress)
+    outcome = replayed(pools, plan, ids=names, voter_costs=voter_costs, progress=progress)
     classifier = None
     if not plan.method.needs_people:
         classifier = classifier_report(
             pools.stream, plan.method, models=joined.models if joined.report.usable else (), classes=joined.classes,
             votes=float(outcome.num_votes.mean()), truth=pools.truth, is_scored=pools.is_scored,
-            error_costs=wrong_costs, seed=plan.seed,
+            seed=plan.seed,
         )  # fmt: skip
     agreed = None
     if plan.method.target == "truth":
@@ -135,7 +135,6 @@ def run(
         own=joined.own,
         price=paid,
         spending=None if voter_costs is None else spending(pools, outcome, settled, voter_costs),
-        error_costs=wrong_costs,
         vote_order=found,
         classifier=classifier,
         people=joined.workers,

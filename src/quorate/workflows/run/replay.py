@@ -7,17 +7,18 @@ audits. Called by `workflows.run`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from quorate.audit import audit_of
 from quorate.audit.statement import rounded_up, standing
+from quorate.decision.error_costs import ErrorCosts
 from quorate.decision.model_picker import ModelPicker
 from quorate.decision.policy import QueryPolicy
 from quorate.decision.quota import QuotaPolicy
-from quorate.methods import Method, Target, as_method, checked_target, default_for, with_parameter
+from quorate.methods import Method, Target, checked_target, chosen_method, with_costs
 from quorate.methods import method as build_method
 from quorate.reasons import CERTAIN
 from quorate.streams.control import BudgetControl, Control, rule_parameter
@@ -26,18 +27,20 @@ from quorate.streams.replay import ControlReport, ReplayResult, replay
 from quorate.streams.runs import StreamOptions
 from quorate.streams.simulate import simulate_stream
 from quorate.streams.target_error import AUDIT_RATE, CONFIDENCE_LEVEL, TargetErrorControl
+from quorate.tables.error_cost import ErrorCost, is_number, read_error_cost
 from quorate.tables.readers.sources import Progress
-from quorate.types import FloatArray, IntArray
+from quorate.types import IntArray
 from quorate.validate import above_zero, fraction, invalid, whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aim:
-    """How far to ask: at most one of the first four. `audit_rate`: None: no audits without a target, the control's
-    default with one.
+    """How far to ask: at most one of the first four; an `error_cost` by truth and answer is no such number.
+
+    `audit_rate`: None: no audits without a target, the control's default with one.
     """
 
-    error_cost: float | None = None
+    error_cost: ErrorCost | None = None
     threshold: float | None = None
     target_error: float | None = None
     budget: float | None = None
@@ -46,7 +49,13 @@ class Aim:
     @property
     def parameters(self) -> dict[str, float | None]:
         """The parameters of a method that say how far to ask."""
-        return {"error_cost": self.error_cost, "threshold": self.threshold}
+        number = above_zero(self.error_cost, where="error_cost") if is_number(self.error_cost) else None
+        return {"error_cost": number, "threshold": self.threshold}
+
+    @property
+    def has_table(self) -> bool:
+        """Whether errors cost differently by truth and answer."""
+        return self.error_cost is not None and not is_number(self.error_cost)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +99,7 @@ def build_plan(
 ) -> RunPlan:
     """Check the arguments before any table is read."""
     _check_aim(aim)
-    chosen = _method(default_for(method, target, threshold=aim.threshold), aim)
+    chosen = chosen_method(method, target=target, **aim.parameters)
     checked_target(target, chosen)
     plan = RunPlan(chosen, aim, whole(seed, where="seed", least=0), options)
     _control(plan, mean_pool=1)  # only to check: raises if a controller cannot do it
@@ -105,23 +114,28 @@ def _check_aim(aim: Aim) -> None:
         (first, value), *_ = given.items()
         rule = f"at most one of {', '.join(f'`{name}`' for name in given)}: each says how far to ask"
         raise invalid(first, value, rule, "pass one of them.")
-    if aim.error_cost is not None and above_zero(aim.error_cost, where="error_cost") <= 1:
+    price = given.get("error_cost")
+    if price is not None and price <= 1:
         rule = "above 1: if a wrong answer costs no more than a vote, nobody is asked"
-        raise invalid("error_cost", aim.error_cost, rule, "pass e.g. 50 if it costs as much as 50 votes.")
+        raise invalid("error_cost", price, rule, "pass e.g. 50 if it costs as much as 50 votes.")
+    if aim.has_table and aim.target_error is not None:
+        rule = "no table of error costs with it: a target counts every error as one"
+        raise invalid("target_error", aim.target_error, rule, "use a budget, or leave one of them out.")
     if aim.target_error is not None and fraction(aim.target_error, where="target_error") == 0:
         raise invalid("target_error", 0, "a share above 0", "pass `method='until-settled'` for no errors but ties.")
     if aim.audit_rate is not None and fraction(aim.audit_rate, where="audit_rate") == 0:
         raise invalid("audit_rate", 0, "a share above 0 and at most 1", "leave it out for no audits.")
 
 
-def _method(given: str | Method | QueryPolicy, aim: Aim) -> Method:
-    if isinstance(given, str):
-        return with_parameter(given, **aim.parameters)
-    for name, value in aim.parameters.items():
-        if value is not None:
-            rule = "a `method` given by name: a Method object has its own parameters"
-            raise invalid(name, value, rule, f"set the {name} of the method.")
-    return as_method(given)
+def priced(plan: RunPlan, method: str | Method | QueryPolicy | None, classes: Sequence[str]) -> RunPlan:
+    """The plan with the table of error costs, read by class names; a table of equal costs is the number."""
+    if plan.aim.error_cost is None or not plan.aim.has_table:
+        return plan
+    costs = read_error_cost(plan.aim.error_cost, classes)
+    if isinstance(costs, ErrorCosts):
+        return replace(plan, method=with_costs(plan.method, costs))
+    aim = replace(plan.aim, error_cost=costs)
+    return build_plan(method, aim, seed=plan.seed, options=plan.options, target=plan.method.target)
 
 
 def _control(plan: RunPlan, *, mean_pool: int) -> Control | None:
@@ -142,24 +156,18 @@ def _control(plan: RunPlan, *, mean_pool: int) -> Control | None:
 def replayed(
     pools: Pools,
     plan: RunPlan,
-    error_costs: FloatArray | None,
     *,
     ids: Sequence[str],
     voter_costs: tuple[float, ...] | None = None,
     progress: Progress | None = None,
 ) -> ReplayResult:
     """Run the plan over the pools."""
-    if error_costs is not None and plan.aim.target_error is not None:
-        rule = "no `error_costs` with it: a target counts every error as one"
-        fix = "pass `error_cost`, `threshold` or `budget` with `error_costs`."
-        raise invalid("target_error", plan.aim.target_error, rule, fix)
     if progress is not None:
         progress(0, len(ids), "replaying the votes")
     return replay(
         pools.stream,
         plan.method,
         control=_control(plan, mean_pool=max(round(float(pools.stream.pool_sizes.mean())), 1)),
-        error_costs=error_costs,
         audit_rate=plan.aim.audit_rate or 0.0,
         ids=ids,
         seed=plan.seed,

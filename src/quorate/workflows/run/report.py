@@ -78,7 +78,7 @@ def document(result: RunResult) -> Document:
         picture=_picture(summary),
         notes=tuple(notes(summary, see="The data below")),
         sections=(
-            _votes(summary), _control(summary, result), _errors(summary), _classes(summary), _error_costs(summary),
+            _votes(summary), _control(summary, result), _errors(summary), _classes(summary), _error_cost(summary),
             _people(summary), _stops(summary), _confidence(summary, result), _calibration(result), _over_time(result),
         ),
         folded=(
@@ -174,8 +174,8 @@ def _expected(summary: Mapping[str, Any]) -> str:
     return f"The method itself expected {percent(summary['error']['expected_rate'], 2)}. "
 
 
-def _error_costs(summary: Mapping[str, Any]) -> Section:
-    costs, title = summary["error_costs"], "What errors cost"
+def _error_cost(summary: Mapping[str, Any]) -> Section:
+    costs, title = summary["error_cost"], "What errors cost"
     if costs is None:
         return Section("error-costs", title)
     names = costs["classes"][:MOST_COLUMNS]

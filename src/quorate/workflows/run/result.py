@@ -27,7 +27,7 @@ from quorate.tables.readers import TEXT, arrow_csv, pa, pc, pq
 from quorate.tables.readers.frames import TEXTS, OwnTypes, ToFrames, give_back, in_own_type
 from quorate.tables.report import SCHEMA, reject_tables
 from quorate.tables.votes.vote_order import VoteOrder
-from quorate.types import FloatArray, IntArray, PriorParams
+from quorate.types import IntArray, PriorParams
 from quorate.workflows.params_file import write_params
 from quorate.workflows.run.calibration import Calibration, calibration_of
 from quorate.workflows.run.notes import notes
@@ -68,7 +68,7 @@ class RunResult(ToFrames):
 
     `outcome` what the replay did   `settings` the arguments in force   `control` how close a control came, or None
     `until_settled` (T,) votes until each pool is settled, in the same order
-    `price` of a vote, or None   `error_costs` (K, K) by truth and answer, or None   `vote_order` whether the votes came
+    `price` of a vote, or None   `vote_order` whether the votes came
     sorted by label; None if their order was not used   `classifier` the votes it saves
     `own` the types of ids and labels in the caller's frame   `people` the names of the voters
     `spending` in units of `price` where people differ in cost, or None   `voter_costs` of each of them, or None
@@ -88,7 +88,6 @@ class RunResult(ToFrames):
     backend: str = "pyarrow"
     own: OwnTypes = TEXTS
     price: float | None = None
-    error_costs: FloatArray | None = None
     vote_order: VoteOrder | None = None
     classifier: ClassifierReport | None = None
     spending: Spending | None = None
@@ -301,6 +300,5 @@ def _params(result: RunResult, path: Path) -> None:
         pool_rule="largest-recorded" if result.pools.pool_size is None else "given",
         min_votes=result.settings["min_votes"],
         max_votes=result.settings["max_votes"],
-        error_costs=result.error_costs,
         abstain_labels=result.settings["abstain_labels"],
     )

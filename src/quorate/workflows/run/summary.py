@@ -41,7 +41,7 @@ def summarise(result: RunResult) -> dict[str, Any]:
         "pool_agreement": None if result.pool_agreement is None else asdict(result.pool_agreement),
         "confidence_is": _confidence_is(result),
         "calibration": calibration_summary(result),
-        "error_costs": error_costs_summary(result),
+        "error_cost": error_cost_summary(result),
         "pools": pools_summary(result),
         "stop_reasons": dict(sorted(Counter(result.outcome.reasons).items())),
         "per_class": per_class(result),
@@ -180,11 +180,11 @@ def calibration_summary(result: RunResult) -> dict[str, Any] | None:
     return None if found is None else asdict(found) | {"is_honest": found.is_honest, "sentence": str(found)}
 
 
-def error_costs_summary(result: RunResult) -> dict[str, Any] | None:
-    """The cost of errors per item: expected under the posterior, and realised on the scored items."""
-    costs = result.error_costs
-    if costs is None:
+def error_cost_summary(result: RunResult) -> dict[str, Any] | None:
+    """The cost of errors per item, in votes: expected under the posterior, and realised on the scored items."""
+    if result.method.costs is None:
         return None
+    costs = result.method.costs.votes
     labels, scored, truth = result.outcome.labels, result.pools.is_scored, result.pools.truth
     expected = np.einsum("tk,tk->t", result.outcome.probs, costs.T[labels])
     realised = np.einsum("tk,tk->t", truth, costs.T[labels])

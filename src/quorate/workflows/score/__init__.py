@@ -18,6 +18,7 @@ from quorate.decision.model_picker import ModelPicker
 from quorate.decision.quota import QuotaPolicy
 from quorate.methods import Method
 from quorate.session.batch import BatchDecisions, Decider, decider
+from quorate.tables.error_cost import ErrorCost, read_error_cost
 from quorate.tables.options import ScoreKeywords, check_names, shows
 from quorate.tables.readers import arrow_csv, pa, pq
 from quorate.tables.readers.frames import OwnTypes, ToFrames
@@ -92,6 +93,7 @@ def score(
     votes: TableLike | None = None,
     out: str | Path,
     pool_size: int | None = None,
+    error_cost: ErrorCost | None = None,
     cluster: str | None = None,
     strict: bool = False,
     progress: Progress | None = None,
@@ -104,7 +106,8 @@ def score(
     name if all names are known, else by order. `votes`: counts, long or wide, as `quorate.tables` reads them. Counts
     and further predictions are streamed: their items must be in the order of the first predictions. Other votes are
     looked up by id, in memory. `cluster` tcp://HOST:PORT or local:N. The same input gives the same bytes, with or
-    without a cluster. `pool_size` and `abstain_labels` None: as in the parameters. `tables`: id_column, probs_column,
+    without a cluster. `pool_size`, `error_cost` (a number, or a table by truth and answer) and
+    `abstain_labels` None: as in the parameters. `tables`: id_column, probs_column,
     prediction_column, task, worker, label, timestamp, format, ignore_columns and encoding, as in `quorate.run`. Ids and
     labels are written in the types they have in frames.
 
@@ -118,6 +121,8 @@ def score(
     """
     check_names(tables, ScoreKeywords.__annotations__)
     known = params if isinstance(params, ParamsFile) else read_params(params)
+    if error_cost is not None:
+        known = known.with_error_cost(read_error_cost(error_cost, known.classes))
     reading = ReadOptions(
         classes=known.classes,
         abstain_labels=abstain_names(known.abstain_labels if abstain_labels is None else abstain_labels, known.classes),
@@ -191,8 +196,7 @@ def _decider(method: Method, known: ParamsFile, pool_size: int) -> Decider:
     """The decider of a method whose decisions depend on the item alone; other methods are refused."""
     draws_quotas = isinstance(method.policy, (QuotaPolicy, ModelPicker))
     built = decider(
-        method, known.params, pool_size, min_votes=known.min_votes, max_votes=known.max_votes,
-        error_costs=known.error_costs,
+        method, known.params, pool_size, min_votes=known.min_votes, max_votes=known.max_votes
     )  # fmt: skip
     if built is None or draws_quotas:
         rule = "a method whose decision depends on the item alone, such as quorate, finexp or infexp"
