@@ -293,9 +293,9 @@ def test_a_column_that_is_not_there_is_named_with_its_option(run, files, option)
     refused(run, (*files(), option, "nope"), f"{option} nope; expected a column of")
 
 
-def test_a_class_in_the_error_costs_with_other_case_is_named(run, files, tmp_path):
+def test_a_class_in_the_table_of_error_costs_with_other_case_is_named(run, files, tmp_path):
     costs = write_csv(tmp_path / "costs.csv", ("truth", "Cat"), [("dog", 5)])
-    refused(run, (*files(), "--error-costs", costs), "--error-costs Cat", "did you mean 'cat'?")
+    refused(run, (*files(), "--error-cost", costs), "--error-cost Cat", "did you mean 'cat'?")
 
 
 def test_a_column_that_is_the_plurality_under_another_name_stops_the_run(run, tmp_path):

@@ -45,7 +45,7 @@ def test_every_option_reaches_the_run(run, tables, tmp_path):
     done = run(
         "run", "-v", tables[0], "-p", tables[1], "-p", tables[1], "-o", tmp_path / "out", "--json",
         "--method", "finexp", "--threshold", 0.7, "--order", "shuffled", "--seed", 3, "--pool-size", 4,
-        "--min-votes", 1, "--max-votes", 3, "--error-costs", costs, "--price", 2,
+        "--min-votes", 1, "--max-votes", 3, "--error-cost", costs, "--price", 2,
         "--task-column", "task", "--worker-column", "worker", "--label-column",
         "label", "--id-column", "id", "--format", "long", "--classes", "class-0, class-1,class-2",
     )  # fmt: skip
@@ -56,7 +56,7 @@ def test_every_option_reaches_the_run(run, tables, tmp_path):
     settings = summary["settings"]
     assert (settings["order"], settings["seed"]) == ("shuffled", 3)
     assert (settings["min_votes"], settings["max_votes"], len(settings["models"])) == (1, 3, 2)
-    assert summary["error_costs"]["table"][1][0] == 5
+    assert summary["error_cost"]["table"][1][0] == 5
     assert summary["votes"]["price"] == 2
 
 

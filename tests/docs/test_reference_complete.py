@@ -77,7 +77,7 @@ def small_run(**options: Any) -> RunResult:
 def folder(tmp_path_factory) -> Path:
     """A finished run with a price, unequal costs and a budget, in its folder."""
     path = tmp_path_factory.mktemp("outputs") / "run"
-    small_run(out=path, price=0.1, budget=2.0, error_costs={"cat": {"dog": 5.0}})
+    small_run(out=path, price=0.1, budget=2.0, error_cost={"cat": {"dog": 500.0}})
     return path
 
 
@@ -88,7 +88,7 @@ def test_every_column_of_the_decisions_is_documented(folder):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"budget": 2.0, "price": 0.1}, {"target_error": 0.1}, {"error_costs": {"cat": {"dog": 5.0}}}]
+    "options", [{}, {"budget": 2.0, "price": 0.1}, {"target_error": 0.1}, {"error_cost": {"cat": {"dog": 5.0}}}]
 )
 def test_every_key_of_the_summary_is_documented(options):
     assert_named(keys_of(small_run(**options).summary()), "summary.json")

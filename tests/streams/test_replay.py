@@ -8,8 +8,10 @@ import pytest
 from quorate import Session, method, rng, simulate
 from quorate.audit import draw
 from quorate.datasets import chaosnli, cifar10h, imagenet16h, imagenet16h_shift, synthetic
+from quorate.decision.error_costs import ErrorCosts
 from quorate.decision.policy import Stateless
 from quorate.errors import InvalidInput
+from quorate.methods import with_costs as with_table
 from quorate.posterior.settled import plurality_shares
 from quorate.streams import prepare
 from quorate.streams.control import BudgetControl
@@ -178,8 +180,10 @@ def assert_equal_to_the_bit(run, slow, *, costs=False):
 def test_a_replay_is_the_slow_replay_to_the_last_bit(data_dir, name, goal):
     stream = STREAMS[name](data_dir)
     options = GOALS[goal](int(stream.pool_sizes.max()), stream.counts.shape[1]) | {"seed": 3, "window": 150}
-    run = replay(stream, "value", **options)
-    assert_equal_to_the_bit(run, replay_slowly(stream, "value", **options), costs="error_costs" in options)
+    costs, chosen = options.pop("error_costs", None), method("value")
+    run = replay(stream, chosen if costs is None else with_table(chosen, ErrorCosts.of(200 * costs)), **options)
+    slow = replay_slowly(stream, chosen, error_costs=costs, **options)
+    assert_equal_to_the_bit(run, slow, costs=costs is not None)
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def recorded(*, named=True, missing=0.0, predicted=False, seed=0):
 
 def run_of(spec, data, **options):
     stream = prepare(data, None, 0, 3)
-    run = SessionRun(stream, method(spec), StreamOptions(**options), seed=3, error_costs=None, keep_probs=True)
+    run = SessionRun(stream, method(spec), StreamOptions(**options), seed=3, keep_probs=True)
     run.advance(0, len(stream.items))
     return stream, run
 

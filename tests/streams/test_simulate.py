@@ -3,18 +3,19 @@
 import numpy as np
 import pytest
 
-from quorate import compiled, errors
+from quorate import MemoryJournal, Session, compiled, errors
 from quorate.datasets import load_npz, synthetic, vote_dataset
 from quorate.decision.bounds import UNSURE
 from quorate.decision.quota import RandomQuota
 from quorate.decision.threshold import Threshold
-from quorate.errors import InvalidInput
-from quorate.methods import ANONYMOUS, method
+from quorate.errors import InvalidInput, JournalMismatch
+from quorate.methods import ANONYMOUS, method, with_costs
 from quorate.streams import prepare, simulate
 from quorate.streams import stream as stream_kernels
 from quorate.streams.runs import StreamOptions
 from quorate.streams.session_run import SessionRun
 from quorate.streams.simulate import run_by_agreement, simulate_stream
+from quorate.tables.error_cost import read_error_cost
 
 SPECS = [*ANONYMOUS]
 KNOBS = {
@@ -40,8 +41,7 @@ def agree(dataset, chosen, *, pool_size, model, seed, window=1000, refit_every=2
     )
     stream = prepare(dataset, pool_size, model, seed, "shuffled")
     live = SessionRun(
-        stream, chosen, StreamOptions(window, refit_every, *limits, free_after), seed=seed, error_costs=None,
-        keep_probs=False,
+        stream, chosen, StreamOptions(window, refit_every, *limits, free_after), seed=seed, keep_probs=False
     )  # fmt: skip
     live.advance(0, len(stream.items))
     assert np.array_equal(fast.costs, live.outputs.costs)
@@ -65,6 +65,29 @@ def test_the_compiled_stream_agrees_with_the_session_on_the_whole_shift_stream(d
     dataset = load_npz(data_dir / "imagenet16h_shift.npz")
     result = agree(dataset, method(name, **KNOBS.get(name, {})), pool_size=6, model=seed % 5, seed=seed)
     assert len(result.costs) == 2400
+
+
+TABLE = {"class-1": {"class-0": 900, "class-3": 20}, "class-2": {"class-0": 0}}
+
+
+@pytest.mark.parametrize("name", ["value", "finexp", "quorum"])
+def test_the_compiled_stream_agrees_with_the_session_on_a_table_of_error_costs(name):
+    dataset = synthetic(num_items=300, num_classes=4, pool_size=7, accuracy=0.6, num_models=2, seed=2)
+    chosen = method(name, **{key: value for key, value in KNOBS.get(name, {}).items() if key != "error_cost"})
+    costly = with_costs(chosen, read_error_cost(TABLE, dataset.classes))
+    found = agree(dataset, costly, pool_size=7, model="all", seed=5, window=40, refit_every=7, free_after=280)
+    assert not np.array_equal(
+        found.predictions, simulate(dataset, chosen, pool_size=7, model="all", seed=5).predictions
+    )
+    journal = MemoryJournal()
+    live = Session(name, classes=dataset.classes, pool_size=7, error_cost=TABLE, journal=journal, num_classifiers=2)
+    for t in range(5):
+        live.open(f"i{t}", dataset.predictions[:, t])
+        live.vote(f"i{t}", "class-0")
+    again = Session.resume(journal, verify=True, error_cost=TABLE)
+    assert again.method == live.method and again.settings["error_cost"] == live.settings["error_cost"] == TABLE
+    with pytest.raises(JournalMismatch):
+        Session.resume(journal, error_cost=200)
 
 
 @pytest.mark.parametrize("name", SPECS)

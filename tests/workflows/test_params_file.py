@@ -5,9 +5,10 @@ import pytest
 
 import quorate
 from quorate.errors import InvalidInput, UnknownMethod
-from quorate.methods import ANONYMOUS
+from quorate.methods import ANONYMOUS, with_costs
+from quorate.tables.error_cost import read_error_cost
 from quorate.types import PriorParams
-from quorate.workflows.params_file import FIELDS, SINCE_2, read_params, write_params
+from quorate.workflows.params_file import FIELDS, read_params, write_params
 
 CLASSES = ("cat", "dog", "bird")
 
@@ -85,30 +86,22 @@ def test_a_missing_field_is_named(written, name):
     assert (caught.value.field, caught.value.place) == (name, str(written))
 
 
-def test_what_an_earlier_version_wrote_is_read_with_the_defaults_of_its_time(written):
-    content = {name: value for name, value in json.loads(written.read_text()).items() if name not in SINCE_2}
-    written.write_text(json.dumps(content | {"version": 1}))
-    found = read_params(written)
-    assert (found.pool_rule, found.min_votes, found.max_votes, found.error_costs) == ("given", 0, None, None)
-    assert (found.abstain_labels, found.pool_size) == ((), 7)
-
-
 def test_limits_costs_and_how_labels_were_read_come_back(tmp_path):
-    costs = np.array([[0, 1, 1], [50, 0, 1], [1, 1, 0]])
+    costs = read_error_cost({CLASSES[1]: {CLASSES[0]: 500}}, CLASSES)
     more = {"min_votes": 1, "max_votes": 3, "abstain_labels": ["NA"], "pool_rule": "largest-recorded"}
     path = write_params(
         tmp_path / "p.json", PriorParams(1, 1, np.ones(3)), classes=CLASSES, models=["net"], pool_size=3,
-        method=quorate.method("value"), fitted_after=0, error_costs=costs, **more,
+        method=with_costs(quorate.method("value"), costs), fitted_after=0, **more,
     )  # fmt: skip
     found = read_params(path)
-    assert found.error_costs.tolist() == costs.tolist()
+    assert found.costs == found.method().costs == costs
     assert {name: getattr(found, name) for name in more} == more | {"abstain_labels": ("NA",)}
     with pytest.raises(InvalidInput) as caught:
         read_params(changed(path, min_votes=4))
     assert caught.value.field == "max_votes"
 
 
-@pytest.mark.parametrize("version", [0, 3, "1", 1.0, None, True])
+@pytest.mark.parametrize("version", [0, 2, 4, "3", 3.0, None, True])
 def test_an_unknown_version_is_refused(written, version):
     with pytest.raises(InvalidInput) as caught:
         read_params(changed(written, version=version))
@@ -123,8 +116,8 @@ def test_an_unknown_version_is_refused(written, version):
         ("theta", 0), ("theta", "4"), ("theta", True), ("theta", [1]), ("phi", -1), ("tau", [1, 1, 1]),
         ("tau", [[1, 1]]), ("tau", [[1, 1, 0]]), ("tau", [[1, 1, None]]), ("tau", [[1, 1, 1], [1, 1, 1]]),
         ("bias", [0, 0]), ("bias", [0, 0, "x"]), ("pool_size", 0), ("pool_size", 2.5), ("fitted_after", -1),
-        ("pool_rule", "mean"), ("min_votes", -1), ("max_votes", 1.5), ("error_costs", [[0, 1]]),
-        ("error_costs", [[0, 1, -1]] * 3), ("abstain_labels", "NA"), ("abstain_labels", [""]),
+        ("pool_rule", "mean"), ("min_votes", -1), ("max_votes", 1.5), ("error_cost", [[0, 1]]),
+        ("error_cost", {"nobody": {"x": 1}}), ("error_cost", {}), ("abstain_labels", "NA"), ("abstain_labels", [""]),
         ("quorate", 1), ("method", "value"), ("method", {"name": "value"}),
         ("method", {"name": "value", "parameters": []}),
     ],

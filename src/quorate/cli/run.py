@@ -88,7 +88,8 @@ def run(
     with progress_bar(quiet=json) as report:
         result = run_workflow(
             votes, predictions or None, method=method, target=cast("Target | None", target), truth=truth,
-            costs=costs, error_cost=error_cost_of(error_cost), threshold=threshold, target_error=target_error, budget=budget, audit_rate=audit_rate,
+            costs=costs, error_cost=error_cost_of(error_cost), threshold=threshold,
+            target_error=target_error, budget=budget, audit_rate=audit_rate,
             order=cast("Order", order), pool_size=_pool(pool_size), min_votes=min_votes, max_votes=max_votes,
             price=price, seed=seed, out=out, overwrite=overwrite, progress=report,
             **reading.keywords(TableKeywords),

@@ -58,8 +58,9 @@ class Session(ReadCalls, PeopleCalls):
     `pool_size` experts can be asked about an item; the truth is their plurality. Parameters are learned from the last
     `window` items with votes (None: all), after every `refit_every` closed items (quorate in proportion to
     the window: `fit_is_due`; None: only when you call `learn`).
-    `error_cost`: what a wrong answer costs, in votes; a number, or a table by truth and answer: `{"sick": {"well": 500}}`
-    (a mapping, CSV or frame; what it does not name costs 200). Each item has `num_classifiers` predictions. `min_votes`, `max_votes` limit the votes per item. With a `journal`
+    `error_cost`: what a wrong answer costs, in votes: a number, or a table by truth and answer, such as
+    `{"sick": {"well": 500}}` (a mapping, CSV or frame; what it does not name costs 200). Each item has
+    `num_classifiers` predictions. `min_votes`, `max_votes` limit the votes per item. With a `journal`
     nothing that was acknowledged is lost: `Session.resume(journal)`.
 
     If people are known by name: `experts` can be asked (`[]`: learned as they appear), `rules` are about them

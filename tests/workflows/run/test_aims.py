@@ -90,10 +90,10 @@ def test_the_headline_says_how_much_of_the_error_is_ties(long_stream):
 
 
 def test_a_budget_goes_with_costs_and_a_target_error_does_not(long_stream):
-    costs = {long_stream.classes[1]: {long_stream.classes[0]: 10}}
-    plain, costly = (run(long_stream, order="given", budget=2.0, error_costs=each).summary() for each in (None, costs))
+    costs = {long_stream.classes[1]: {long_stream.classes[0]: 2000}}
+    plain, costly = (run(long_stream, order="given", budget=2.0, error_cost=each).summary() for each in (None, costs))
     assert costly["votes"]["per_item"] == pytest.approx(2.0, rel=0.05)
     assert costly["confusion"]["table"][1][0] < plain["confusion"]["table"][1][0]
     with pytest.raises(InvalidInput) as caught:
-        run(long_stream, target_error=0.1, error_costs=costs)
+        run(long_stream, target_error=0.1, error_cost=costs)
     assert caught.value.field == "target_error"

@@ -191,20 +191,20 @@ def test_several_classifiers_are_fused(data, files, tmp_path):
 def test_a_missed_cancer_costs_fewer_false_negatives_at_no_more_votes():
     """At the same number of votes, saying that a missed cancer costs 20 finds more of them."""
     data = run_data.stream(num_items=3000, pool_size=7, num_classes=2, accuracy=0.75, agreement=0.7, seed=11)
-    costs = {data.classes[1]: {data.classes[0]: 20}}
+    costs = {data.classes[1]: {data.classes[0]: 4000}}
     plain = run(data, order="given", threshold=0.8).summary()
-    costly = run(data, order="given", threshold=0.25, error_costs=costs).summary()
-    same_table = np.array([[0.0, 1.0], [20.0, 0.0]])
+    costly = run(data, order="given", threshold=0.25, error_cost=costs).summary()
+    same_table = np.array([[0.0, 200.0], [4000.0, 0.0]])
     cost_of = lambda summary: float((np.array(summary["confusion"]["table"]) * same_table).sum() / 3000)  # noqa: E731
     assert costly["votes"]["total"] <= plain["votes"]["total"]
     assert costly["per_class"][1]["found"] > plain["per_class"][1]["found"] + 0.02
     assert cost_of(costly) < 0.7 * cost_of(plain)
-    assert costly["error_costs"]["realised_per_item"] == pytest.approx(cost_of(costly))
+    assert costly["error_cost"]["realised_per_item"] == pytest.approx(cost_of(costly))
 
 
-def test_equal_costs_change_nothing(files):
-    plain = run(*files, order="given")
-    assert run(*files, order="given", error_costs=1.0 - np.eye(3)).table.equals(plain.table)
+def test_a_table_of_equal_costs_is_the_number(files):
+    plain = run(*files, order="given", error_cost=50)
+    assert run(*files, order="given", error_cost=50.0 * (1 - np.eye(3))).table.equals(plain.table)
 
 
 def test_the_page_points_to_itself_and_counts_in_good_grammar(data, tmp_path):
@@ -247,12 +247,12 @@ def test_a_policy_of_ones_own_runs_vote_by_vote(files):
     assert result.params.theta != 1
 
 
-@pytest.mark.parametrize("parameter", [{"error_cost": 20}, {"threshold": 0.7}])
+@pytest.mark.parametrize("parameter", [{}, {"threshold": 0.7}])
 def test_asking_by_costs_is_the_same_compiled_and_vote_by_vote(files, parameter):
     costs = np.array([[0, 1, 1], [8, 0, 2], [1, 1, 0.0]])
     chosen = quorate.method("finexp" if "threshold" in parameter else "value", **parameter)
-    compiled = run(*files, method=chosen, error_costs=costs, order="given")
-    slow = run(*files, method=with_costs(chosen, costs), error_costs=costs, order="given")
+    compiled = run(*files, method=chosen, error_cost=200 * costs, order="given")
+    slow = run(*files, method=with_costs(chosen, costs), error_cost=200 * costs, order="given")
     without = run(*files, method=chosen, order="given")
     assert compiled.table.column("num_votes").equals(slow.table.column("num_votes"))
     assert compiled.table.column("consensus_label").equals(slow.table.column("consensus_label"))

@@ -266,8 +266,8 @@ def test_limits_and_costs_of_the_run_hold_for_the_scores(data, tmp_path):
     assert {reason for reason, n in zip(limits["reason"], limits["num_votes"], strict=True) if n < 2} == {"ask"}
     assert {reason for reason, n in zip(limits["reason"], limits["num_votes"], strict=True) if n >= 2} == {"quota"}
     assert len({reason for reason, n in zip(plain["reason"], plain["num_votes"], strict=True) if n < 2}) > 1
-    costs = np.array([[0.0, 1, 1], [1, 0, 1], [50, 50, 0]])  # an owl must not be missed
-    score(replace(known, error_costs=costs), **sources, out=tmp_path / "costs.parquet")
+    costs = 200 * np.array([[0.0, 1, 1], [1, 0, 1], [50, 50, 0]])  # an owl must not be missed
+    score(known, **sources, error_cost=costs, out=tmp_path / "costs.parquet")
     weighed = read(tmp_path / "costs.parquet")
     probs = np.column_stack([weighed[f"prob_{name}"] for name in CLASSES])
     assert weighed["consensus_label"] == [CLASSES[k] for k in (probs @ costs).argmin(axis=1)]

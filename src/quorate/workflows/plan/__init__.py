@@ -27,7 +27,7 @@ from quorate.tables.error_cost import ErrorCost, read_error_cost
 from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
 from quorate.tables.truth_and_costs import Costs, read_costs, read_truth
 from quorate.tables.votes.vote_order import vote_order
-from quorate.types import TableLike, frozen_array
+from quorate.types import FloatArray, TableLike, frozen_array
 from quorate.validate import bounded, invalid, whole
 from quorate.workflows.inputs import PredictionSources, VoteSource, read_inputs, truth_of
 from quorate.workflows.plan import next_steps, notes, report
