@@ -75,7 +75,7 @@ def test_losses_are_said_and_called_by_their_spread(table):
     rows = {"value": row(0.0), "better": row(-0.05), "maybe": row(-0.01), "worse": row(0.05)}
     said = table.losses(rows)
     assert len(said) == 8
-    assert "better errs less than quorate at 15 %" in said[0] and "beyond chance" in said[0]
+    assert "better errs less than value at 15 %" in said[0] and "beyond chance" in said[0]
     assert "within the error of this run" in said[4]
     assert table.losses({"value": row(0.0), "worse": row(0.05)})[0].startswith("No peer errs less")
 

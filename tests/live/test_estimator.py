@@ -138,7 +138,7 @@ def test_items_one_by_one_are_learned_as_a_batch_of_them():
     one = ConsensusClassifier(regular, refit_every=len(VOTES))
     for prediction, votes in zip(PREDICTIONS, VOTES, strict=True):
         one.learn_one(dict(zip(names, prediction, strict=True)), dict(zip(names, votes, strict=True)))
-    batch = ConsensusClassifier(classes=names).partial_fit(PREDICTIONS, VOTES)
+    batch = ConsensusClassifier(regular, classes=names).partial_fit(PREDICTIONS, VOTES)
     assert one.params_.theta == pytest.approx(batch.params_.theta, rel=1e-6)
     found = one.predict_proba_one(dict(zip(names, PREDICTIONS[0], strict=True)), {"b": 1})
     assert list(found) == names

@@ -146,7 +146,7 @@ def test_a_panel_with_missing_votes_asks_and_answers_as_the_recorded_panel_does(
     for t in range(NUM_ITEMS):
         count = stream.recorded[t]
         table[t, stream.voters[t, :count]] = stream.votes[t, :count]
-    oracle = run_panel(table, stream.predictions, error_cost=10)
+    oracle = run_panel(table, stream.predictions, min_gain=0.1)
     assert run.outputs.costs.tolist() == oracle.num_votes.tolist()
     sure = np.abs(oracle.probs[:, 0] - 0.5) > 1e-9  # a tie is drawn
     assert sure.any() and (run.outputs.labels == oracle.labels)[sure].all()

@@ -110,7 +110,7 @@ def test_missing_goals_are_explained(given, offered, said):
 
 
 def test_the_method_is_shown_without_the_forms_parameters():
-    told = method_told(ProjectSettings(**BASE, method="value:error_cost=100,bias=false"))
-    assert (told["name"], told["parameters"]) == ("value", "bias=false")
+    told = method_told(ProjectSettings(**BASE, method="value:error_cost=100,hyperprior=paper"))
+    assert (told["name"], told["parameters"]) == ("value", "hyperprior=paper")
     assert "asks while a vote is worth it" in told["sentence"]
     assert method_told(ProjectSettings(**BASE, method="quorum:votes=4"))["parameters"] == "votes=4"

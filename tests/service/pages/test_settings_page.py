@@ -22,7 +22,6 @@ SETTINGS = [
     {"method": "value:error_cost=2.5"},
     {"method": "value:error_cost=1e-09"},
     {"method": "value:error_cost=1e+12,hyperprior=paper"},
-    {"method": "value:threshold=0.87654321"},
     {"method": "value:error_cost=100", "target_error": 1 / 3},
     {"threshold": 1.0},
     {"threshold": 2 / 3},
