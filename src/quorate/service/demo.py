@@ -97,6 +97,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 PROJECT = "Demo: which digit is it?"
+MODELS = ("logistic regression",)
 NAME = "digit-{:04d}"  # item ids
 OWNER = "Demo owner"
 NO_LIMIT = UploadQuota(1000)
@@ -106,11 +107,9 @@ FIRST_BATCH, MORE = 20, 5  # digits at the start, and added at a time
 SETTINGS = ProjectSettings(
     classes=tuple(str(digit) for digit in range(10)),
     pool_size=NUM_COLLEAGUES,
-    models=("logistic regression",),
     price=0.08,
     currency="EUR",
     audit_rate=0.1,
-    seed=7,
     instructions="Which digit was written here? If nobody could say, choose “Cannot tell”.",
 )
 
@@ -159,7 +158,7 @@ def add_digits(store: Store, project_id: str, up_to: int, *, first: int = 0, now
         image = stored(store, project_id, content, checked(content), room=NO_LIMIT, now=now)
         prediction = [float(value) for value in known.predictions[number]]
         batch.append(NewItem(NAME.format(number), prediction, ItemContent(image=f"upload:{image}")))
-    add_items(Projects(store), project_id, batch, now=now)
+    add_items(Projects(store), project_id, batch, models=MODELS, now=now)
 
 
 log = logging.getLogger("quorate.service.demo")

@@ -213,24 +213,18 @@ def show_audit(project_id: ProjectId, _caller: Viewer, projects_: TheProjects, n
     response_model=StatsTold,
     responses=problems(403, 404),
 )
-def show_stats(project_id: ProjectId, caller: Viewer, projects_: TheProjects, now: Now) -> dict[str, Any]:
-    """The latest numbers, a few seconds old while a worker is running: see `age`.
-
-    Only owners see what each voter was paid.
-    """
+def show_stats(project_id: ProjectId, _caller: Viewer, projects_: TheProjects, now: Now) -> dict[str, Any]:
+    """The latest numbers, a few seconds old while a worker is running: see `age`."""
     with projects_.store.read() as connection:
-        told = latest_stats(connection, projects_.get_in(connection, project_id), now=now)
-    if caller.role == "owner":
-        return told
-    return told | {"voters": [each | {"spent": None} for each in told["voters"]]}
+        return latest_stats(connection, projects_.get_in(connection, project_id), now=now)
 
 
 @router.get("/learning", tags=["numbers"], summary="Learned parameters over time", responses=problems(403, 404))
 def list_learning(project_id: ProjectId, _caller: Viewer, projects_: TheProjects, wanted: Wanted) -> Page[LearnedOut]:
     """Each fit, oldest first."""
     with projects_.store.read() as connection:
-        settings = projects_.get_in(connection, project_id).settings
+        project = projects_.get_in(connection, project_id)
         found = list_learned(connection, project_id, after=wanted.number(0), limit=wanted.most)
     return wanted.page(
-        [each | {"tau": settings.by_model(each["tau"])} for each in found], lambda each: int(each["event"])
+        [each | {"tau": project.by_model(each["tau"])} for each in found], lambda each: int(each["event"])
     )

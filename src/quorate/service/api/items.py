@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
 from fastapi import APIRouter, Query, Response
@@ -20,6 +21,7 @@ from quorate.service.domain.items import (
     MOST_ITEMS,
     MOST_PRIORITY,
     MOST_TEXT,
+    ONE_MODEL,
     DecidedBatch,
     ItemContent,
     NewItem,
@@ -54,7 +56,10 @@ Prediction = Annotated[
 
 
 class ItemIn(In):
-    """One new item. With several models: `predictions`, a list in their order or an object by their names."""
+    """One new item. With several classifiers: `predictions`, an object by their names, or a list.
+
+    The first items of a project name its classifiers.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"id": "scan-0017", "prediction": {"cat": 0.8}, "text": "Which animal?"}]}
@@ -198,9 +203,10 @@ async def create_items(once: Write, project_id: ProjectId, caller: Owner, body: 
 
     def decide(projects_: Projects) -> DecidedBatch:
         project = projects_.get(project_id)
+        project = project if project.models else project.with_models(models_of(body.items))
         batch = [new_item(project, item, index, allow_private=allow) for index, item in enumerate(body.items)]
         _check_uploads(projects_.store, project_id, batch)
-        return decide_items(projects_, project_id, batch, now=once.now)
+        return decide_items(projects_, project_id, batch, models=project.models, now=once.now)
 
     def store(batch: DecidedBatch, on: Work) -> BatchOut:
         stored = store_items(on.projects, batch, now=on.now)
@@ -237,7 +243,7 @@ def show_item(project_id: ProjectId, _caller: Viewer, projects_: TheProjects, it
         project = projects_.get_in(connection, project_id)
         row = find_item(connection, project_id, item)
         (opened, *_) = events_of(connection, [row.id])[row.id]
-    return ItemDetail(**as_shown(project, row), predictions=project.settings.by_model(opened["prediction"]))
+    return ItemDetail(**as_shown(project, row), predictions=project.by_model(opened["prediction"]))
 
 
 @router.post("/item/close", summary="Close an item by hand", responses=problems(403, 404, 409))
@@ -347,6 +353,15 @@ def as_shown(project: Project, row: Row[Any]) -> dict[str, Any]:
     }
 
 
+def models_of(items: Sequence[ItemIn]) -> tuple[str, ...]:
+    """The names of the classifiers, from the first item with several predictions; without one: one classifier."""
+    for item in items:
+        if item.predictions:
+            given = item.predictions
+            return tuple(given) if isinstance(given, dict) else tuple(f"classifier {n + 1}" for n in range(len(given)))
+    return ONE_MODEL
+
+
 def new_item(project: Project, item: ItemIn, index: int, *, allow_private: bool = False) -> NewItem:
     """An item to add from the client's description; `index` is its place in the request. Also used by pages.
 
@@ -365,7 +380,7 @@ def new_item(project: Project, item: ItemIn, index: int, *, allow_private: bool 
 
 def _prediction(project: Project, item: ItemIn, index: int) -> object:
     """The predictions in the order of the models, as a session takes them."""
-    models = project.settings.models
+    models = project.models
     if item.predictions is None:
         return item.prediction if len(models) == 1 or item.prediction is None else [item.prediction]
     given = item.predictions

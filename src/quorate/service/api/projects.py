@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Response
-from pydantic import ConfigDict, Field, create_model
+from pydantic import Field, create_model
+from pydantic.fields import FieldInfo
 
 from quorate.service.access.accounts import Role, add_member, memberships_of
 from quorate.service.access.principal import Principal
@@ -25,83 +26,28 @@ from quorate.service.api.fields import In, Out, Page, Text, Time, Wanted, proble
 from quorate.service.domain.events import list_actions
 from quorate.service.domain.listing import Counts, acts_of, counts
 from quorate.service.domain.projects import Project, Projects
-from quorate.service.domain.settings import ProjectSettings, rule_for_people
+from quorate.service.domain.settings import ProjectSettings
 
 State = Literal["active", "paused", "archived"]
-FIELDS: dict[str, Any] = {name: (kind, ...) for name, kind in get_type_hints(ProjectSettings).items()}
-Whole = Annotated[int, Field(ge=0, le=10**9)]
-Seconds = Annotated[float, Field(ge=0, le=86400)]
-Classes = Annotated[list[Annotated[Text, Field(max_length=100)]], Field(min_length=2, max_length=200)]
-DisplayNames = Annotated[
-    dict[Annotated[Text, Field(max_length=100)], Annotated[Text, Field(min_length=1, max_length=100)]],
-    Field(
-        description="Names that pages show, by class; replaces all earlier ones. Other classes are shown unchanged. "
-        "Votes, events, exports and this API use the class.",
-        max_length=200,
-        examples=[{"cat": "Cat or kitten"}],
-    ),
-]
-Models = Annotated[list[Annotated[Text, Field(max_length=100)]], Field(min_length=1, max_length=20)]
 Name = Annotated[Text, Field(min_length=1, max_length=200, examples=["Chest X-rays"])]
 
 
-class SettingsChange(In):
-    """Settings by name; those left out stay unchanged. At most one of threshold, budget, target_error."""
-
-    pool_size: Annotated[int, Field(ge=1, le=10**9, description="Experts in the pool.")] | None = None
-    method: Annotated[Text, Field(max_length=200, examples=["finexp:threshold=0.95"])] | None = None
-    threshold: Annotated[float, Field(ge=0, le=1, description="Items close at this confidence.")] | None = None
-    budget: Annotated[float, Field(gt=0, le=10**9, description="Votes per item, on average.")] | None = None
-    target_error: Annotated[float, Field(gt=0, lt=1, description="Share of answers that may be wrong.")] | None = None
-    price: Annotated[float, Field(ge=0, le=10**9, description="Price of one vote; for display only.")] | None = None
-    currency: Annotated[Text, Field(max_length=8)] | None = None
-    instructions: Annotated[Text, Field(max_length=10_000, description="Shown to voters.")] | None = None
-    min_votes: Annotated[Whole, Field(description="Minimum votes of items added from now on.")] | None = None
-    max_votes: Annotated[int, Field(ge=1, le=10**9, description="Maximum votes of these; null: all.")] | None = None
-    audit_rate: Annotated[float, Field(ge=0, le=1, description="Share of closed items to audit.")] | None = None
-    lease_seconds: Seconds | None = None
-    display_names: DisplayNames | None = None
-    gold_share: (
-        Annotated[float, Field(ge=0, le=0.5, description="Share of the items given out that are gold items.")] | None
-    ) = None
-    adjudicate_below: (
-        Annotated[float, Field(ge=0, le=1, description="Closed items below this confidence wait for a senior.")] | None
-    ) = None
-    classes: Annotated[Classes | None, Field(description="Cannot change; only the current value is accepted.")] = None
-    models: Annotated[Models | None, Field(description="Cannot change; only the current value is accepted.")] = None
-    seed: Annotated[Whole | None, Field(description="Cannot change; only the current value is accepted.")] = None
-
-    def given(self) -> dict[str, Any]:
-        """The settings sent; null unsets one (threshold, budget, max_votes, ...)."""
-        return self.model_dump(exclude_unset=True)
+def _optional(info: FieldInfo) -> tuple[Any, FieldInfo]:
+    return info.annotation | None, FieldInfo.merge_field_infos(info, default=None)  # type: ignore[operator]
 
 
-class SettingsIn(SettingsChange):
-    """Settings of a new project: `classes`, `pool_size`, and those that differ from the defaults."""
+_CHANGES: dict[str, Any] = {name: _optional(info) for name, info in ProjectSettings.model_fields.items()}
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"classes": ["cat", "dog"], "pool_size": 5, "threshold": 0.95}]}
-    )
 
-    classes: Classes
-    pool_size: Annotated[int, Field(ge=1, le=10**9, description="Experts in the pool.")]
-    models: Models | None = None
-    seed: Whole | None = None
-
-    def given(self) -> dict[str, Any]:
-        """The settings sent, without nulls: they mean the default."""
-        return self.model_dump(exclude_none=True)
+class SettingsChange(create_model("_Changes", __base__=In, **_CHANGES)):  # type: ignore[misc]
+    """Settings by name; those left out stay unchanged, null unsets one. Classes and the method's name cannot change."""
 
 
 class ProjectIn(In):
     """A new project."""
 
     name: Name
-    settings: SettingsIn
-    num_people: Annotated[
-        int | None,
-        Field(ge=1, le=10**9, description="How many people will vote. Not stored: `notes` warn if the pool is larger."),
-    ] = None
+    settings: Annotated[ProjectSettings, Field(examples=[{"classes": ["cat", "dog"], "pool_size": 5, "budget": 2.5}])]
 
 
 class ProjectChange(In):
@@ -110,19 +56,6 @@ class ProjectChange(In):
     name: Name | None = None
     state: State | None = None
     settings: SettingsChange | None = None
-
-
-class SettingsOut(create_model("_Settings", __base__=Out, **FIELDS)):  # type: ignore[misc]
-    """Every setting: the fields of `ProjectSettings`."""
-
-
-class NoteOut(Out):
-    """A warning about a setting that is allowed but probably a mistake."""
-
-    field: str
-    value: int
-    rule: str
-    fix: str
 
 
 class ProjectRow(Out):
@@ -142,9 +75,9 @@ class ProjectOut(ProjectRow):
     display_names: Annotated[dict[str, str], Field(description="Names to show for classes, if different.")]
     instructions: str
     acted: Annotated[int, Field(description="Items the caller has acted on.")]
-    settings: SettingsOut | None = None
+    models: Annotated[list[str], Field(description="Names of the classifiers; empty before the first items.")]
+    settings: ProjectSettings | None = None
     counts: Counts | None = None
-    notes: list[NoteOut] = Field(default_factory=list, description="Warnings when the project is created.")
 
 
 class ActionOut(Out):
@@ -164,13 +97,12 @@ router = APIRouter(prefix="/api/v1/projects", tags=["projects"])
 @router.post("", summary="Make a project", status_code=201, response_model=ProjectOut, responses=problems(403, 409))
 def create_project(once: Write, caller: Creator, body: ProjectIn) -> Response:
     """The caller becomes its owner."""
-    settings, me = ProjectSettings.from_json(body.settings.given()), caller.account_id
+    settings, me = body.settings, caller.account_id
 
     def work(on: Work) -> ProjectOut:
         project = on.projects.create(body.name, settings, by=me, now=on.now)
         add_member(on.store, project.id, me, role="owner", by=me, now=on.now)
-        response = project_out(on.projects, project, caller, "owner")
-        return response.model_copy(update={"notes": notes(body, settings)})
+        return project_out(on.projects, project, caller, "owner")
 
     return once(caller, work)
 
@@ -196,7 +128,7 @@ def change_project(once: Write, project_id: ProjectId, caller: Owner, body: Proj
     parameters can."""
 
     def work(on: Work) -> ProjectOut:
-        changes = body.settings.given() if body.settings is not None else {}
+        changes = body.settings.model_dump(exclude_unset=True) if body.settings is not None else {}
         rest = {"name": body.name, "state": body.state, "by": caller.account_id}
         changed = on.projects.change(project_id, **rest, now=on.now, **changes)
         return project_out(on.projects, changed, caller, "owner")
@@ -218,15 +150,6 @@ def list_owner_actions(
     return wanted.page(found, lambda each: each.id)
 
 
-def notes(body: ProjectIn, settings: ProjectSettings) -> list[NoteOut]:
-    """Warnings about the settings of a new project."""
-    people, pool = body.num_people, settings.pool_size
-    if people is None or people >= pool:
-        return []
-    fix = f"set pool_size to {people}, or invite {pool - people} more."
-    return [NoteOut(field="pool_size", value=pool, rule=rule_for_people(people), fix=fix)]
-
-
 def as_row(project: Project, role: Role) -> dict[str, Any]:
     """The fields of a project that every member sees."""
     return {name: getattr(project, name) for name in ("id", "name", "state", "created")} | {"role": role}
@@ -244,6 +167,7 @@ def project_out(projects_: Projects, project: Project, who: Principal, role: Rol
         display_names=settings.display_names,
         instructions=settings.instructions,
         acted=acted,
-        settings=SettingsOut.model_validate(settings) if sees_all else None,
+        models=list(project.models) if sees_all else [],
+        settings=settings if sees_all else None,
         counts=numbers,
     )

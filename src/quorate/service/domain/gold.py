@@ -54,7 +54,7 @@ def with_gold(
     if share == 0.0 or not rows:
         return list(rows)
     keys = [f"{project.coin_key}:gold:{voter}:{row.id}:{now!r}" for row in rows]
-    drawn = [each.audited for each in draw(keys, share, seed=project.settings.seed)]
+    drawn = [each.audited for each in draw(keys, share, seed=project.seed)]
     if not any(drawn):
         return list(rows)
     given = {"project": project.id, "voter": voter, "count": sum(drawn), "priority": rows[0].priority}

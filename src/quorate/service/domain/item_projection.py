@@ -137,7 +137,7 @@ def _closed(project: Project, name: str, item: ItemState, decision: Decision) ->
         return NO_AUDIT | {"is_settled": item.pool_left > 0, "audit_loss": loss, "to_close": 0}
     if rate == 0.0:
         return NO_AUDIT | {"to_close": 0}
-    (drawn,) = draw([f"{project.coin_key}:{name}"], rate, seed=project.settings.seed)
+    (drawn,) = draw([f"{project.coin_key}:{name}"], rate, seed=project.seed)
     return NO_AUDIT | {"audit_rate": drawn.rate, "audit": "drawn" if drawn.audited else None, "to_close": 1}
 
 

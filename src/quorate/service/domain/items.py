@@ -77,6 +77,7 @@ def for_browser(project_id: str, show: Mapping[str, str]) -> dict[str, str]:
 
 
 MOST_ITEMS = 5000  # in one batch
+ONE_MODEL = ("classifier",)
 MOST_NAME = 200
 MOST_TEXT = 20_000
 MOST_PRIORITY = 1_000_000
@@ -137,20 +138,37 @@ class DecidedBatch:
     opened: list[OpenedItem]
 
 
-def add_items(projects_: Projects, project_id: str, batch: Sequence[NewItem], *, now: float) -> list[Added]:
+def add_items(
+    projects_: Projects,
+    project_id: str,
+    batch: Sequence[NewItem],
+    *,
+    models: Sequence[str] = ONE_MODEL,
+    now: float,
+) -> list[Added]:
     """Open and store every new item of the batch; an invalid one refuses the whole batch."""
-    return store_items(projects_, decide_items(projects_, project_id, batch, now=now), now=now)
+    return store_items(projects_, decide_items(projects_, project_id, batch, models=models, now=now), now=now)
 
 
-def decide_items(projects_: Projects, project_id: str, batch: Sequence[NewItem], *, now: float) -> DecidedBatch:
-    """Check and decide a batch. This can take long and holds no lock; do not call it within a transaction."""
+def decide_items(
+    projects_: Projects,
+    project_id: str,
+    batch: Sequence[NewItem],
+    *,
+    models: Sequence[str] = ONE_MODEL,
+    now: float,
+) -> DecidedBatch:
+    """Check and decide a batch. This can take long and holds no lock; do not call it within a transaction.
+
+    `models`: the classifiers of a project without items.
+    """
     if len(batch) > MOST_ITEMS:
         raise invalid("items", f"{len(batch)} entries", f"at most {MOST_ITEMS} in one batch", "send several.")
     names = [checked_name(item.name, where=f"items[{index}].id") for index, item in enumerate(batch)]
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise invalid("items", twice, "a different id for every item; this one occurs twice", "remove one.")
-    project, version, fresh, first = _begin(projects_, project_id, batch)
+    project, version, fresh, first = _begin(projects_, project_id, batch, models)
     return DecidedBatch(names, project, fresh, first, _opened_all(project, version, fresh, first, now))
 
 
@@ -170,12 +188,13 @@ def store_items(projects_: Projects, batch: DecidedBatch, *, now: float) -> list
 
 
 def _begin(
-    projects_: Projects, project_id: str, batch: Sequence[NewItem]
+    projects_: Projects, project_id: str, batch: Sequence[NewItem], models: Sequence[str]
 ) -> tuple[Project, ParamsVersion, list[NewItem], int]:
     """The new items of the batch, their reserved numbers, and the project and parameters to decide under; no lock is
     held afterwards."""
     with projects_.store.write() as connection:
         project = not_archived(projects_.get_in(connection, project_id))
+        project = project if project.models else project.with_models(models)
         known = names_there(connection, project_id, [item.name for item in batch])
         fresh = [item for item in batch if item.name not in known]
         first = _take_numbers(connection, project_id, len(fresh)) if fresh else 0
@@ -190,13 +209,25 @@ def _store(projects_: Projects, batch: DecidedBatch, now: float) -> dict[str, Ne
     apply to later acts only, as each decision names the parameters it was made under."""
     with projects_.store.write() as connection:
         project = projects_.locked(connection, batch.project.id)  # one batch of a project at a time
-        opened = batch.opened
+        project, opened = _with_models(connection, project, batch.project.models), batch.opened
         if project.version != batch.project.version:
             version = projects_.version_now(connection, not_archived(project))
             opened = _opened_all(project, version, batch.fresh, batch.first, now)
         known = names_there(connection, project.id, [row["name"] for row, _ in opened])
         new = [pair for pair in opened if pair[0]["name"] not in known]
         return _insert(connection, project, new, now) if new else {}
+
+
+def _with_models(connection: Connection, project: Project, models: Sequence[str]) -> Project:
+    """The locked project with the classifiers of this batch, which are stored with the first one."""
+    if not project.models:
+        stored = update(projects).where(projects.c.id == project.id).values(models=json.dumps(models))
+        connection.execute(stored)
+        return project.with_models(models)
+    if project.models != tuple(models):
+        rule = f"those of the project's first items: {', '.join(project.models)}"
+        raise invalid("predictions", list(models), rule, "name the same classifiers.")
+    return project
 
 
 def _insert(connection: Connection, project: Project, opened: Sequence[OpenedItem], now: float) -> dict[str, NewStatus]:

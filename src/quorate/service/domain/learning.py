@@ -60,7 +60,7 @@ def window_of(connection: Connection, project: Project) -> Window:
     newest = newest.join(events, (events.c.item_id == items.c.id) & (events.c.seq == 1))
     newest = newest.where(*_with_votes(project))
     rows = connection.execute(newest.order_by(items.c.first_vote_event.desc()).limit(WINDOW)).all()
-    window = Window(WINDOW, len(project.settings.models), len(project.session.classes))
+    window = Window(WINDOW, project.session.num_classifiers, len(project.session.classes))
     for row in reversed(rows):
         window.enter(row.name, np.log(np.array(json.loads(row.body)["prediction"])))
         for label, count in enumerate(json.loads(row.votes)):

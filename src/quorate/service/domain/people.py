@@ -119,7 +119,7 @@ def _votes(connection: Connection, project: Project, most: int) -> Sequence[Row[
 
 def _people(connection: Connection, project: Project, cast: Sequence[Row[Any]]) -> tuple[PersonFigures, ...]:
     told, truth, time = _as_ballots(project, cast)
-    run = run_crowd(told, seed=project.settings.seed)  # without predictions: voters never see them
+    run = run_crowd(told, seed=project.seed)  # without predictions: voters never see them
     quality = {each.person: each for each in quality_of(told, run, truth=truth)}
     agreeing = _agreement(told)
     names, paces = voter_names(connection, project), _paces(told, time)

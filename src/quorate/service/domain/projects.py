@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import secrets
 import threading
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NewType, TypeVar, cast, get_args
 
 from sqlalchemy import Connection, Row, bindparam, insert, select, update
@@ -48,6 +48,7 @@ class UnknownProject(UnknownItem):
 class Project:
     """A project as of one read. `learn_event`, `tune_event`: the events whose parameters are in force.
 
+    `seed` of ties and audit draws   `models` names of the classifiers, from the first import; none before
     `coin_key` is secret: with it one could predict which items are audited.
     """
 
@@ -60,7 +61,19 @@ class Project:
     created: float
     learn_event: int
     tune_event: int
+    seed: int
+    models: tuple[str, ...]
     coin_key: str = field(repr=False)
+
+    def with_models(self, models: Sequence[str]) -> Project:
+        """The project with these classifiers."""
+        session = self.settings.session(seed=self.seed, num_classifiers=max(1, len(models)))
+        return replace(self, models=tuple(models), session=session)
+
+    def by_model(self, rows: Sequence[Sequence[float]]) -> dict[str, dict[str, float]]:
+        """Values (M, K) by the names of classifiers and classes."""
+        named = zip(self.models, rows, strict=True)
+        return {model: dict(zip(self.settings.classes, row, strict=True)) for model, row in named}
 
 
 class Projects:
@@ -69,8 +82,9 @@ class Projects:
     def __init__(self, store: Store) -> None:
         self.store = store
         self._lock = threading.Lock()
-        self._settings: dict[tuple[str, str], tuple[ProjectSettings, Settings]] = {}  # by their text, so never outdated
-        self._versions: dict[tuple[str, int, int, int], ParamsVersion] = {}
+        # by their texts, so never outdated
+        self._settings: dict[tuple[str, str, str], tuple[ProjectSettings, Settings]] = {}
+        self._versions: dict[tuple[str, int, int, int, int], ParamsVersion] = {}
         self._parameters: dict[int, dict[str, Any]] = {}
 
     def create(self, name: str, settings: ProjectSettings, *, by: str | None = None, now: float) -> Project:
@@ -82,10 +96,11 @@ class Projects:
         self, connection: Connection, name: str, settings: ProjectSettings, *, by: str | None = None, now: float
     ) -> Project:
         """`create` within the caller's transaction."""
-        settings.check_limits()
+        settings.check()
         project_id = f"p_{secrets.token_hex(8)}"
         row = {"id": project_id, "name": checked_name(name), "settings": json.dumps(settings.as_json()), "created": now}
-        connection.execute(insert(projects).values(row | {"coin_key": secrets.token_hex(16)}))
+        drawn = {"coin_key": secrets.token_hex(16), "seed": secrets.randbelow(2**31)}
+        connection.execute(insert(projects).values(row | drawn))
         note(connection, "project made", project_id=project_id, by=by, now=now)
         self.tune_in(connection, project_id, parameters_of(settings), now=now)
         record(connection, project_id, "create", settings.as_json() | {"name": row["name"]}, by=by, now=now)
@@ -112,11 +127,11 @@ class Projects:
 
     def of_row(self, row: Row[Any]) -> Project:
         """The project of a row of the table `projects`."""
-        key = (row.id, row.settings)
+        key, models = (row.id, row.settings, row.models), tuple(json.loads(row.models))
         held = self._settings.get(key)
         if held is None:
             settings = ProjectSettings.from_json(json.loads(row.settings))
-            held = (settings, settings.session())
+            held = (settings, settings.session(seed=row.seed, num_classifiers=max(1, len(models))))
             self._hold(self._settings, key, held)
         return Project(
             id=row.id,
@@ -128,6 +143,8 @@ class Projects:
             created=row.created,
             learn_event=row.learn_event,
             tune_event=row.tune_event,
+            seed=row.seed,
+            models=models,
             coin_key=row.coin_key,
         )
 
@@ -195,7 +212,7 @@ class Projects:
         self, connection: Connection, project: Project, learn_event: int, tune_event: int
     ) -> ParamsVersion:
         """The parameters in force after these two events."""
-        key = (project.id, project.version, learn_event, tune_event)
+        key = (project.id, project.version, len(project.models), learn_event, tune_event)
         version = self._versions.get(key)
         if version is None:
             params = self.params(connection, project, learn_event)

@@ -1,153 +1,208 @@
-"""The settings of a project: `ProjectSettings`, checked once, stored as JSON."""
+"""The settings of a project: one pydantic model, from which API schema, forms, checks and the docs' table come.
+
+A field declares type, bounds, title, help (`description`) and, in `json_schema_extra`, its `unit` in forms. Rules that
+concern several settings are in `ProjectSettings.check`. Stored as JSON.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, Self
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic.config import JsonDict
 
 from quorate.decision.policy import Stateless
 from quorate.decision.quota import QuotaPolicy
-from quorate.errors import shown
-from quorate.methods import WINDOW, Method, require_anonymous
-from quorate.methods import method as build_method
+from quorate.errors import InvalidInput, shown
+from quorate.methods import DEFAULT_ERROR_COST, WINDOW, Method, parsed, require_anonymous, with_parameter
 from quorate.service.domain.cost import check_pool
 from quorate.session.state import Settings
 from quorate.session.tuning import policy_parameters
 from quorate.streams.control import BudgetControl, rule_parameter
 from quorate.streams.target_error import TargetErrorControl
-from quorate.validate import bounded, class_names, fraction, invalid, members, vote_limits, whole
+from quorate.validate import class_names, invalid, vote_limits
 
 LOWEST_RATE = "the bound on wrong answers relies on the lowest rate since the first draw"
 MOST_CLASSES = 200
 MOST_MODELS = 20
-MOST_LETTERS = 100  # in the name of a class
-LEAST_SHARE = 1e-6  # smallest target_error, and smallest audit_rate above 0
-LEAST_BUDGET = 0.01  # votes per item
-MOST_PRICE = 1e9
-MOST_GOLD = 0.5  # largest share of the items given out
-LIMITED = ("pool_size", "min_votes", "max_votes", "threshold", "budget", "method")  # checked together (`check_limits`)
-RANGED = ("target_error", "audit_rate", "budget", "price")  # checked each by itself (`_check_ranges`)
-FIXED = ("classes", "models", "method", "seed")  # past events rely on these
+MOST_VOTES = 10**9
+SHOULD = re.compile(r"^(?:Value error, )?(?:\w+ )?should (be )?")
+GOALS = ("error_cost", "budget", "target_error")  # how far to ask: at most one
+FIXED = ("classes", "method")  # past events rely on these; of the method only parameters can change
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProjectSettings:
-    """One project's settings.
+def printable(text: str) -> str:
+    """The text, if all characters are printable."""
+    if not text.isprintable():
+        raise ValueError("should have printable characters only")
+    return text
 
-    `classes` that experts choose from   `pool_size` N: the pool whose plurality is the truth   `models` names of the
-    classifiers, one prediction each per item   `method` by name, with parameters as in "finexp:threshold=0.9"
-    `threshold`, `budget` (votes per item), `target_error`: at most one   `price` of a vote, for display   `min_votes`,
-    `max_votes` per item   `audit_rate` share of closed, unsettled items drawn for the audit   `lease_seconds` an item
-    is reserved for its voter   `seed` of ties and audit draws   `display_names` that pages show instead of classes
-    `gold_share` of the items given out that are gold, if there are any   `adjudicate_below` this confidence closed
-    items wait for a senior's verdict, as do ties of a whole pool
 
-    >>> ProjectSettings(classes=["cat", "dog"], pool_size=5).session().method.name
+Name = Annotated[str, StringConstraints(min_length=1, max_length=100, strip_whitespace=True), AfterValidator(printable)]
+Text = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$")]
+Percent: JsonDict = {"unit": "%"}  # a share, which forms show as a percentage
+
+
+class ProjectSettings(BaseModel):
+    """The settings of one project.
+
+    >>> ProjectSettings(classes=("cat", "dog"), pool_size=5).chosen_method().name
     'value'
     """
 
-    classes: tuple[str, ...]
-    pool_size: int
-    models: tuple[str, ...] = ("classifier",)
-    method: str = "value"
-    threshold: float | None = None
-    budget: float | None = None
-    target_error: float | None = None
-    price: float = 0.0
-    currency: str = ""
-    instructions: str = ""
-    min_votes: int = 0
-    max_votes: int | None = None
-    audit_rate: float = 0.05
-    lease_seconds: float = 120.0
-    seed: int = 0
-    display_names: dict[str, str] = field(default_factory=dict)
-    gold_share: float = 0.05
-    adjudicate_below: float | None = None
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
-    def __post_init__(self) -> None:
-        """Check and normalise all settings."""
-        put = object.__setattr__
-        put(self, "classes", _names(self.classes))
-        put(self, "models", _models(self.models))
-        put(self, "display_names", _display_names(self.display_names, self.classes))
-        put(self, "pool_size", members(self.pool_size))
-        for name, least in (("min_votes", 0), ("seed", 0)):
-            put(self, name, whole(getattr(self, name), where=name, least=least))
-        if self.max_votes is not None:
-            put(self, "max_votes", whole(self.max_votes, where="max_votes", least=0))
-        vote_limits(self.min_votes, self.max_votes)
-        put(self, "price", bounded(self.price, where="price", least=0.0))
-        if self.adjudicate_below is not None:
-            put(self, "adjudicate_below", fraction(self.adjudicate_below, where="adjudicate_below"))
-        put(self, "audit_rate", fraction(self.audit_rate, where="audit_rate"))
-        put(self, "gold_share", bounded(self.gold_share, where="gold_share", least=0.0, most=MOST_GOLD))
-        put(self, "lease_seconds", bounded(self.lease_seconds, where="lease_seconds", least=5.0, most=86400.0))
-        for name, most in (("currency", 8), ("instructions", 10_000)):
-            put(self, name, _text(getattr(self, name), where=name, most=most))
+    classes: Annotated[tuple[Name, ...], Field(strict=False)] = Field(
+        min_length=2,
+        max_length=MOST_CLASSES,
+        title="Answers to choose from",
+        description="One on each line. They cannot change later; the names that voters see can.",
+        json_schema_extra={"unit": "lines"},
+    )
+    pool_size: int = Field(
+        ge=1,
+        le=MOST_VOTES,
+        title="Experts in the pool",
+        description="The correct answer is what most of these experts would say. Fewer are asked where that is enough. "
+        "Applies to new items.",
+    )
+    budget: float | None = Field(
+        default=None,
+        ge=0.01,
+        le=MOST_VOTES,
+        title="Votes per item",
+        description="On average; they are spent where they help most.",
+    )
+    target_error: float | None = Field(
+        default=None,
+        ge=1e-6,
+        le=1,
+        title="Wrong answers, at most",
+        description="Measured by audits of items that closed.",
+        json_schema_extra=Percent,
+    )
+    error_cost: float | None = Field(
+        default=None,
+        gt=0,
+        le=1e15,
+        title="A wrong answer costs as much as this many votes",
+        description="A vote is asked for while it is expected to save more than it costs. "
+        f"Empty: {DEFAULT_ERROR_COST:g}, unless the method says otherwise.",
+    )
+    method: Annotated[str, StringConstraints(min_length=1, max_length=200)] = Field(
+        default="value",
+        title="Method",
+        description="As `quorate methods` lists them, e.g. finexp:threshold=0.95. "
+        "Later only its parameters can change.",
+    )
+    min_votes: int = Field(
+        default=0, ge=0, le=MOST_VOTES, title="Fewest votes per item", description="Applies to new items."
+    )
+    max_votes: int | None = Field(
+        default=None,
+        ge=1,
+        le=MOST_VOTES,
+        title="Most votes per item",
+        description="Applies to new items. Empty: the whole pool.",
+    )
+    audit_rate: float = Field(
+        default=0.05,
+        ge=0,
+        le=1,
+        title="Audited share",
+        description="Of the items that close: the whole pool votes on them, to measure how many answers are wrong. "
+        "It can be raised later, not lowered.",
+        json_schema_extra=Percent,
+    )
+    gold_share: float = Field(
+        default=0.05,
+        ge=0,
+        le=0.5,
+        title="Gold items among those given out",
+        description="Items whose answer you know. They measure how often voters are right, and count for nothing else.",
+        json_schema_extra=Percent,
+    )
+    adjudicate_below: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        title="A senior decides below this confidence",
+        description="Also ties of a whole pool. The pool's answer is kept beside the verdict. Empty: nobody decides.",
+        json_schema_extra=Percent,
+    )
+    lease_seconds: float = Field(
+        default=120.0, ge=5, le=86400, title="Item reserved for a voter", json_schema_extra={"unit": "s"}
+    )
+    price: float = Field(default=0.0, ge=0, le=1e9, title="Price of one vote", description="For the money shown.")
+    currency: Annotated[Text, StringConstraints(max_length=8)] = Field(
+        default="", title="Currency", description="E.g. EUR."
+    )
+    instructions: Annotated[Text, StringConstraints(max_length=10_000)] = Field(
+        "", title="Instructions for voters", json_schema_extra={"unit": "text"}
+    )
+    display_names: dict[Name, Name] = Field(
+        default_factory=dict,
+        max_length=MOST_CLASSES,
+        title="Names that voters see",
+        description="By class; others are shown unchanged. Votes, events and exports keep the class.",
+    )
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Self:
+        """The settings with these names and values; an error names the first that is not valid."""
+        try:
+            return cls.model_validate(dict(content))
+        except ValidationError as error:
+            raise first_problem(error) from None
+
+    def as_json(self) -> dict[str, Any]:
+        """Every setting, by name."""
+        return self.model_dump(mode="json")
+
+    def check(self) -> None:
+        """Raise unless the settings fit each other, and a decision is fast enough."""
+        class_names(self.classes)
+        self._check_display_names()
         self._check_goal()
-        goal_control(self)  # refuses a method without a parameter to steer
-        chosen = self.chosen_method()
-        if not isinstance(chosen.policy, (Stateless, QuotaPolicy)):
-            rule = "a method without a state of past items, which workers cannot share"
-            raise invalid("method", chosen.name, rule, "choose another, e.g. 'value'.")
-
-    def _check_goal(self) -> None:
-        given = [name for name in ("threshold", "budget", "target_error") if getattr(self, name) is not None]
-        if len(given) > 1:
-            rule = f"no other goal together with `{given[0]}`: each decides when to stop"
-            raise invalid(given[1], getattr(self, given[1]), rule, "pass one of them.")
-        if self.budget is not None and bounded(self.budget, where="budget", least=0.0) == 0:
-            raise invalid("budget", 0, "votes per item above 0", "raise it.")
-        if self.target_error is not None:
-            if fraction(self.target_error, where="target_error") == 0:
-                raise invalid("target_error", 0, "a share above 0", "to be certain use method 'until-settled'.")
-            if self.audit_rate == 0:
-                rule = "a share above 0 with a `target_error`, which is controlled by audits"
-                raise invalid("audit_rate", 0, rule, "pass e.g. `audit_rate=0.05`.")
-
-    def check_limits(self) -> None:
-        """Raise unless vote limits and goal fit the pool and the classes, and a decision is fast enough.
-
-        Checked when settings are chosen, not when they are read, so that projects of older versions stay readable.
-        """
+        vote_limits(self.min_votes, self.max_votes)
         check_pool(self.chosen_method(), len(self.classes), self.pool_size)
-        self._check_ranges()
         threshold, least = parameters_of(self).get("threshold"), 1 / len(self.classes)
         if threshold is not None and self.target_error is None and threshold <= least:
-            meant = f"did you mean {100 * threshold:g}? Raise" if threshold <= 0.01 else "raise"
-            num = len(self.classes)
-            rule = f"a share above {least:.3g} (1 / {num} classes), or every item would close without a vote"
-            raise invalid("threshold", threshold, rule, f"{meant} it.")
-        if self.budget is not None and self.budget > self.pool_size:
-            why = "an item cannot get more votes than the pool has experts"
-            rule = f"at most `pool_size`, which is {self.pool_size}: {why}"
-            raise invalid("budget", self.budget, rule, "lower it.")
-        if self.budget is not None and self.budget < self.min_votes:
-            rule = f"at least `min_votes`, which is {self.min_votes}: every item gets at least that many votes"
-            raise invalid("budget", self.budget, rule, "raise it, or lower `min_votes`.")
-        if self.max_votes is not None and self.max_votes < 1:
-            fix = "raise it, or leave it out to ask up to the whole pool."
-            raise invalid("max_votes", self.max_votes, "at least 1, or every item would close without a vote", fix)
+            rule = f"a threshold above {least:.3g} (1 / classes), or every item would close without a vote"
+            raise invalid("method", self.method, rule, "raise it.")
+        if self.budget is not None and not self.min_votes <= self.budget <= self.pool_size:
+            rule = f"between `min_votes` and `pool_size`: {self.min_votes} to {self.pool_size}"
+            raise invalid("budget", self.budget, rule, "change one of them.")
         if self.min_votes > self.pool_size:
             rule = f"at most `pool_size`, which is {self.pool_size}"
             raise invalid("min_votes", self.min_votes, rule, "lower `min_votes` or raise `pool_size`.")
 
-    def _check_ranges(self) -> None:
-        """Refuse numbers that are meaninglessly small or large, or not exact in arithmetic."""
-        if self.target_error is not None:
-            bounded(self.target_error, where="target_error", least=LEAST_SHARE, most=1.0)
-        if self.audit_rate > 0:
-            bounded(self.audit_rate, where="audit_rate", least=LEAST_SHARE, most=1.0)
-        if self.budget is not None:
-            bounded(self.budget, where="budget", least=LEAST_BUDGET)
-        bounded(self.price, where="price", least=0.0, most=MOST_PRICE)
+    def _check_goal(self) -> None:
+        given = [name for name in GOALS if getattr(self, name) is not None]
+        if len(given) > 1:
+            rule = f"no other goal together with `{given[0]}`: each decides how far to ask"
+            raise invalid(given[1], getattr(self, given[1]), rule, "leave one of them empty.")
+        if self.target_error is not None and self.audit_rate < 1e-6:
+            rule = "a share above 0 with a `target_error`, which is controlled by audits"
+            raise invalid("audit_rate", self.audit_rate, rule, "pass e.g. 0.05.")
+        chosen = self.chosen_method()
+        if not isinstance(chosen.policy, (Stateless, QuotaPolicy)):
+            rule = "a method without a state of past items, which workers cannot share"
+            raise invalid("method", chosen.name, rule, "choose another, e.g. 'value'.")
+        goal_control(self)  # refuses a method without a parameter to steer
+
+    def _check_display_names(self) -> None:
+        for name, text in self.display_names.items():
+            if name not in self.classes:
+                raise invalid("display_names", name, f"one of the classes: {', '.join(self.classes)}", "correct it.")
+            if self.shown_classes.count(text) > 1:
+                raise invalid("display_names", text, "a name that no other class has", "choose another.")
 
     def chosen_method(self) -> Method:
-        """The method with its parameters, including the threshold."""
-        name = "finexp" if self.threshold is not None and self.method == "value" else self.method
-        return require_anonymous(build_method(name, threshold=self.threshold))
+        """The method with its parameters, including the cost of an error."""
+        return require_anonymous(with_parameter(self.method, error_cost=self.error_cost))
 
     def shown(self, name: str) -> str:
         """The name that pages show for a class."""
@@ -158,12 +213,7 @@ class ProjectSettings:
         """The names that pages show for the classes, in order."""
         return tuple(map(self.shown, self.classes))
 
-    def by_model(self, rows: Sequence[Sequence[float]]) -> dict[str, dict[str, float]]:
-        """Values (M, K) by the names of classifiers and classes."""
-        named = zip(self.models, rows, strict=True)
-        return {model: dict(zip(self.classes, row, strict=True)) for model, row in named}
-
-    def session(self) -> Settings:
+    def session(self, *, seed: int = 0, num_classifiers: int = 1) -> Settings:
         """The settings of the session core, without refits: the service does the learning."""
         return Settings(
             method=self.chosen_method(),
@@ -171,67 +221,41 @@ class ProjectSettings:
             pool_size=self.pool_size,
             window=WINDOW,
             refit_every=None,
-            seed=self.seed,
-            num_classifiers=len(self.models),
+            seed=seed,
+            num_classifiers=num_classifiers,
             min_votes=self.min_votes,
             max_votes=self.max_votes,
         )
 
-    def as_json(self) -> dict[str, Any]:
-        """Every setting, by name."""
-        return asdict(self) | {"classes": list(self.classes), "models": list(self.models)}
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """The settings as `as_json` wrote them; unknown names are an error."""
-        known = [each.name for each in fields(cls)]
-        for name in content:
-            if name not in known:
-                rule = f"one of the settings: {', '.join(known)}"
-                raise invalid(name, content[name], rule, "correct the name.")
-        for name in ("classes", "pool_size"):
-            if name not in content:
-                raise invalid(name, None, "a value: every project needs one", "pass one.")
-        return cls(**content)
-
     def changed(self, **changes: Any) -> Self:  # noqa: ANN401
         """The settings with changes. What past decisions rely on cannot change, except the policy's parameters."""
-        for name, value in changes.items():
-            if name in FIXED and not self._same(name, value):
+        after = self.from_json(self.model_dump() | changes)
+        for name in FIXED:
+            if after._fixed(name) != self._fixed(name):
                 rule = f"{shown(getattr(self, name))}, which cannot change in a project"
-                raise invalid(name, value, rule, "start a new project to change it.")
-        after = replace(self, **changes)
-        if any(getattr(after, name) != getattr(self, name) for name in LIMITED):  # unchanged old values stay allowed
-            after.check_limits()
-        if any(getattr(after, name) != getattr(self, name) for name in RANGED):
-            after._check_ranges()
-        if parameters_of(after).keys() != parameters_of(self).keys():
-            rule = f"none: this project's rule has {', '.join(parameters_of(self))}, and past decisions rely on it"
-            fix = "change its value, or start a new project with another rule."
-            raise invalid("threshold", after.threshold, rule, fix)
-        if _lasting(after) != _lasting(self):
-            fixed = ", ".join(f"{name}={value}" for name, value in _lasting(self).items())
-            rule = f"{fixed or 'a method without further parameters'}, on which past decisions rely"
+                raise invalid(name, changes[name], rule, "start a new project to change it.")
+        after.check()
+        if parameters_of(after).keys() != parameters_of(self).keys() or _lasting(after) != _lasting(self):
             may = ", ".join(parameters_of(self)) or "nothing"
-            fix = f"leave the rest unchanged: only {may} can change in a project."
-            raise invalid("method", after.method, rule, fix)
+            rule = f"a method that differs in {may} only, because past decisions rely on the rest"
+            raise invalid("method", after.method, rule, "start a new project to use another rule.")
         if after.audit_rate < self.audit_rate:
             rule = f"at least {self.audit_rate:g}: {LOWEST_RATE}"
             raise invalid("audit_rate", after.audit_rate, rule, "raise it, or start a new project.")
         return after
 
-    def _same(self, name: str, value: object) -> bool:
-        now = getattr(self, name)
-        if name == "method":  # its parameters may change: that is a "tune" event
-            return isinstance(value, str) and value.partition(":")[0].strip() == now.partition(":")[0].strip()
-        if isinstance(now, tuple):
-            return isinstance(value, (list, tuple)) and tuple(value) == now
-        return bool(value == now)
+    def _fixed(self, name: str) -> object:
+        return parsed(self.method)[0] if name == "method" else getattr(self, name)
 
 
-def rule_for_people(num_people: int) -> str:
-    """The rule for the pool size with this many voters."""
-    return f"at most {num_people}, the number of people who vote: otherwise items may never close"
+def first_problem(error: ValidationError) -> InvalidInput:
+    """The first of pydantic's complaints as one of the library's errors."""
+    first = error.errors(include_url=False)[0]
+    field, *rest = first["loc"] or ("settings",)
+    known = {"missing": "a value", "extra_forbidden": f"one of: {', '.join(ProjectSettings.model_fields)}"}
+    rule = known.get(first["type"], SHOULD.sub(lambda found: "" if found[1] else "to ", first["msg"]))
+    place = ".".join(map(str, rest)) or None
+    return invalid(str(field), first["input"], rule, "correct it.", place=place)
 
 
 def goal_control(settings: ProjectSettings) -> BudgetControl | TargetErrorControl | None:
@@ -260,47 +284,3 @@ def _lasting(settings: ProjectSettings) -> dict[str, Any]:
     """The parameters of the method that no "tune" event changes: those of learning."""
     chosen = settings.chosen_method()
     return {name: value for name, value in chosen.parameters.items() if name not in policy_parameters(chosen)}
-
-
-def _names(classes: object) -> tuple[str, ...]:
-    if isinstance(classes, str) or not isinstance(classes, (list, tuple)):
-        raise invalid("classes", classes, "a list of names", "pass e.g. ['cat', 'dog'].")
-    if len(classes) > MOST_CLASSES:
-        raise invalid("classes", f"{len(classes)} names", f"at most {MOST_CLASSES}", "merge some.")
-    names = class_names(classes)
-    for name in names:
-        _text(name, where="classes", most=MOST_LETTERS)
-    return names
-
-
-def _display_names(given: object, classes: tuple[str, ...]) -> dict[str, str]:
-    """The names that differ from their class, in the order of the classes; all shown names must differ."""
-    if not isinstance(given, Mapping):
-        raise invalid("display_names", given, "a text for each class to rename", "pass e.g. {'cat': 'Cat'}.")
-    for name, text in given.items():
-        if name not in classes:
-            raise invalid("display_names", name, f"one of the classes: {', '.join(classes)}", "correct the class.")
-        if not isinstance(text, str) or not text.strip() or len(text) > MOST_LETTERS or not text.isprintable():
-            rule = f"1 to {MOST_LETTERS} printable characters, not only spaces"
-            raise invalid("display_names", text, rule, "choose another, or leave it out to show the class.")
-    shown = {name: given[name].strip() if name in given else name for name in classes}
-    for name, text in shown.items():
-        if list(shown.values()).count(text) > 1 and name in given:
-            raise invalid("display_names", text, "a name that no other class has", "choose another.")
-    return {name: text for name, text in shown.items() if text != name}
-
-
-def _models(models: object) -> tuple[str, ...]:
-    if isinstance(models, str) or not isinstance(models, (list, tuple)) or not 1 <= len(models) <= MOST_MODELS:
-        rule = f"a list of 1 to {MOST_MODELS} names, one per classifier"
-        raise invalid("models", models, rule, "pass e.g. ['resnet'].")
-    names = tuple(_text(name, where="models", most=100) for name in models)
-    if len(set(names)) != len(names) or "" in names:
-        raise invalid("models", list(names), "different, non-empty names", "rename one.")
-    return names
-
-
-def _text(value: object, *, where: str, most: int) -> str:
-    if not isinstance(value, str) or len(value) > most or "\x00" in value:
-        raise invalid(where, value, f"text of at most {most} characters", "shorten it.")
-    return value

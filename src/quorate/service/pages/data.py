@@ -110,7 +110,7 @@ def _store(on: Visit, reading: ItemsFile) -> dict[str, int]:
     statuses = {"open": 0, "closed": 0, "exists": 0, "gold": 0}
     for start in range(0, len(reading.items), MOST_ITEMS):
         batch = reading.items[start : start + MOST_ITEMS]
-        for each in add_items(on.projects, on.project_id, batch, now=on.now):
+        for each in add_items(on.projects, on.project_id, batch, models=reading.models, now=on.now):
             statuses[each.status] += 1
     return statuses
 

@@ -16,7 +16,7 @@ from pydantic import JsonValue, ValidationError
 
 from quorate.errors import InvalidInput, QuorateError, shown
 from quorate.service.api.items import ItemIn, new_item
-from quorate.service.domain.items import NewItem
+from quorate.service.domain.items import ONE_MODEL, NewItem
 from quorate.service.domain.projects import Project
 from quorate.service.pydantic_errors import complaints
 from quorate.session.inputs import parse_prediction
@@ -67,6 +67,8 @@ IDS = ("id", "item", "item_id", "name")
 FIELDS = ("text", "image", "link", "pool_size", "priority", "prediction", "gold")
 OTHER_NAMES = {"url": "link", "image_url": "image", "pool": "pool_size", "known_answer": "gold"}
 PREFIXES = ("", "p_", "prob_", "p.", "prediction.", "prediction_", "probs_")
+MARKS_OF_MODELS = (":", ".", "/")  # between a classifier and a class
+NOT_MODELS = {prefix.rstrip("._") for prefix in PREFIXES}
 END = "the-end-of-the-table"
 IMAGE_FILE = re.compile(r"[^:]+\.(png|jpe?g|webp|gif)", re.IGNORECASE)  # the name of a file, not an address
 MOST_NAMES, LONGEST_NAME = 12, 40  # of columns in a message
@@ -95,9 +97,11 @@ class RowProblem:
 class ItemsFile:
     """The contents of a file: items that can be added, rows that cannot, columns that are not used.
 
-    `meant`: columns not used whose name is similar to a class, with that class.
+    `models`: the project's classifiers, or those that the first file names   `meant`: columns not used whose name is
+    similar to a class, with that class.
     """
 
+    models: tuple[str, ...]
     items: list[NewItem]
     problems: list[RowProblem]
     ignored: list[str]
@@ -120,8 +124,9 @@ def read_items(
     end = name.rpartition(".")[2].lower()
     if end in ("json", "jsonl", "ndjson"):
         rows, ignored = _json_rows(text, is_lines=end != "json"), list[str]()
+        project = project if project.models else project.with_models(_models_of_rows(rows))
     elif end in ("csv", "tsv", "txt", "tab"):
-        rows, ignored = _table_rows(text, project)
+        project, rows, ignored = _table_rows(text, project)
     else:
         raise invalid("file", name, "a name ending in .csv, .tsv, .json or .jsonl", "save it as one.")
     items, problems = [], []
@@ -136,7 +141,7 @@ def read_items(
             items.append(item)
         except (QuorateError, ValidationError) as error:
             problems.append(RowProblem(number, row.item or _id_of(row.record), _words(error)))
-    return ItemsFile(items, problems, ignored, _meant(ignored, project))
+    return ItemsFile(project.models, items, problems, ignored, _meant(ignored, project))
 
 
 def _item(row: _Row, project: Project, images: Mapping[str, str], *, allow_private: bool) -> NewItem:
@@ -150,7 +155,7 @@ def _item(row: _Row, project: Project, images: Mapping[str, str], *, allow_priva
     show = record.get("show")
     given = {**{key: record[key] for key in record if key != "show"}, **show} if isinstance(show, dict) else record
     item = new_item(project, ItemIn.model_validate(_with_image(given, images)), 0, allow_private=allow_private)
-    parse_prediction(item.prediction, project.settings.classes, len(project.settings.models), item=item.name)
+    parse_prediction(item.prediction, project.settings.classes, len(project.models), item=item.name)
     return item
 
 
@@ -195,12 +200,13 @@ def _json(text: str, where: str) -> JsonValue:
     return value
 
 
-def _table_rows(text: str, project: Project) -> tuple[list[_Row], list[str]]:
-    """The rows of a table, and the columns that are not used."""
+def _table_rows(text: str, project: Project) -> tuple[Project, list[_Row], list[str]]:
+    """The project with the classifiers that the table names, the rows, and the columns that are not used."""
     head = text.partition("\n")[0]
     delimiter = max("\t;,", key=head.count)
     table = _rows(text, delimiter)
     names = [cell.strip() for cell in next(table, [])]
+    project = project if project.models else project.with_models(_models_of_columns(names, project))
     meanings = {index: meaning for index, name in enumerate(names) if (meaning := _meaning(name, project))}
     if not any(kind == "id" for kind, *_ in meanings.values()):
         found = ", ".join(name[:LONGEST_NAME] for name in names[:MOST_NAMES]) or "nothing"
@@ -208,7 +214,7 @@ def _table_rows(text: str, project: Project) -> tuple[list[_Row], list[str]]:
         fix = "Rename the column with the items' ids."
         raise _unreadable(f"No column id (found: {found}{more})", fix, rule="a column named id")
     rows = [_record(row, len(names), meanings, project) for row in table if any(cell.strip() for cell in row)]
-    return rows, [name for index, name in enumerate(names) if index not in meanings and name]
+    return project, rows, [name for index, name in enumerate(names) if index not in meanings and name]
 
 
 def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
@@ -224,6 +230,25 @@ def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
     if row != [END]:
         wrong = "A quotation mark is opened and never closed, so the rest of the file would be one cell"
         raise _unreadable(wrong, 'Close it, or write "" for one that is part of a text.')
+
+
+def _models_of_rows(rows: Sequence[_Row]) -> tuple[str, ...]:
+    """The classifiers named by the first row with `predictions`."""
+    for row in rows:
+        given = row.record.get("predictions") if isinstance(row.record, dict) else None
+        if isinstance(given, dict) and given:
+            return tuple(map(str, given))
+        if isinstance(given, list) and given:
+            return tuple(f"classifier {number + 1}" for number in range(len(given)))
+    return ONE_MODEL
+
+
+def _models_of_columns(names: Sequence[str], project: Project) -> tuple[str, ...]:
+    """The classifiers named by columns such as `resnet:cat`."""
+    ends = tuple(f"{mark}{name}" for mark in MARKS_OF_MODELS for name in project.settings.classes)
+    found = [name[: -len(end)] for name in names for end in ends if name.endswith(end)]
+    models = dict.fromkeys(model for model in found if model and model.lower() not in NOT_MODELS)
+    return tuple(models) or ONE_MODEL
 
 
 def _meaning(name: str, project: Project) -> tuple[str, ...] | None:
@@ -253,9 +278,9 @@ def _meant(ignored: Sequence[str], project: Project) -> dict[str, str]:
 
 
 def _models_in(name: str, project: Project) -> Iterator[tuple[str, str]]:
-    models = project.settings.models
+    models = project.models
     for model in models:
-        for mark in (":", ".", "/"):
+        for mark in MARKS_OF_MODELS:
             if name.startswith(model + mark):
                 yield model, name[len(model) + 1 :]
     if len(models) == 1:
@@ -278,7 +303,7 @@ def _record(cells: Sequence[str], width: int, meanings: Mapping[int, tuple[str, 
                 record[kind] = _cell(kind, cell)
     except InvalidInput as problem:
         return _Row(problem=problem, item=str(record.get("id", "")))
-    if len(project.settings.models) > 1 and probs:
+    if len(project.models) > 1 and probs:
         record["predictions"] = probs
     elif probs:
         (record["prediction"],) = probs.values()
