@@ -174,6 +174,12 @@ def test_every_name_of_the_reference_exists():
             assert path in [*MODULES, "quorate.testing"] or hasattr(importlib.import_module(owner), name), path
 
 
+def test_the_page_of_project_settings_is_fresh():
+    page = runpy.run_path(str(DOCS / "project_settings.py"))["page"]()
+    fresh = (DOCS / "reference" / "project-settings.md").read_text() == page
+    assert fresh, "run: python docs/project_settings.py > docs/reference/project-settings.md"
+
+
 def test_the_page_of_rules_is_fresh():
     page = runpy.run_path(str(DOCS / "table_rules.py"))["page"]()
     fresh = (DOCS / "reference" / "table-rules.md").read_text() == page

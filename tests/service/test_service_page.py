@@ -9,15 +9,12 @@ import subprocess
 import sys
 import time
 import urllib.request
-from dataclasses import MISSING, fields
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from standardwebhooks import Webhook
 
-from quorate.service.api.projects import SettingsChange, SettingsIn, SettingsOut
-from quorate.service.domain.settings import FIXED, ProjectSettings
 from quorate.service.domain.webhooks import KINDS, PING, closed
 from tests.cli.serving import Serving
 from tests.missing import missing
@@ -59,23 +56,6 @@ def test_the_commands_of_the_page_run_in_its_order(tmp_path, postgres):
     assert '"recomputed"' in (tmp_path / "trail.json").read_text()
     assert done.stdout.count(" 0 decisions differ from their events") == 2
     assert "1 projects, 3 items" in done.stdout
-
-
-def test_the_table_of_settings_is_that_of_the_program():
-    table = PAGE.partition("## Settings of a project")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| `(\w+)` \| (.+?) \| (.+?) \| (.+?) \|$", table, re.MULTILINE)
-    usual = {each.name: _default(each) for each in fields(ProjectSettings)}
-    assert {name: default for name, default, _, _ in rows} == usual
-    fixed = {name for name, _, later, _ in rows if later == "no"}
-    assert fixed == {*FIXED} - {"method"}
-    for model in (SettingsIn, SettingsChange, SettingsOut):
-        assert set(model.model_fields) == set(usual), model
-
-
-def _default(field):
-    if field.default_factory is not MISSING:
-        return f"`{json.dumps(field.default_factory())}`"
-    return "required" if field.default is MISSING else f"`{json.dumps(field.default)}`"
 
 
 def test_every_kind_of_webhook_is_on_the_page():

@@ -17,10 +17,12 @@ def desk(store, monkeypatch):
     projects = Projects(store)
 
     keys = count(1)  # audit draws depend on a project's secret key: the same in every run
-    monkeypatch.setattr(projects_module, "secrets", SimpleNamespace(token_hex=lambda _: f"{next(keys):08x}"))
+    drawn = SimpleNamespace(token_hex=lambda _: f"{next(keys):08x}", randbelow=lambda _: 0)
+    monkeypatch.setattr(projects_module, "secrets", drawn)
 
     def project(items=(), **settings):
-        chosen = ProjectSettings(**{"classes": ["cat", "dog", "bird"], "pool_size": 5, "audit_rate": 0.0} | settings)
+        usual = {"classes": ["cat", "dog", "bird"], "pool_size": 5, "audit_rate": 0.0}
+        chosen = ProjectSettings.from_json(usual | settings)
         made = projects.create("pets", chosen, now=1000.0)
         batch = [NewItem(item) if isinstance(item, str) else item for item in items]
         if batch:

@@ -57,7 +57,7 @@ def test_the_largest_batch_is_accepted_with_default_pools():
 
 def test_methods_without_the_exact_posterior_accept_any_pool():
     for name in ("infexp", "ask-all"):
-        ProjectSettings(classes=TEN, pool_size=100_000, method=name).check_limits()
+        ProjectSettings(classes=TEN, pool_size=100_000, method=name).check()
 
 
 def test_look_ahead_fits_its_budget_with_every_accepted_pool():

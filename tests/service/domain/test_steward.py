@@ -336,9 +336,9 @@ def test_the_audit_rate_can_be_raised_but_not_lowered(desk):
 def test_a_running_project_keeps_the_parameter_of_its_rule(desk):
     project = desk.project(["x"])
     with pytest.raises(InvalidInput) as caught:
-        desk.projects.change(project.id, threshold=0.9, now=1001.0)
-    assert caught.value.field == "threshold"
-    desk.projects.change(project.id, method="value:error_cost=20", now=1001.0)
+        desk.projects.change(project.id, method="finexp", now=1001.0)
+    assert caught.value.field == "method"
+    desk.projects.change(project.id, error_cost=20.0, now=1001.0)
     vote_until_closed(desk, project, "x", ["cat"] * 5)
     with desk.store.read() as connection:
         assert list(disagreements(desk.projects, connection, desk.projects.get_in(connection, project.id))) == []

@@ -6,7 +6,7 @@ Used by the tests that look at every page, and for the pictures in the docs.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -43,7 +43,7 @@ def seed(
     now = time.time()
     start = now - HOURS * 3600
     owner = create_account(store, f"{person}Project lead", may_create=True, now=start).id
-    settings = replace(SETTINGS, pool_size=len(NAMES), audit_rate=0.25)
+    settings = SETTINGS.model_copy(update={"pool_size": len(NAMES), "audit_rate": 0.25})
     project = projects.create(name, settings, now=start).id
     add_member(store, project, owner, role="owner", now=start)
     voters = tuple(create_account(store, f"{person}{each}", now=start).id for each in NAMES)

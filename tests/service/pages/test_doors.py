@@ -344,27 +344,11 @@ def test_the_export_of_votes_holds_what_the_data_page_says(world):
 
 def test_wrong_settings_come_back_with_what_was_typed(world):
     browser = world.browser("owner")
-    data = {"name": "kept", "pool_size": "0", "goal": "value"}
+    data = {"name": "kept", "pool_size": "0"}
     answer = browser.post(world.address("/settings"), data=data)
     assert answer.status_code == 422
     assert "pool_size" in answer.text
     assert 'value="kept"' in answer.text
-
-
-def test_a_running_project_keeps_its_rule_and_may_change_its_parameters(world):
-    browser = world.browser("owner")
-    page = browser.get(world.address("/settings")).text
-    assert 'value="budget"' in page
-    assert 'value="threshold"' not in page
-    assert "closing at a given confidence." in page
-    usual = {"name": "n", "pool_size": "3"}
-    refused = browser.post(world.address("/settings"), data=usual | {"goal": "threshold", "threshold": "90"})
-    assert refused.status_code == 422
-    assert "start a new project" in refused.text
-    for goal in ({"goal": "budget", "budget": "2"}, {"goal": "value", "error_price": "100"}):
-        assert browser.post(world.address("/settings"), data=usual | goal).status_code == 303
-        assert browser.get(world.address("/item?id=a")).status_code == 200
-    assert "error_cost" not in browser.get(world.address("/settings")).text  # but the price of an error, in words
 
 
 def test_an_import_without_scripts_is_previewed_and_stored(world):

@@ -30,7 +30,7 @@ def test_pages_refuse_them_with_the_same_message(tmp_path):
     with made_world(tmp_path) as world:
         owner = world.browser("owner")
         given = {"name": "x"}
-        settings = {"state": "active", "goal": "value", "pool_size": "3"}
+        settings = {"state": "active", "pool_size": "3"}
         forms = [(world.address("/settings"), settings | {name: "nan"}) for name in ("pool_size", "max_votes", "price")]
         forms += [(world.address("/people/invite"), {"role": "voter", name: "inf"}) for name in ("most_uses", "days")]
         forms.append(("/new", {"classes": "a,b", "pool_size": "1e400"}))

@@ -1,21 +1,24 @@
 """Files of items: what is read, and the problems of each row."""
 
 import json
-from types import SimpleNamespace
 
 import pytest
 
 from quorate.errors import InvalidInput
+from quorate.service.domain.projects import Project
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.pages.item_files import read_items
 
 
-def project(**more):
-    return SimpleNamespace(id="p_1", settings=ProjectSettings(**{"classes": ("cat", "dog"), "pool_size": 5} | more))
+def project(models=(), classes=("cat", "dog")):
+    """A project without items, unless it has `models`."""
+    settings = ProjectSettings(classes=classes, pool_size=5)
+    fixed = {"name": "p", "version": 1, "state": "active", "created": 0.0, "learn_event": 0, "tune_event": 0}
+    return Project("p_1", **fixed, settings=settings, session=settings.session(), seed=0, models=models, coin_key="")
 
 
-def read(name, text, images=(), **settings):
-    return read_items(name, text.encode(), project(**settings), dict(images))
+def read(name, text, images=(), **more):
+    return read_items(name, text.encode(), project(**more), dict(images))
 
 
 def test_a_table_with_a_column_for_each_class():
@@ -42,8 +45,11 @@ def test_tables_as_spreadsheets_and_programs_write_them(text):
 
 
 def test_several_models_in_one_table():
-    (item,) = read("a.csv", "id,m1:cat,m2:cat\na,0.9,0.4\n", models=("m1", "m2")).items
-    assert item.prediction == [{"cat": 0.9}, {"cat": 0.4}]
+    for models in ((), ("m1", "m2")):
+        found = read("a.csv", "id,m1:cat,m2:cat\na,0.9,0.4\n", models=models)
+        assert found.models == ("m1", "m2") and found.items[0].prediction == [{"cat": 0.9}, {"cat": 0.4}]
+    assert read("a.json", '[{"id": "a", "predictions": {"x": "cat", "y": "dog"}}]').models == ("x", "y")
+    assert read("a.csv", "id,classifier:cat\na,0.9\n").models == ("classifier",)
 
 
 @pytest.mark.parametrize(

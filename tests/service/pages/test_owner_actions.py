@@ -44,14 +44,3 @@ def test_an_owner_changes_pools_withdraws_and_closes_on_the_pages(tmp_path):
         assert done == ["pool", "pool", "withdraw", "close-open"]
         kept = [each for each in events if each[0] in ("abstain", "close")]
         assert kept == [*4 * [("abstain", "test")], ("close", "test")], "two places less for x and y, x closed"
-
-
-def test_a_pool_larger_than_the_team_is_refused_with_a_size_that_fits(tmp_path):
-    form = {"name": "pets", "classes": "cat\ndog", "people": "3", "pool_size": "5", "goal": "value", "audit_rate": "5"}
-    with made_world(tmp_path) as world:
-        browser = world.browser("owner")
-        form |= {"lease_seconds": "120"}
-        refused = browser.post("/new", data=form)
-        assert refused.status_code == 422 and 'value="3"' in refused.text
-        assert browser.post("/new", data=form | {"pool_size": "3"}).status_code == 303
-        assert browser.post("/new", data=form | {"keep_pool": "on"}).status_code == 303
