@@ -13,8 +13,8 @@ from quorate.service.domain.settings import FIXED, ProjectSettings
 
 HEAD = """# Settings of a project
 
-The `settings` of a project in the [service](../service.md), with their default and their bounds. `classes` and the name of
-the `method` cannot change in a project. This page is written by `python docs/project_settings.py`.
+The `settings` of a project in the [service](../service.md), with their default and their bounds. `classes` and the
+name of the `method` cannot change in a project. This page is written by `python docs/project_settings.py`.
 
 | setting | default | bounds | meaning |
 |---|---|---|---|

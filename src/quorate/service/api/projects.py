@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Response
@@ -33,7 +34,9 @@ Name = Annotated[Text, Field(min_length=1, max_length=200, examples=["Chest X-ra
 
 
 def _optional(info: FieldInfo) -> tuple[Any, FieldInfo]:
-    return info.annotation | None, FieldInfo.merge_field_infos(info, default=None)  # type: ignore[operator]
+    optional = copy(info)
+    optional.default = optional.default_factory = None
+    return info.annotation | None, optional  # type: ignore[operator]
 
 
 _CHANGES: dict[str, Any] = {name: _optional(info) for name, info in ProjectSettings.model_fields.items()}

@@ -22,12 +22,12 @@ from quorate.session.state import Settings
 from quorate.session.tuning import policy_parameters
 from quorate.streams.control import BudgetControl, rule_parameter
 from quorate.streams.target_error import TargetErrorControl
-from quorate.validate import class_names, invalid, vote_limits
+from quorate.validate import MOST_VOTES, class_names, invalid, vote_limits
 
 LOWEST_RATE = "the bound on wrong answers relies on the lowest rate since the first draw"
 MOST_CLASSES = 200
 MOST_MODELS = 20
-MOST_VOTES = 10**9
+
 SHOULD = re.compile(r"^(?:Value error, )?(?:\w+ )?should (be )?")
 GOALS = ("error_cost", "budget", "target_error")  # how far to ask: at most one
 FIXED = ("classes", "method")  # past events rely on these; of the method only parameters can change
