@@ -111,20 +111,6 @@ def test_a_withdrawn_item_counts_nowhere_and_can_be_restored(desk):
         withdraw(desk.projects, project.id, "nothing", by="ada", now=1004.0)
 
 
-def test_votes_keep_the_price_at_which_they_were_cast(desk):
-    project = desk.project(["x", "y"], method="quorum:votes=2", price=0.1)
-    vote(desk, project, "x", "a", "cat", now=1001.0)
-    desk.projects.change(project.id, price=0.5, now=1002.0, by="ada")
-    vote(desk, project, "x", "b", "cat", now=1003.0)
-    for voter in "ab":
-        vote(desk, project, "y", voter, "cat", now=1003.0)
-    told, _, decided, actions, *_ = look(desk, project)
-    assert told.money_spent == pytest.approx(0.1 + 3 * 0.5)
-    assert told.money_saved == pytest.approx((3 + 3) * 0.5)
-    assert {each.item: each.cost for each in decided} == {"x": 0.6, "y": 1.0}
-    assert (actions[-1].kind, actions[-1].who, actions[-1].body) == ("change", "ada", {"price": 0.5})
-
-
 def test_owner_actions_are_append_only(desk):
     desk.project()
     with pytest.raises((DBAPIError, QuorateError)), desk.store.write() as connection:

@@ -33,7 +33,7 @@ from quorate.service.domain.listing import (
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.trail import standing_probs, trail
 from quorate.service.domain.votes import Request as Act
-from quorate.service.pages.explain import DecisionFacts, Step, audit_sentence, because, likeliest, timeline
+from quorate.service.pages.explain import Step, audit_sentence, because, likeliest, timeline
 from quorate.service.pages.formats import Fields, whole_number
 from quorate.service.pages.rendering import (
     REST,
@@ -49,8 +49,6 @@ from quorate.service.pages.rendering import (
 )
 from quorate.service.problems import of_error
 from quorate.service.store.schema import accounts, items
-from quorate.session.decide import alpha_of
-from quorate.session.items import opened
 
 PER_PAGE = 50
 ORDERS: dict[str, tuple[str, Sequence[ColumnElement[Any]]]] = {
@@ -223,7 +221,7 @@ def _item(projects_: Projects, connection: Connection, project: Project, name: s
         "steps": steps,
         "reports": [(names.get(voter, voter), time) for voter, time in reports],
         "eras": whole["eras"],
-        "sentences": [_why(projects_, connection, project, row, step, whole["events"][0]) for step in decided],
+        "sentences": [because(step, project.settings.shown(step.answer or "")) for step in decided],
         "decided": decided,
         "verdict_by": _names(connection, [{"voter": row.verdict_by}]).get(row.verdict_by),
         "waits": is_waiting(connection, project, row.id),
@@ -235,24 +233,6 @@ def _item(projects_: Projects, connection: Connection, project: Project, name: s
         "bar": bar,
         "swatch": swatch,
     }  # fmt: skip
-
-
-def _why(
-    projects_: Projects, connection: Connection, project: Project, row: Row[Any], step: Step, opening: dict[str, Any]
-) -> str:
-    """The sentence of one decision."""
-    limits = [limit for limit in (opening["quota"], opening["max_votes"]) if limit is not None]
-    version = projects_.params_version(connection, project, step.params or 0, step.tune or 0)
-    abstained, pool = step.num_abstained, opening["pool_size"] - step.num_absent  # at that time, not now
-    decided = DecisionFacts(
-        reason=step.reason or "ask", label=project.settings.shown(step.answer or ""),
-        confidence=step.confidence or 0.0, probs=step.probs, votes=step.votes,
-        pool_size=pool, pool_left=max(pool - abstained, sum(step.votes)),
-        min_votes=opening["min_votes"], most_votes=min(limits, default=None),
-        num_abstained=abstained, classes=project.settings.shown_classes,
-        alpha=alpha_of(version.method.asking, version.prior, opened(opening, row.number)),
-    )  # fmt: skip
-    return because(decided, version.method.policy)
 
 
 def _by_class(
