@@ -45,8 +45,6 @@ INVALID = [
     {"id": "a", "prediction": 1.5},
     {"id": "a", "prediction": True},
     {"id": "a", "prediction": "cat", "predictions": ["cat"]},
-    {"id": "a", "predictions": {"other": "cat"}},
-    {"id": "a", "predictions": ["cat", "dog"]},
     {"id": "a", "image": "javascript:alert(1)"},
     {"id": "a", "image": "data:image/png;base64,AAAA"},
     {"id": "a", "image": "http://example.org/a.png"},
@@ -73,6 +71,17 @@ def test_one_invalid_item_refuses_the_batch(world):
         answer = add(world, [{"id": "good"}, item], 422)
         assert answer.headers["content-type"] == "application/problem+json", item
     assert world.client("owner").api("GET", f"/projects/{world.here}/items", 200).json()["items"] == []
+
+
+def test_the_first_items_name_the_classifiers_of_a_project(world):
+    here, owner = f"/projects/{world.here}", world.client("owner")
+    assert owner.api("GET", here, 200).json()["models"] == []
+    add(world, [{"id": "a", "predictions": {"big": {"cat": 0.7}, "small": "dog"}}], 200)
+    assert owner.api("GET", here, 200).json()["models"] == ["big", "small"]
+    assert add(world, [{"id": "b", "predictions": {"other": "cat"}}], 422).json()["value"] == "other"
+    add(world, [{"id": "c", "predictions": {"small": "cat"}}], 200)
+    shown = owner.api("GET", f"{here}/item", 200, params={"id": "a"}).json()["predictions"]
+    assert shown["big"]["cat"] == 0.7 and list(shown) == ["big", "small"]
 
 
 def test_private_image_addresses_are_accepted_if_allowed(world):

@@ -132,7 +132,7 @@ def test_a_budget_is_held(desk):
 
 def test_a_target_error_needs_audits_and_uses_their_outcome(desk):
     with pytest.raises(InvalidInput) as caught:
-        ProjectSettings(classes=CLASSES, pool_size=5, target_error=0.02, audit_rate=0.0)
+        ProjectSettings(classes=CLASSES, pool_size=5, target_error=0.02, audit_rate=0.0).check()
     assert caught.value.field == "audit_rate"
     project = desk.project(target_error=0.1, audit_rate=0.5, pool_size=11)
     items = list(stream(60, sharp=0.9, pool_size=11))
