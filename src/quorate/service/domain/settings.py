@@ -13,10 +13,11 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic.config import JsonDict
 
+from quorate.decision.error_costs import DEFAULT_ERROR_COST
 from quorate.decision.policy import Stateless
 from quorate.decision.quota import QuotaPolicy
 from quorate.errors import InvalidInput, shown
-from quorate.methods import DEFAULT_ERROR_COST, WINDOW, Method, parsed, require_anonymous, with_parameter
+from quorate.methods import WINDOW, Method, parsed, require_anonymous, with_parameter
 from quorate.service.domain.cost import check_pool
 from quorate.session.state import Settings
 from quorate.session.tuning import policy_parameters
