@@ -17,7 +17,7 @@ from inspect_ai.model import ChatMessage, ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import match
 from inspect_ai.solver import generate
 
-from quorate.connect.inspect_ai import EpochStopping
+from quorate.integrations.inspect_ai import EpochStopping
 from quorate.rng import stream
 
 QUESTIONS, EPOCHS = 30, 10

@@ -1,1 +1,1 @@
-"""Integrations with other tools: one file or folder per tool, each with its own optional dependency."""
+"""Label Studio: what to do on both sides, as plain functions of their states."""

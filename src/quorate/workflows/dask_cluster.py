@@ -49,8 +49,8 @@ class Cluster:
         """The results as they finish; calls that have not begun are cancelled if nobody wants the others."""
         try:
             with self.failures():
-                for _, result in _dask().as_completed(futures, loop=self.client.loop, with_results=True):
-                    yield result
+                for future in _dask().as_completed(futures, loop=self.client.loop):
+                    yield future.result()  # raises for a lost one; `with_results` would yield its error
         finally:
             if self.client.status == "running":
                 self.client.cancel(futures)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import quorate
-from quorate.connect.mlflow import log_run
 from quorate.datasets import synthetic
+from quorate.integrations.mlflow import log
 
 mlflow = pytest.importorskip("mlflow", reason="needs MLflow: pip install 'quorate[mlflow]'")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
@@ -27,7 +27,7 @@ def store(tmp_path, monkeypatch):
 
 def test_parameters_metrics_report_and_decisions_are_there(store, tmp_path):
     result = quorate.run(synthetic(num_items=40, num_classes=3, pool_size=5, seed=1), price=0.5)
-    found = store.get_run(log_run(result, name="first"))
+    found = store.get_run(log(result, name="first"))
     summary = result.summary()
     assert found.data.params["method"] == "value" and found.data.params["seed"] == "0"
     assert found.data.metrics["votes.per_item"] == pytest.approx(summary["votes"]["per_item"])

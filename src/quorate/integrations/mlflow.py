@@ -1,7 +1,12 @@
-"""MLflow: logs parameters, metrics, report and decisions of a run as an MLflow run.
+"""MLflow: `quorate.integrations.mlflow.log(result)` logs a run of `quorate.run`.
 
+<<<<<<< HEAD:src/quorate/connect/mlflow.py
 Tracking store and experiment are MLflow's own settings: MLFLOW_TRACKING_URI,
 MLFLOW_EXPERIMENT_NAME, or `mlflow.set_tracking_uri` and `set_experiment`. Needs `pip install 'quorate[mlflow]'`.
+=======
+Tracking store and experiment are MLflow's own settings: MLFLOW_TRACKING_URI and MLFLOW_EXPERIMENT_NAME. Needs
+`pip install 'quorate[mlflow]'`.
+>>>>>>> 52884935 (connect: inspect-ai and MLflow are in quorate.integrations):src/quorate/integrations/mlflow.py
 """
 
 from __future__ import annotations
@@ -20,7 +25,7 @@ MOST_TEXT = 6000  # characters of a parameter that every store of MLflow accepts
 PARTS = ("votes", "error", "pools")  # parts of the summary whose numbers are logged as metrics
 
 
-def log_run(result: RunResult, *, name: str | None = None) -> str:
+def log(result: RunResult, *, name: str | None = None) -> str:
     """Log a finished run; returns its id in MLflow. `name`: its name there.
 
     Settings are parameters; numbers of votes, error and pools are metrics, such as `votes.per_item` and `error.rate`;
@@ -31,15 +36,15 @@ def log_run(result: RunResult, *, name: str | None = None) -> str:
     with mlflow.start_run(run_name=name, nested=mlflow.active_run() is not None) as run:
         mlflow.set_tag("quorate.version", __version__)
         mlflow.set_tag("mlflow.note.content", result.headline())
-        mlflow.log_params(run_params(summary))
-        mlflow.log_metrics(run_metrics(summary))
+        mlflow.log_params(_params(summary))
+        mlflow.log_metrics(_metrics(summary))
         with tempfile.TemporaryDirectory() as folder:
             write_run(result, Path(folder))
             mlflow.log_artifacts(folder)
         return str(run.info.run_id)
 
 
-def run_params(summary: Mapping[str, Any]) -> dict[str, str]:
+def _params(summary: Mapping[str, Any]) -> dict[str, str]:
     """The method, its parameters and the settings of a run, as text."""
     method = summary["method"]
     parameters = {f"method.{name}": value for name, value in method.items() if name != "name"}
@@ -47,10 +52,10 @@ def run_params(summary: Mapping[str, Any]) -> dict[str, str]:
     return {key: setting_text(value)[:MOST_TEXT] for key, value in found.items()}
 
 
-def run_metrics(summary: Mapping[str, Any]) -> dict[str, float]:
+def _metrics(summary: Mapping[str, Any]) -> dict[str, float]:
     """The numbers of the summary's parts: `votes.per_item`, `error.rate`, ...
 
-    >>> run_metrics({"num_items": 2, "votes": {"money": {"spent": 3}}, "error": {"rate": None}, "pools": {}})
+    >>> _metrics({"num_items": 2, "votes": {"money": {"spent": 3}}, "error": {"rate": None}, "pools": {}})
     {'num_items': 2.0, 'votes.money.spent': 3.0}
     """
     found = {"num_items": float(summary["num_items"])}

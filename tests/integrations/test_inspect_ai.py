@@ -16,8 +16,8 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import CORRECT, INCORRECT, Score, accuracy, match, scorer, stderr
 from inspect_ai.solver import generate
 
-from quorate.connect.inspect_ai import EpochStopping, grader, panel_scorer
 from quorate.errors import InvalidInput
+from quorate.integrations.inspect_ai import EpochStopping, grader, panel_scorer
 from quorate.live import Panel
 from quorate.rng import stream
 
