@@ -24,7 +24,6 @@ if TYPE_CHECKING:
         NeverTogether,
     )
     from quorate.learning.fit import fit
-    from quorate.live import ConsensusClassifier
     from quorate.methods import METHODS, Method, method
     from quorate.posterior.finite import plurality_finite
     from quorate.posterior.infinite import plurality_infinite
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
 _ON_FIRST_USE = {  # name -> module, imported when the name is first used, so that `quorate --help` starts fast
     "METHODS": "quorate.methods",
     "BudgetControl": "quorate.streams.control",
-    "ConsensusClassifier": "quorate.live",
     "CountAtMost": "quorate.experts.rules",
     "DailyLimit": "quorate.experts.rules",
     "Decision": "quorate.types",
@@ -97,7 +95,6 @@ def __dir__() -> list[str]:
 __all__ = [
     "METHODS",
     "BudgetControl",
-    "ConsensusClassifier",
     "CountAtMost",
     "DailyLimit",
     "Decision",

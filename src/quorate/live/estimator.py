@@ -1,44 +1,40 @@
-"""fit, partial_fit, predict as in scikit-learn, learn_one and predict_proba_one as in river; needs neither."""
+"""`ConsensusClassifier`: fit, partial_fit, predict and score as in scikit-learn, which it needs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from inspect import signature
+from copy import deepcopy
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import column_or_1d, get_tags
+from sklearn.utils.validation import check_is_fitted
 
 from quorate.decision.belief import ASK
 from quorate.decision.policy import QueryPolicy
 from quorate.errors import shown
 from quorate.learning.fit import fit
-from quorate.learning.learner import Window, fit_is_due, refit
-from quorate.live.sklearn_rules import (
+from quorate.learning.learner import Window, refit
+from quorate.live.base_classifier import (
     BaseClassifier,
     Features,
     base_predictions,
     features_given,
     fit_base,
-    not_fitted,
-    predictions_given,
     rows_of,
-    tags,
     unseen_predictions,
-    votes_given,
-    with_parts,
 )
-from quorate.methods import REFIT_EVERY, WINDOW, Learner, Method, as_method
+from quorate.methods import WINDOW, Learner, Method, as_method
 from quorate.posterior.settled import plurality_share_into
 from quorate.session.batch import BatchDecisions, decide_items
-from quorate.session.inputs import parse_prediction
-from quorate.types import FitReport, FloatArray, IntArray, PredictionValue, PriorParams
+from quorate.types import FitReport, FloatArray, IntArray, PriorParams
 from quorate.validate import counts, invalid, members, probabilities, whole
 
 
 def checked_predictions(predictions: ArrayLike) -> FloatArray:
     """Probabilities (T, K), or (T, M, K) for M classifiers."""
-    probs = probabilities(predictions_given(predictions), where="predictions")
+    probs = probabilities(predictions, where="predictions")
     if probs.ndim not in (2, 3) or len(probs) == 0:
         rule = f"shape (items, classes) or (items, classifiers, classes) with at least one item, not {probs.shape}"
         raise invalid("predictions", probs.tolist(), rule, "pass a list of one row for one item.")
@@ -80,24 +76,26 @@ def _from_labels(votes: np.ndarray, classes: np.ndarray) -> IntArray:
     return tally
 
 
-def _from_counts(votes: Mapping[object, int], classes: np.ndarray, *, where: str) -> IntArray:
-    """Counts (1, K) of one item, from {label: count}; missing classes have 0."""
-    places = {name: place for place, name in enumerate(classes.tolist())}
-    tally = np.zeros((1, len(places)), dtype=np.int64)
-    for label, count in votes.items():
-        if label not in places:
-            raise invalid(where, label, f"one of {shown(list(places))}", "pass its name.")
-        tally[0, places[label]] = whole(count, where=where, least=0)
-    return tally
+def votes_given(votes: ArrayLike | None) -> np.ndarray:
+    """The votes as an array; refuses none at all, and numbers that are no labels."""
+    if votes is None:
+        rule = "counts or labels: fit requires y to be passed, but the target y is None"
+        raise invalid("votes", None, rule, "pass the votes.")
+    cast = np.asarray(votes)
+    if cast.ndim == 2 and cast.shape[1] == 1:
+        cast = column_or_1d(cast, warn=True)
+    if cast.ndim == 1 and cast.dtype.kind == "f" and (cast != np.floor(cast)).any():
+        rule = "labels, or counts (items, classes). Unknown label type: continuous"
+        raise invalid("votes", cast.tolist(), rule, "pass class labels.")
+    return cast
 
 
-class ConsensusClassifier:
+class ConsensusClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Learns from recorded votes how far a classifier can be trusted; predicts the plurality of a pool of experts.
 
     `method` a name or `quorate.method(...)` that learns; `classes` names in the order of the probabilities (default:
     the votes' own names in sorted order, or 0 .. K-1); `pool_size` experts per item (default: the most votes of one).
-    `partial_fit` and `learn_one` learn from the last `window` items with votes (None: all), `learn_one` after every
-    `refit_every` of them (quorate in proportion to the window: `fit_is_due`).
+    `partial_fit` learns from the last `window` items with votes (None: all).
 
     Without `estimator`, X are a classifier's probabilities. With one, a scikit-learn classifier, X are its features:
     `fit` fits a copy of it to the plurality of the votes, and learns how far it can be trusted from its predictions
@@ -114,8 +112,6 @@ class ConsensusClassifier:
     ['cat', 'dog']
     """
 
-    _estimator_type = "classifier"
-
     def __init__(
         self,
         method: Method | str | QueryPolicy = "value",
@@ -123,7 +119,6 @@ class ConsensusClassifier:
         classes: ArrayLike | None = None,
         pool_size: int | None = None,
         window: int | None = WINDOW,
-        refit_every: int = REFIT_EVERY,
         estimator: BaseClassifier | None = None,
         cv: object = 5,
     ) -> None:
@@ -131,7 +126,6 @@ class ConsensusClassifier:
         self.classes = classes
         self.pool_size = pool_size
         self.window = window
-        self.refit_every = refit_every
         self.estimator = estimator
         self.cv = cv
 
@@ -207,33 +201,6 @@ class ConsensusClassifier:
         self._refit()
         return self
 
-    def learn_one(self, x: PredictionValue, y: object) -> Self:
-        """Learn from one item, as in river: `x` is its prediction, `y` the label of a vote or {label: count}.
-
-        `x` is {class: probability}, or any form that `quorate.Session.open` takes.
-
-        >>> model = ConsensusClassifier().learn_one({"cat": 0.9, "dog": 0.1}, "cat")
-        >>> model.predict_one({"cat": 0.3, "dog": 0.7}), model.predict_one({"cat": 0.5, "dog": 0.5}, {"cat": 1})
-        ('dog', 'cat')
-        """
-        probs = self._one(x)
-        self._remember(probs, _from_counts(y if isinstance(y, Mapping) else {y: 1}, self.classes_, where="y"))
-        if fit_is_due(self._since_fit, len(self._window), self.refit_every, self._learner().proportional):
-            self._refit()
-        return self
-
-    def predict_proba_one(self, x: PredictionValue, votes: Mapping[object, int] | None = None) -> dict[object, float]:
-        """Who will win the item's pool, class -> probability, given the votes seen so far (none by default)."""
-        probs = self._one(x)
-        row = None if votes is None else _from_counts(votes, self.classes_, where="votes")
-        found = self.predict_proba(probs.reshape(1, *self.params_.tau.shape), row)[0]
-        return dict(zip(self.classes_.tolist(), found.tolist(), strict=True))
-
-    def predict_one(self, x: PredictionValue, votes: Mapping[object, int] | None = None) -> object:
-        """The most probable winner of the item's pool; the first of tied classes."""
-        found = self.predict_proba_one(x, votes)
-        return max(found, key=lambda name: found[name])
-
     @property
     def answer_params_(self) -> PriorParams:
         """The parameters for items without votes; fitted at the first access, and kept until the next fit."""
@@ -266,45 +233,13 @@ class ConsensusClassifier:
             total += share[named[row]]
         return float(total / voted.size)
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The arguments of __init__, unchanged, as scikit-learn's `clone` requires; `deep`: the estimator's too."""
-        given = {name: getattr(self, name) for name in signature(type(self)).parameters}
-        return with_parts(given) if deep else given
-
-    def set_params(self, **params: object) -> Self:
-        """Change arguments of __init__, or as `estimator__C` those of the estimator; call `fit` again."""
-        for name in sorted(params, key=lambda each: "__" in each):
-            known, (whose, _, part) = self.get_params(), name.partition("__")
-            if name not in known:
-                raise invalid(name, params[name], f"a parameter: {', '.join(known)}", "use one of these names.")
-            if part:
-                known[whose].set_params(**{part: params[name]})
-            else:
-                setattr(self, name, params[name])
-        return self
-
-    def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in self.get_params(deep=False).items())
-        return f"{type(self).__name__}({given})"
-
-    def __sklearn_tags__(self) -> object:
-        """The tags for scikit-learn 1.6 and later. Only scikit-learn calls this, so importing it works."""
-        return tags(self.estimator)
-
-    def _one(self, x: PredictionValue) -> FloatArray:
-        """One item's prediction (1, M, K); the first one names the classes, unless they are given."""
-        if self.estimator is not None:
-            rule = "None, as items come one by one with their predictions"
-            raise invalid("estimator", self.estimator, rule, "call `fit` and `predict` with features.")
-        if not hasattr(self, "_window"):
-            names = list(x) if self.classes is None and isinstance(x, Mapping) else self.classes
-            if names is None:
-                rule = "the names of the classes, as items are learned one by one"
-                raise invalid("classes", None, rule, "pass `classes=[...]`, or predictions as {class: probability}.")
-            known = np.asarray(names)
-            self._begin((len(known),), class_array(known, np.zeros((0, 2)), len(known)))
-        named = {str(name): value for name, value in x.items()} if isinstance(x, Mapping) else x
-        return parse_prediction(named, [str(name) for name in self.classes_], self.params_.num_classifiers)[None]
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - sklearn.utils.Tags
+        found = super().__sklearn_tags__()
+        if self.estimator is None:
+            found.input_tags.positive_only = found.input_tags.three_d_array = True
+        else:
+            found.input_tags = deepcopy(get_tags(self.estimator).input_tags)
+        return found
 
     def _begin(self, shape: tuple[int, ...], classes: np.ndarray) -> None:
         """Start from the hyperprior's mode, with nothing learned."""
@@ -319,7 +254,6 @@ class ConsensusClassifier:
     def _new_window(self, shape: tuple[int, ...]) -> Window:
         self._num_seen = self._since_fit = 0
         size = None if self.window is None else whole(self.window, where="window")
-        whole(self.refit_every, where="refit_every")
         return Window(size, shape[0] if len(shape) == 2 else 1, shape[-1])
 
     def _remember(self, probs: FloatArray, tally: IntArray) -> None:
@@ -361,8 +295,7 @@ class ConsensusClassifier:
         return method.learner
 
     def _fitted(self) -> Self:
-        if not hasattr(self, "params_"):
-            raise not_fitted(self)
+        check_is_fitted(self, "params_")
         return self
 
     def _decided(self, predictions: ArrayLike, votes: ArrayLike | None) -> BatchDecisions:
