@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from quorate.live import Answer, Judge, Panel, jury_report
+from quorate.live import Answer, Judge, Panel
 from quorate.rng import stream
 
 CLASSES = ["fine", "spam"]
@@ -100,7 +100,7 @@ def stand_in() -> Iterator[str]:
 
 
 async def main(url: str, num_messages: int = 200, at_once: int = 8) -> Panel:
-    """Judge the messages, a few at once, and print what it cost; jury.html has more."""
+    """Judge the messages, a few at once, and print what it cost."""
     panel = Panel([make_judge(url, model) for model in MODELS], CLASSES, threshold=0.95, audit_rate=0.1, seed=3)
     turn = asyncio.Semaphore(at_once)
 
@@ -117,7 +117,6 @@ async def main(url: str, num_messages: int = 200, at_once: int = 8) -> Panel:
     )
     for name, row in result.by_judge().items():
         print(f"{name:8}{row['votes']:6.0f} votes{row['failures']:4.0f} failed{row['cost']:8.2f} cents")
-    jury_report(result, currency="cents").save("jury.html")
     return panel
 
 

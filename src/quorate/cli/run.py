@@ -100,59 +100,6 @@ def run(
     if method is None and threshold is not None:
         print_lines("A threshold belongs to the paper's methods: this run used finexp.")
     _print(result, out)
-<<<<<<< HEAD
-=======
-    if logged is not None:
-        print_lines(f"Logged: run {logged} of MLflow")
-
-
-def _run_findings(
-    votes: str,
-    findings: list[str],
-    predictions: list[str] | None,
-    options: dict[str, Any],
-    *,
-    mlflow: bool,
-    json: bool,
-) -> None:
-    """Run several findings: a folder for each, one report over all."""
-    from quorate.workflows.run.findings import FINDINGS_FILES, run_findings
-    from quorate.workflows.run.findings_report import findings_rows, reads_sentence
-
-    by_finding = _by_finding(predictions, findings)
-    with progress_bar(quiet=json) as report:
-        result = run_findings(votes, findings, by_finding, progress=report, **options)
-    logged = [_logged(each, name) for name, each in result.results.items()] if mlflow else []
-    summary = result.summary()
-    if json:
-        print_json(summary)
-        return
-    print_lines(result.headline(), "")
-    heads, rows = findings_rows(summary)
-    print_table(f"Findings (quorate {__version__})", heads, rows)
-    out = options["out"]
-    print_lines(reads_sentence(summary), "", *(f"Written: {out}/{name}" for name in FINDINGS_FILES))
-    print_lines(*(f"Written: {out}/{name}/report.html" for name in result.folders.values()))
-    print_lines(*(f"Logged: run {each} of MLflow" for each in logged))
-
-
-def _by_finding(given: list[str] | None, findings: list[str]) -> dict[str, list[str]]:
-    """Parse `finding=file`; several files of one finding are several classifiers."""
-    found: dict[str, list[str]] = {}
-    for text in given or ():
-        name = next((each for each in findings if text.startswith(f"{each}=") and text != f"{each}="), None)
-        if name is None:
-            rule = f"finding=file, with one of {', '.join(findings)}"
-            raise invalid("predictions", text, rule, f"write e.g. --predictions {findings[0]}=probs.csv.")
-        found.setdefault(name, []).append(text.removeprefix(f"{name}="))
-    return found
-
-
-def _logged(result: RunResult, name: str | None = None) -> str:
-    from quorate.integrations.mlflow import log
-
-    return log(result, name=name)
->>>>>>> 52884935 (connect: inspect-ai and MLflow are in quorate.integrations)
 
 
 def _pool(text: str) -> PoolSize:

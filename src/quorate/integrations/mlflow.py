@@ -1,12 +1,7 @@
 """MLflow: `quorate.integrations.mlflow.log(result)` logs a run of `quorate.run`.
 
-<<<<<<< HEAD:src/quorate/connect/mlflow.py
-Tracking store and experiment are MLflow's own settings: MLFLOW_TRACKING_URI,
-MLFLOW_EXPERIMENT_NAME, or `mlflow.set_tracking_uri` and `set_experiment`. Needs `pip install 'quorate[mlflow]'`.
-=======
 Tracking store and experiment are MLflow's own settings: MLFLOW_TRACKING_URI and MLFLOW_EXPERIMENT_NAME. Needs
 `pip install 'quorate[mlflow]'`.
->>>>>>> 52884935 (connect: inspect-ai and MLflow are in quorate.integrations):src/quorate/integrations/mlflow.py
 """
 
 from __future__ import annotations
