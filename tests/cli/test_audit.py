@@ -21,7 +21,7 @@ def test_a_draw_says_how_many_go_to_the_panel(run, drawn):
     decisions, audit, _ = drawn
     again = run("audit", "draw", "-d", decisions, "-q", 0.3, "--seed", 7, "-o", audit)
     assert again.stdout.startswith(f"{len(audited_items(audit))} of 400 items go to the full panel")
-    assert "600 items are closed; 200 of them are settled" in " ".join(again.stdout.split())
+    assert "600 items are closed, 200 of them settled" in " ".join(again.stdout.split())
     assert "New in this draw: 0 items" in again.stdout
 
 
@@ -46,30 +46,20 @@ def test_a_draw_as_json_names_the_items_to_audit(run, tmp_path):
     assert json.loads(result.stdout)["to_audit"] == audited_items(out)
 
 
-def test_a_report_has_a_table_a_sentence_to_sign_and_what_it_rests_on(run, drawn, tmp_path):
+def test_a_report_is_one_screen_with_the_answer_first_and_writes_what_is_signed(run, drawn, tmp_path):
     _, audit, votes = drawn
     result = run("audit", "report", "--audit", audit, "--votes", votes, "--out", tmp_path / "proof")
     assert result.exit_code == 0, result.output
+    assert len(result.stdout.splitlines()) <= 24
     text = " ".join(result.stdout.split())
     assert text.startswith("With 95 % confidence, at most ")
+    assert "of the batch's 400 unsettled items are wrong" in text
     assert {file.name for file in (tmp_path / "proof").iterdir()} == {"report.html", "audit.json"}
-    for part in (
-        "How many closed items can be wrong",
-        "With 95 % confidence all bounds",
-        "With 95 % confidence, at most",
-        "of the 600 closed items",
-        "which found 2 wrong",
-        "of the batch's 400 unsettled items are wrong",
-        "a random draw sent",
-        "run this report as often as you like",
-        "before its draw",
-        "Assumptions:",
-        "0 of 570 votes are for items that were not audited",
-    ):
-        assert part in text
+    page = (tmp_path / "proof" / "report.html").read_text()
+    assert all(part in page for part in ("a random draw sent", "which found 2 wrong", "before its draw"))
 
 
-def test_votes_on_other_items_and_times_that_cannot_be_read(run, drawn, tmp_path):
+def test_votes_on_other_items_are_refused(run, drawn, tmp_path):
     _, audit, votes = drawn
     rows = [line.split(",") for line in votes.read_text().splitlines()[1:]]
     other = tmp_path / "other.csv"
@@ -77,14 +67,11 @@ def test_votes_on_other_items_and_times_that_cannot_be_read(run, drawn, tmp_path
     result = run("audit", "report", "-a", audit, "-v", other)
     assert result.exit_code == 1 and "--votes other.csv" in result.stderr
     assert "--task-column ..." in result.stderr
-    timed = tmp_path / "timed.csv"
-    timed.write_text("item,worker,label,time\n" + "".join(",".join([*row, "31/03/2026"]) + "\n" for row in rows))
-    assert run("audit", "report", "-a", audit, "-v", timed).exit_code == 0
 
 
 def test_json_holds_the_numbers_of_the_sentences(run, drawn):
     _, audit, votes = drawn
-    content = json.loads(run("audit", "report", "-a", audit, "-v", votes, "--alpha", 0.1, "-n", 5, "--json").stdout)
+    content = json.loads(run("audit", "report", "-a", audit, "-v", votes, "--alpha", 0.1, "--json").stdout)
     assert (content["num_items"], content["num_settled"], content["num_wrong"]) == (600, 200, 2)
     assert content["running"]["most_wrong_share"] == pytest.approx(content["running"]["most_wrong"] / 600)
     assert 2 <= content["running"]["estimate"] <= content["running"]["most_wrong"]
@@ -103,7 +90,6 @@ def test_json_holds_the_numbers_of_the_sentences(run, drawn):
         (("draw", "-d", "{votes}", "-q", 0.1, "--seed", 7), "expected a column consensus_label"),
         (("report", "-a", "{audit}", "-v", "{votes}", "--alpha", 1), "--alpha 1"),
         (("report", "-a", "{audit}", "-v", "{decisions}"), "is output of quorate"),
-        (("report", "-a", "{audit}", "-v", "{votes}", "-n", 9), "--pool-size 9"),
         (("report", "-a", "{audit}", "-v", "{votes}", "--label-column", "said"), "said"),
         (("report", "-a", "{decisions}", "-v", "{votes}"), "--audit "),
     ],
@@ -118,7 +104,7 @@ def test_a_mistake_is_one_line_on_stderr_and_exit_code_1(run, drawn, args, says)
     assert says in lines[0]
 
 
-def test_rows_of_votes_set_aside_are_written_beside_the_sample_or_where_told(run, drawn, tmp_path):
+def test_rows_of_votes_set_aside_are_written_beside_the_sample(run, drawn, tmp_path):
     _, audit, votes = drawn
     assert json.loads(run("audit", "report", "-a", audit, "-v", votes, "--json").stdout)["rejects"] is None
     assert not (tmp_path / "audit.rejects.csv").exists()
@@ -128,17 +114,3 @@ def test_rows_of_votes_set_aside_are_written_beside_the_sample_or_where_told(run
     beside = tmp_path / "audit.rejects.csv"
     assert result.exit_code == 0 and "Rows of votes set aside: 1, listed in " in " ".join(result.stdout.split())
     assert "missing-task" in beside.read_text()
-    content = json.loads(
-        run("audit", "report", "-a", audit, "-v", votes, "--rejects", tmp_path / "r.csv", "--json").stdout
-    )
-    assert content["rejects"] == str(tmp_path / "r.csv")
-    assert (tmp_path / "r.csv").read_text() == beside.read_text()
-
-
-def test_the_time_column_of_the_panels_votes_can_be_named(run, drawn, tmp_path):
-    _, audit, votes = drawn
-    lines = votes.read_text().splitlines()
-    timed = tmp_path / "timed.csv"
-    timed.write_text("\n".join([f"{lines[0]},clock", *(f"{line},{t}" for t, line in enumerate(lines[1:]))]))
-    result = run("audit", "report", "-a", audit, "-v", timed, "--time-column", "clock")
-    assert result.exit_code == 0 and "time 'clock'" in " ".join(result.stdout.split())

@@ -6,15 +6,13 @@ from typing import Annotated
 
 import typer
 
-from quorate.audit import ASSUMPTIONS
 from quorate.cli.main import Commands
 from quorate.cli.options import Json, Overwrite, option, reads_tables
 from quorate.cli.output import print_json, print_lines, print_table
-from quorate.tables.options import TableOptions
-from quorate.version import __version__
-from quorate.workflows.audit import AuditFindings, draw_audit, report_audit
+from quorate.tables.options import OPTIONS, TableOptions
+from quorate.workflows.audit import draw_audit, report_audit
 from quorate.workflows.audit.files import VotesTable
-from quorate.workflows.audit.report import FILES, TOGETHER, answer, checkpoint_rows
+from quorate.workflows.audit.report import FILES, TOGETHER, answer, batch_statement, checkpoint_rows
 
 HELP = """
 How many closed items can be wrong? Random audits by the full panel, and a statement to sign.
@@ -23,7 +21,9 @@ How many closed items can be wrong? Random audits by the full panel, and a state
 Ask the full panel about these items. [cyan]quorate audit report[/cyan] says what their votes prove (docs/audit.md).
 """
 
-RECORDED = "If the full panels' votes are already recorded, as for quorate run, --rate 1 checks every item for free."
+TO_SIGN = "With --out a report has the statements to sign, and what they assume."
+MOST_NOTES = 3
+NOT_READ = tuple(name for name in OPTIONS if name not in ("task", "worker", "label", "format", "abstain_labels"))
 
 app = typer.Typer(name="audit", cls=Commands, help=HELP, no_args_is_help=True, rich_markup_mode="rich")
 
@@ -59,28 +59,15 @@ def draw(
         return
     print_lines(
         f"{drawn.num_audited} of {drawn.num_drawn} items go to the full panel: those with audited = 1 in {out}.",
-        f"{drawn.num_closed} items are closed; {drawn.num_settled} of them are settled and need no audit. "
-        f"{drawn.num_open} are still open.",
-        f"New in this draw: {drawn.num_new} items, {len(drawn.to_audit)} of them audited (rate {rate:g}, seed {seed}).",
-        "The seed and the item's id determine the draw, so nobody chooses what is checked.",
+        f"{drawn.num_closed} items are closed, {drawn.num_settled} of them settled; {drawn.num_open} are still open. "
+        f"New in this draw: {drawn.num_new} items, {len(drawn.to_audit)} of them audited.",
         *([f"Warning: {drawn.warning}"] if drawn.warning else []),
-        *([RECORDED] if rate < 1 else []),
+        "If the full panels' votes are already recorded, as for quorate run, --rate 1 checks every item for free.",
     )
 
 
 @app.command("report")
-@reads_tables(
-    without=(
-        "id_column",
-        "probs_column",
-        "prediction_column",
-        "classes",
-        "encoding",
-        "timestamp",
-        "ignore_columns",
-        "strict",
-    )
-)
+@reads_tables(without=NOT_READ)
 def report(
     *,
     votes: Annotated[
@@ -94,16 +81,6 @@ def report(
     ] = None,
     audit: Annotated[str, option("The audit sample that quorate audit draw wrote.", "--audit", "-a")] = "audit.csv",
     alpha: Annotated[float, option("Probability that a statement is wrong; 0.05 is 95 % confidence.")] = 0.05,
-    pool_size: Annotated[
-        int | None, option("Votes of a full panel, if the decisions have no column pool_size.", "--pool-size", "-n")
-    ] = None,
-    rejects: Annotated[
-        str | None,
-        option(
-            "File for the rows of votes that are set aside, with the reason; default: next to the sample, "
-            "audit.rejects.csv for audit.csv."
-        ),
-    ] = None,
     reading: TableOptions,
     out: Annotated[str | None, option("Folder for report.html and audit.json.", "--out", "-o")] = None,
     overwrite: Overwrite = False,
@@ -117,23 +94,13 @@ def report(
     Example: quorate audit report --audit audit.csv --votes panel.csv --alpha 0.05 --out proof
     """
     table = VotesTable(votes, **reading.keywords(VotesTable))
-    result = report_audit(
-        audit, decisions=decisions, votes=table, alpha=alpha, pool_size=pool_size, rejects=rejects, out=out,
-        overwrite=overwrite,
-    )  # fmt: skip
+    result = report_audit(audit, decisions=decisions, votes=table, alpha=alpha, out=out, overwrite=overwrite)
     if json:
         print_json(result.summary())
         return
-    _print(result)
-    if out is not None:
-        print_lines(*(f"Written: {out}/{name}" for name in FILES))
-
-
-def _print(result: AuditFindings) -> None:
-    print_lines(answer(result), "")
     heads, rows = checkpoint_rows(result)
-    title = f"How many closed items can be wrong (quorate {__version__}, seed {result.seed})"
-    print_table(title, heads, rows, text_columns=0)
-    print_lines(TOGETHER.format(sure=100 * (1 - result.bound.alpha)), "")
-    print_lines(*(line for sentence in result.sentences for line in (sentence, "")))
-    print_lines("Assumptions:", *(f"- {each}" for each in ASSUMPTIONS), *result.notes)
+    print_lines(answer(result), "")
+    print_table(f"How many closed items can be wrong (seed {result.seed})", heads, rows[1::2], text_columns=0)
+    print_lines(TOGETHER.format(sure=100 * (1 - alpha)), batch_statement(result), *result.notes[:MOST_NOTES])
+    print_lines("Read " + "; ".join(result.read))
+    print_lines(f"Report: {out}/{FILES[0]}" if out is not None else TO_SIGN)

@@ -9,7 +9,7 @@ import pytest
 
 from quorate.audit import RunningAudit, draw, most_errors
 from quorate.errors import InvalidInput
-from quorate.workflows.audit import AuditFindings, draw_audit, panel_loss, report_audit
+from quorate.workflows.audit import draw_audit, panel_loss, report_audit
 from quorate.workflows.audit.files import COLUMNS, VotesTable, read_draw
 from quorate.workflows.audit.report import answer
 
@@ -71,14 +71,6 @@ def test_a_draw_writes_the_draws_of_the_unsettled_items_with_what_they_were_draw
     assert [row.audited for row in rows] == [one.audited for one in draws]
 
 
-def test_a_draw_says_what_it_did(tmp_path):
-    rows = [decided(n) for n in range(30)] + [decided(99, reason="ask")]
-    drawn = draw_audit(decisions_file(tmp_path, rows), rate=0.5, seed=1, out=tmp_path / "audit.csv")
-    assert (drawn.num_closed, drawn.num_settled, drawn.num_open, drawn.num_drawn) == (30, 10, 1, 20)
-    assert list(drawn.to_audit) == audited_items(tmp_path / "audit.csv")
-    assert len(drawn.to_audit) == drawn.num_audited
-
-
 def test_grown_decisions_keep_the_draws_and_add_new_ones(tmp_path):
     out = tmp_path / "audit.csv"
     draw_audit(decisions_file(tmp_path, count=100), rate=0.3, seed=7, out=out)
@@ -109,7 +101,7 @@ def test_the_order_of_rows_moves_no_draw_but_the_running_bound_follows_it(tmp_pa
         draw_audit(decisions, rate=0.3, seed=7, out=audit)
         draws[name] = {row.item: row.audited for row in read_draw(audit).rows}
         early = sorted(audited_items(audit), key=lambda item: int(item.removeprefix("photo-")))[:5]
-        reports[name] = report_audit(audit, votes=votes_file(tmp_path, audit, wrong=early), pool_size=POOL)
+        reports[name] = report_audit(audit, votes=votes_file(tmp_path, audit, wrong=early))
     assert draws["given"] == draws["turned"]
     given, turned = (reports[name].checkpoints for name in ("given", "turned"))
     assert given[-1].bound.total == pytest.approx(turned[-1].bound.total)
@@ -122,7 +114,7 @@ def test_a_report_is_the_library_folded_over_the_decisions(tmp_path, audit):
     items = audited_items(audit)
     wrong, short, tied = items[3:6], items[10:12], items[20:21]
     votes = votes_file(tmp_path, audit, wrong=wrong, short=short, tied=tied)
-    report = report_audit(audit, decisions=tmp_path / "decisions.csv", votes=votes, alpha=0.1, pool_size=POOL)
+    report = report_audit(audit, decisions=tmp_path / "decisions.csv", votes=votes, alpha=0.1)
     state = RunningAudit(min_rate=0.3)
     for n in range(600):
         item, sure = decided(n)[0], decided(n)[2]
@@ -138,19 +130,9 @@ def test_a_report_is_the_library_folded_over_the_decisions(tmp_path, audit):
     assert report.checkpoints[-1].num_items == 600
 
 
-def test_more_errors_found_prove_less(tmp_path, audit):
-    items = audited_items(audit)
-    clean = report_audit(audit, votes=votes_file(tmp_path, audit), pool_size=POOL)
-    bad = report_audit(audit, votes=votes_file(tmp_path, audit, wrong=items[:10]), pool_size=POOL)
-    assert clean.bound.is_informative
-    assert clean.bound.mean < bad.bound.mean
-    assert clean.batch.most_errors < bad.batch.most_errors
-    assert "95 % confidence" in clean.sentences[0]
-
-
 def test_missing_panels_count_as_wrong_and_too_few_audits_are_said(tmp_path, audit):
     nothing = table(tmp_path / "none.csv", ("task", "worker", "label"), [("photo-other", "ann", "cat")])
-    report = report_audit(audit, votes=nothing, pool_size=POOL)
+    report = report_audit(audit, votes=nothing)
     assert report.tally.num_incomplete == report.tally.num_audited == report.tally.num_wrong
     assert report.sentences[0].startswith("Not enough audits yet")
 
@@ -163,11 +145,6 @@ def test_votes_at_hand_that_settle_a_panel_complete_it():
     assert panel_loss(Counter(a=2, b=2, c=2), "a", 6) == pytest.approx(2 / 3)
     assert panel_loss(Counter(a=2, b=2, c=2), "d", 6) == 1
     assert panel_loss(Counter(), "cat", 5) is None
-
-
-def without_sizes(tmp_path, rows):
-    """Decisions that do not say how many could have been asked."""
-    return table(tmp_path / "bare.csv", HEADER[:-1], [row[:-1] for row in rows])
 
 
 def test_panels_that_are_all_unfinished_are_never_taken_for_full_ones(tmp_path):
@@ -192,33 +169,6 @@ def test_each_item_is_judged_by_the_size_of_its_own_pool(tmp_path):
     assert (report.smallest_pool, report.largest_pool) == (3, 7)
 
 
-def test_without_a_size_in_the_decisions_it_must_be_given(tmp_path):
-    out, decisions = tmp_path / "audit.csv", without_sizes(tmp_path, [decided(n) for n in range(300)])
-    draw_audit(decisions, rate=0.5, seed=1, out=out)
-    votes = votes_file(tmp_path, out, short=audited_items(out)[:1])
-    with pytest.raises(InvalidInput) as caught:
-        report_audit(out, votes=votes)
-    assert (caught.value.field, caught.value.value) == ("pool_size", None)
-    assert report_audit(out, votes=votes, pool_size=POOL).tally.num_incomplete == 1
-    assert report_audit(out, votes=votes, pool_size=8).tally.num_incomplete == len(audited_items(out))
-    with pytest.raises(InvalidInput) as caught:
-        report_audit(out, votes=votes, pool_size=4)
-    assert (caught.value.field, caught.value.value) == ("votes", 5)
-
-
-def test_a_draw_without_sizes_takes_them_from_the_decisions(tmp_path):
-    rows, out = [decided(n) for n in range(300)], tmp_path / "audit.csv"
-    draw_audit(without_sizes(tmp_path, rows), rate=0.5, seed=1, out=out)
-    report = report_audit(out, decisions=decisions_file(tmp_path, rows), votes=votes_file(tmp_path, out))
-    assert report.largest_pool == POOL
-
-
-def test_a_size_other_than_the_draws_is_refused(tmp_path, audit):
-    with pytest.raises(InvalidInput) as caught:
-        report_audit(audit, votes=votes_file(tmp_path, audit), pool_size=3)
-    assert (caught.value.field, caught.value.value) == ("pool_size", 3)
-
-
 def test_a_list_of_votes_still_to_be_given_proves_nothing(tmp_path, audit):
     """Every second worker's label is blank, then all of them: the panels stay as large as they are."""
     items = audited_items(audit)
@@ -226,7 +176,6 @@ def test_a_list_of_votes_still_to_be_given_proves_nothing(tmp_path, audit):
     for name, rows in (("half", half), ("todo", [(item, worker, "") for item, worker, _ in half])):
         report = report_audit(audit, votes=table(tmp_path / f"{name}.csv", ("item", "worker", "label"), rows))
         assert report.tally.num_incomplete == report.tally.num_audited == len(items)
-        assert any("without a label: the vote is missing" in note for note in report.notes)
 
 
 def test_ids_are_matched_as_in_every_table_and_votes_for_other_items_are_counted(tmp_path):
@@ -270,19 +219,10 @@ def test_whole_pools_that_end_in_a_tie_count_in_part(tmp_path):
     ]
     out = tmp_path / "audit.csv"
     draw_audit(decisions_file(tmp_path, rows), rate=0.5, seed=1, out=out)
-    report = report_audit(out, votes=votes_file(tmp_path, out), pool_size=POOL)
+    report = report_audit(out, votes=votes_file(tmp_path, out))
     assert report.tally.num_settled == 103
     assert report.tally.settled_loss == pytest.approx(0.5 + 2 / 3)
     assert "ties and known errors among them count 1.2" in report.sentences[0]
-
-
-def test_open_items_are_no_part_of_it(tmp_path):
-    rows = [decided(n) for n in range(60)] + [decided(60, reason="ask")]
-    out = tmp_path / "audit.csv"
-    draw_audit(decisions_file(tmp_path, rows), rate=0.5, seed=1, out=out)
-    report = report_audit(out, votes=votes_file(tmp_path, out))
-    assert report.tally.num_items == 60
-    assert any("1 items are still open" in note for note in report.notes)
 
 
 def test_jsonl_and_parquet_are_read_as_csv_is(tmp_path, audit):
@@ -315,6 +255,7 @@ def changed(rows, number, *, label=None, confidence=None, reason=None):
         (lambda rows: changed(rows, 1, confidence="high"), "confidence", "row 2 of "),
         (lambda rows: changed(rows, 1, reason="bored"), "stop_reason", "row 2 of "),
         (lambda rows: [*rows, rows[4]], "decisions", None),
+        (lambda rows: [*rows, (*decided(601)[:-1], "")], "pool_size", "row 601 of "),
         (lambda rows: [*rows, ("x", "cat")], "decisions", None),
         (lambda rows: [], "decisions", None),
     ],
@@ -348,7 +289,7 @@ def test_another_file_is_not_taken_for_a_draw(tmp_path):
         assert (caught.value.field, caught.value.value) == ("audit", str(other))
 
 
-def test_of_a_worker_who_votes_twice_the_last_vote_counts_and_strict_reading_refuses(tmp_path, audit):
+def test_of_a_worker_who_votes_twice_the_last_vote_counts(tmp_path, audit):
     full = votes_file(tmp_path, audit)
     first = audited_items(audit)[0]
     with full.open("a") as text:
@@ -356,9 +297,6 @@ def test_of_a_worker_who_votes_twice_the_last_vote_counts_and_strict_reading_ref
     report = report_audit(audit, votes=full)
     assert report.tally.num_wrong == 1
     assert any("(changed-vote)" in note for note in report.notes)
-    with pytest.raises(InvalidInput) as caught:
-        report_audit(audit, votes=VotesTable(full, strict=True))
-    assert caught.value.field == "votes" and "`strict`" in caught.value.rule
 
 
 def test_rates_that_differ_leave_the_running_bound_and_say_why_there_is_no_other(tmp_path):
@@ -366,11 +304,12 @@ def test_rates_that_differ_leave_the_running_bound_and_say_why_there_is_no_other
     items = [decided(n) for n in range(90) if n % 3]
     draws = draw([row[0] for row in items], [0.3, 0.6] * 30, seed=5)
     lines = [
-        f"{one.item},{one.rate},{int(one.audited)},{1 - row[2]!r},cat" for one, row in zip(draws, items, strict=True)
+        f"{one.item},{one.rate},{int(one.audited)},{1 - row[2]!r},cat,{POOL}"
+        for one, row in zip(draws, items, strict=True)
     ]
     meta = json.dumps({"seed": 5, "min_rate": 0.3})
     audit = tmp_path / "audit.csv"
-    audit.write_text("\n".join([f"# quorate audit draw {meta}", ",".join(COLUMNS[:-1]), *lines]))
+    audit.write_text("\n".join([f"# quorate audit draw {meta}", ",".join(COLUMNS), *lines]))
     report = report_audit(audit, decisions=decisions, votes=votes_file(tmp_path, audit))
     assert report.batch is None
     assert "draw without replacement" in report.sentences[1]
@@ -390,12 +329,6 @@ def test_the_report_opens_with_the_answer_and_a_picture_and_is_not_overwritten(t
     assert report_audit(audit, votes=votes, out=out, overwrite=True).bound == found.bound
 
 
-def test_the_documented_name_of_before_still_works():
-    with pytest.warns(DeprecationWarning, match="AuditFindings"):
-        from quorate.workflows.audit import AuditReport
-    assert AuditReport is AuditFindings
-
-
 def test_the_whole_way_covers(tmp_path):
     """100 batches through the files: the statements fail in at most alpha = 0.2 of them, plus 3 standard errors."""
     rng, missed = np.random.default_rng(0), Counter()
@@ -404,7 +337,7 @@ def test_the_whole_way_covers(tmp_path):
         out = tmp_path / f"audit-{seed}.csv"
         draw_audit(decisions, rate=0.4, seed=seed, out=out)
         wrong = {decided(n)[0] for n in range(120) if n % 3 and rng.random() < 0.15}
-        report = report_audit(out, votes=votes_file(tmp_path, out, wrong=wrong), alpha=0.2, pool_size=POOL)
+        report = report_audit(out, votes=votes_file(tmp_path, out, wrong=wrong), alpha=0.2)
         missed["running"] += report.bound.total < len(wrong)
         missed["batch"] += report.batch.most_errors < len(wrong)
     assert max(missed["running"], missed["batch"]) <= 20 + 3 * (100 * 0.2 * 0.8) ** 0.5

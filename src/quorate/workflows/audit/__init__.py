@@ -29,7 +29,7 @@ from quorate.audit.statement import BATCH, RUNNING, rounded_up
 from quorate.errors import InvalidInput, shown, source_is
 from quorate.files import check_free
 from quorate.posterior.settled import is_settled
-from quorate.validate import invalid, members
+from quorate.validate import invalid
 from quorate.version import __version__
 from quorate.workflows.audit.files import (
     ClosedItem,
@@ -80,9 +80,8 @@ class AuditSample:
         )
 
     def summary(self) -> dict[str, Any]:
-        """As plain values for JSON, where `num_drawn` keeps its first name, "num_coins"."""
-        found = {"num_coins" if key == "num_drawn" else key: value for key, value in asdict(self).items()}
-        return {**found, "warning": self.warning, "version": __version__}
+        """For JSON."""
+        return {**asdict(self), "warning": self.warning, "version": __version__}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +100,7 @@ class AuditFindings:
 
     `smallest_pool`, `largest_pool` votes of a full panel among the audited items, 0 without any   `num_passed_over`
     votes for items that were not audited   `rejects` the file of the rows set aside, None if there are none
+    `read` how the votes were read   `notes` on what was irregular
     """
 
     tally: AuditCounts
@@ -113,6 +113,7 @@ class AuditFindings:
     num_passed_over: int
     seed: int
     min_rate: float
+    read: tuple[str, ...]
     notes: tuple[str, ...]
     rejects: str | None = None
 
@@ -143,6 +144,7 @@ class AuditFindings:
             "num_passed_over": self.num_passed_over,
             "seed": self.seed,
             "min_rate": self.min_rate,
+            "read": self.read,
             "notes": self.notes,
             "rejects": self.rejects,
             "version": __version__,
@@ -198,19 +200,16 @@ def report_audit(
     votes: str | Path | VotesTable,
     decisions: str | Path | None = None,
     alpha: float = 0.05,
-    pool_size: int | None = None,
-    rejects: str | Path | None = None,
     out: str | Path | None = None,
     overwrite: bool = False,
 ) -> AuditFindings:
     """What the votes of the panels prove about the closed items, in the order of the decisions file.
 
     The loss of an audited item is 1 - 1/t if its answer is among the t labels tied at the top of the panel, 1 if it is
-    not. An item with fewer votes than its pool counts as an error unless they already settle it. The draw holds the
-    size of each pool; `pool_size` is needed only if the decisions had no such column. `decisions` defaults to the file
-    the sample was drawn from; pass a `VotesTable` if the format or columns of the votes are not detected. `rejects`:
-    the file for rows of votes that are set aside; None: next to the sample, audit.rejects.csv for audit.csv.
-    `out`: a folder for report.html and audit.json; a folder with files is refused unless `overwrite`.
+    not. An item with fewer votes than its pool counts as an error unless they settle it. `decisions` defaults to the
+    file the sample was drawn from; pass a `VotesTable` if the format or columns of the votes are not detected. Rows
+    of votes that are set aside are written beside the sample: audit.rejects.csv for audit.csv. `out`: a folder for
+    report.html and audit.json; a folder with files is refused unless `overwrite`.
     """
     folder = None if out is None else check_free(out, overwrite=overwrite)
     with source_is("audit"):
@@ -222,10 +221,8 @@ def report_audit(
     by_item = {row.item: row for row in drawn.rows}
     table = votes if isinstance(votes, VotesTable) else VotesTable(votes)
     panels = read_panels(table, [row.item for row in drawn.rows if row.audited])
-    sizes = _pool_sizes(pool_size, drawn.rows, closed, panels.votes)
-    notes = list(panels.notes)
-    if num_open:
-        notes.append(f"{num_open} items are still open (stop_reason ask) and are not included.")
+    sizes = _pool_sizes(drawn.rows, panels.votes)
+    notes = [f"{num_open} items are still open (stop_reason ask) and are not included."] if num_open else []
     losses = {item: panel_loss(panel, tidy(by_item[item].label), sizes[item]) for item, panel in panels.votes.items()}
     state, checkpoints = _fold(closed, by_item, losses, min_rate=drawn.min_rate, alpha=alpha)
     tally = AuditCounts(
@@ -237,10 +234,10 @@ def report_audit(
         settled_loss=state.settled_loss,
     )
     batch, refused = _batch(drawn.rows, losses, alpha)
-    aside = Path(audit).with_name(f"{Path(audit).stem}.rejects.csv") if rejects is None else Path(rejects)
+    aside = Path(audit).with_name(f"{Path(audit).stem}.rejects.csv")
     if panels.report.num_set_aside:
         notes.append(f"Rows of votes set aside: {panels.report.write_rejects(aside)}, listed in {aside}.")
-    elif rejects is None:
+    else:
         aside.unlink(missing_ok=True)  # of an earlier report
     found = AuditFindings(
         tally=tally,
@@ -253,7 +250,8 @@ def report_audit(
         num_passed_over=panels.num_passed_over,
         seed=drawn.seed,
         min_rate=drawn.min_rate,
-        notes=tuple(notes),
+        read=panels.report.decisions,
+        notes=(*notes, *panels.notes),
         rejects=str(aside) if panels.report.num_set_aside else None,
     )
     if folder is not None:
@@ -302,7 +300,7 @@ def _check_unchanged(closed: Sequence[ClosedItem], rows: Sequence[DrawnItem], de
             rule = "a closed item for every item of the draw"
             raise invalid("decisions", str(decisions), rule, "use the decisions of the draw.", place=place)
         same = each.label == row.label and abs(each.expected_loss - row.expected_loss) <= _SAME
-        if None not in (row.pool_size, each.pool_size) and row.pool_size != each.pool_size:
+        if row.pool_size != each.pool_size:
             rule = f"pool_size {row.pool_size}, as in the draw, not {each.pool_size}"
             raise invalid("decisions", str(decisions), rule, "use the decisions of the draw.", place=place)
         if each.is_settled or not same:
@@ -332,30 +330,14 @@ def _check_draw(drawn: DrawFile, closed: Sequence[ClosedItem], path: str | Path,
             raise invalid("audit", str(path), rule, "restore the file.", place=f"item {shown(row.item)}")
 
 
-def _pool_sizes(
-    given: int | None, rows: Sequence[DrawnItem], closed: Sequence[ClosedItem], panels: Mapping[str, Counter[str]]
-) -> dict[str, int]:
-    """The size of the full panel of each audited item: from the draw or the decisions, else as given."""
-    recorded = {each.item: each.pool_size for each in closed}
-    size = None if given is None else members(given)
-    sizes = {}
-    for row in rows:
-        if not row.audited:
-            continue
-        known = recorded[row.item] if row.pool_size is None else row.pool_size
-        if known is None and size is None:
-            rule = "the votes of a full panel, because neither the draw nor the decisions have a column pool_size"
-            raise invalid("pool_size", None, rule, "pass `pool_size`.", place=f"item {shown(row.item)}")
-        if None not in (known, size) and known != size:
-            fix = "leave `pool_size` out: the draw holds the size of each pool."
-            raise invalid(
-                "pool_size", size, f"the pool of {known} it was decided for", fix, place=f"item {shown(row.item)}"
-            )
-        sizes[row.item] = members(size if known is None else known)
-        if (votes := panels[row.item].total()) > sizes[row.item]:
-            rule = f"at most the {sizes[row.item]} votes of its full panel"
+def _pool_sizes(rows: Sequence[DrawnItem], panels: Mapping[str, Counter[str]]) -> dict[str, int]:
+    """The size of the full panel of each audited item; more votes than that are refused."""
+    sizes = {row.item: row.pool_size for row in rows if row.audited}
+    for item, size in sizes.items():
+        if (votes := panels[item].total()) > size:
+            rule = f"at most the {size} votes of its full panel"
             fix = "pass the votes of its pool only, or correct the size of the pool."
-            raise invalid("votes", votes, rule, fix, place=f"item {shown(row.item)}")
+            raise invalid("votes", votes, rule, fix, place=f"item {shown(item)}")
     return sizes
 
 

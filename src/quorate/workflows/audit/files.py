@@ -31,7 +31,7 @@ from quorate.tables.votes.codes import encode
 from quorate.tables.votes.names import whole_number
 from quorate.tables.votes.read import Votes, read_votes
 from quorate.types import Reason
-from quorate.validate import invalid
+from quorate.validate import invalid, members
 from quorate.version import __version__
 
 Row = dict[str, str]
@@ -49,8 +49,8 @@ class ClosedItem:
     label: str
     confidence: float
     reason: str
-    num_votes: int | None = None
-    pool_size: int | None = None
+    num_votes: int | None
+    pool_size: int
 
     @property
     def is_settled(self) -> bool:
@@ -83,7 +83,7 @@ class DrawnItem:
     audited: bool
     expected_loss: float
     label: str
-    pool_size: int | None = None
+    pool_size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def read_decisions(path: str | Path) -> tuple[list[ClosedItem], int]:
     rows = _read(path)
     item = _column(rows, ITEM, path)
     label, confidence = (_column(rows, (name,), path) for name in ("consensus_label", "confidence"))
-    reason = _column(rows, ("stop_reason",), path)
+    reason, pool = (_column(rows, (name,), path) for name in ("stop_reason", "pool_size"))
     closed = []
     for number, row in enumerate(rows, start=1):
         place = f"row {number} of {path}"
@@ -114,8 +114,9 @@ def read_decisions(path: str | Path) -> tuple[list[ClosedItem], int]:
             raise invalid("stop_reason", row[reason], rule, fix, place=place)
         if row[reason] != "ask":
             surely = _confidence(row[confidence], place)
-            votes, pool = (_count(row.get(name), name, place) for name in ("num_votes", "pool_size"))
-            closed.append(ClosedItem(row[item], row[label], surely, row[reason], votes, pool))
+            votes = _count(row["num_votes"], "num_votes", place) if row.get("num_votes") else None
+            size = members(_count(row[pool], "pool_size", place))
+            closed.append(ClosedItem(row[item], row[label], surely, row[reason], votes, size))
     _refuse_repeats([each.item for each in closed], path)
     return closed, len(rows) - len(closed)
 
@@ -137,7 +138,7 @@ def read_draw(path: str | Path) -> DrawFile:
                 row["audited"] == "1",
                 float(row["expected_loss"]),
                 row["label"],
-                int(row["pool_size"]) if row.get("pool_size") else None,
+                int(row["pool_size"]),
             )
             for row in rows
         )
@@ -157,8 +158,8 @@ def write_draw(draw: DrawFile, path: str | Path) -> None:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(COLUMNS)
         for row in draw.rows:
-            cells = (row.item, repr(row.rate), int(row.audited), repr(row.expected_loss), row.label)
-            writer.writerow((*cells, "" if row.pool_size is None else row.pool_size))
+            cells = (row.item, repr(row.rate), int(row.audited), repr(row.expected_loss), row.label, row.pool_size)
+            writer.writerow(cells)
 
 
 def _read(path: str | Path) -> list[Row]:
@@ -199,10 +200,8 @@ def _confidence(text: str, place: str) -> float:
     return min(number, 1.0)
 
 
-def _count(text: str | None, name: str, place: str) -> int | None:
-    """A whole number, or None for a blank cell."""
-    if not text:
-        return None
+def _count(text: str, name: str, place: str) -> int:
+    """A whole number."""
     number = _number(text, name, place)
     if number < 0 or number != int(number):
         raise invalid(name, text, "a whole number >= 0", "correct the row.", place=place)
@@ -235,15 +234,12 @@ class VotesTable:
     task: str | None = None
     worker: str | None = None
     label: str | None = None
-    timestamp: str | None = None
     abstain_labels: str | Sequence[str] | None = None
-    ignore_columns: str | Sequence[str] | None = None
-    strict: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Panels:
-    """`votes` per label, by audited item; `num_passed_over` votes for other items; `notes` for the report.
+    """`votes` per label, by audited item; `num_passed_over` votes for other items; `notes` on irregularities.
 
     `report`: how the table was read and which rules fired.
     """
@@ -310,8 +306,9 @@ def _counted(read: Votes) -> Counter[tuple[str, str]]:
 
 
 def _notes(read: Votes, passed_over: int) -> tuple[str, ...]:
-    others = f"{passed_over} of {read.num_votes} votes are for items that were not audited: ignored."
-    notes = [*(f"{each}." for each in read.report.decisions), others]
+    notes = []
+    if passed_over:
+        notes.append(f"{passed_over} of {read.num_votes} votes are for items that were not audited: ignored.")
     for each in read.report.findings:
         done = "the vote is missing" if each.rule == "blank-label" else each.done
         notes.append(f"{each.told}: {done} ({each.rule}).")

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quorate.audit import ASSUMPTIONS
+from quorate.audit import ASSUMPTIONS, batch_sentence
 from quorate.audit.statement import rounded_up
 from quorate.files import write_folder
 from quorate.reports import render
@@ -29,6 +29,13 @@ def answer(found: AuditFindings) -> str:
         return f"Not enough audits yet: nothing can be signed with {sure} about the {bound.num_items:,} closed items."
     share = f"{rounded_up(100 * bound.mean):.2f} %"
     return f"With {sure}, at most {share} of the {bound.num_items:,} closed items are wrong."
+
+
+def batch_statement(found: AuditFindings) -> str:
+    """The statement at the end of a batch, or why there is none."""
+    if found.batch is None:
+        return f"No end-of-batch statement: {found.batch_refused}"
+    return batch_sentence(found.tally, found.batch)
 
 
 def checkpoint_rows(found: AuditFindings) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -73,7 +80,7 @@ def document(found: AuditFindings) -> Document:
         ),
         folded=(
             Section("assumptions", "Assumptions", points=ASSUMPTIONS),
-            Section("data", "How the votes were read", points=found.notes),
+            Section("data", "How the votes were read", points=(*found.read, *found.notes)),
         ),
         footer=f"quorate {__version__}, seed {found.seed}, rate {found.min_rate:g}. Every figure is in audit.json.",
     )
