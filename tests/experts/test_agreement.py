@@ -107,9 +107,6 @@ def test_with_others_and_confusion_are_counted():
     assert (first.num_votes, first.num_compared) == (4, 3)
     assert first.with_others.value == pytest.approx((0.5 + 0.5 + 0.0) / 3)
     assert first.confusion.tolist() == [[0.5, 0.5], [1.5, 0.5]]
-    low, high = first.confusion_intervals()
-    assert np.all(low <= first.confusion / first.confusion.sum(axis=1, keepdims=True))
-    assert np.all(high >= first.confusion / first.confusion.sum(axis=1, keepdims=True))
 
 
 @pytest.mark.parametrize(("number", "told"), [(300, True), (12, False)])
@@ -198,10 +195,7 @@ def test_every_figure_has_an_interval_that_narrows_with_more_items():
         estimates += [each.with_others for each in found.people]
         estimates += [figure for pair in found.pairs for figure in (pair.agreement, pair.kappa)]
         assert all(each.low <= each.value <= each.high for each in estimates)
-        low, high = found.people[0].confusion_intervals(bootstraps=200)
-        shares = found.people[0].confusion / found.people[0].confusion.sum(axis=1, keepdims=True)
-        assert np.all((low <= shares) & (shares <= high))
-        return np.array([each.high - each.low for each in estimates] + (high - low).ravel().tolist())
+        return np.array([each.high - each.low for each in estimates])
 
     assert np.all(intervals(many) < 0.6 * intervals(few))
 

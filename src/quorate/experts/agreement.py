@@ -30,7 +30,6 @@ from quorate.experts.ballots import Ballots
 from quorate.experts.bootstrap import BOOTSTRAPS, Estimate, drawn_again, estimate, mean_of
 from quorate.experts.pairs import PairAgreement, SideBySide, pair_agreements, votes_side_by_side
 from quorate.posterior.settled import plurality_shares
-from quorate.rng import stream
 from quorate.types import FloatArray, IntArray
 from quorate.validate import invalid, whole
 
@@ -80,18 +79,6 @@ class PersonAgreement:
         if chance[k] > BY_CHANCE / (num_people * len(classes)):
             return None
         return LabelDifference(classes[k], float(own[k] / self.num_compared), float(theirs[k] / self.num_compared))
-
-    def confusion_intervals(self, *, bootstraps: int = BOOTSTRAPS, seed: int = 0) -> tuple[FloatArray, FloatArray]:
-        """Lowest and highest share (K, K) of each label among the votes of a row, by bootstrap; nan in empty rows."""
-        draws = stream(seed, "confusion", self.person)
-        cells = draws.multinomial(max(self.num_compared, 1), _shares(self.confusion.ravel()), size=bootstraps)
-        rows = cells.reshape(bootstraps, *self.confusion.shape).astype(float)
-        with np.errstate(invalid="ignore"):
-            shares = rows / rows.sum(axis=-1, keepdims=True)
-        used = self.confusion.sum(axis=1) > 0
-        low, high = np.full_like(self.confusion, np.nan), np.full_like(self.confusion, np.nan)
-        low[used], high[used] = np.nanpercentile(shares[:, used], (2.5, 97.5), axis=0)
-        return low, high
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -256,11 +243,6 @@ def sign_test(first: float, second: float) -> float:
         total += term
         term *= count / (n - count + 1)
     return min(2.0 * total, 1.0)
-
-
-def _shares(numbers: FloatArray) -> FloatArray:
-    total = numbers.sum()
-    return numbers / total if total else np.full(len(numbers), 1.0 / len(numbers))
 
 
 def effective_size(ballots: Ballots, truth: IntArray | None, bootstraps: int, rng: np.random.Generator) -> Estimate:

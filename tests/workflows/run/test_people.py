@@ -222,8 +222,6 @@ def test_people_who_all_come_in_one_order_are_warned_of():
     assert ASKED_IN_ONE_ORDER not in chosen.notes(), "it chooses whom to ask"
     mixed = votes.take(np.random.default_rng(0).permutation(votes.num_rows))
     assert ASKED_IN_ONE_ORDER not in quorate.run(mixed).notes()
-    assert quorate.rate_experts(votes, bootstraps=20).one_order
-    assert not quorate.rate_experts(mixed, bootstraps=20).one_order
 
 
 def test_the_share_beside_money_is_of_money_where_people_differ_in_cost():

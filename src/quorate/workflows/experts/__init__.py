@@ -5,7 +5,8 @@ Called by `quorate experts`; the models are in `quorate.experts`.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, Unpack
 
 import numpy as np
@@ -17,37 +18,33 @@ from quorate.experts.calibration import calibrated, temperature
 from quorate.experts.copies import CopiedPair, copied_pairs
 from quorate.experts.crowd_stream import run_crowd
 from quorate.experts.pairs import votes_side_by_side
-from quorate.experts.quality import FEWEST_NAMED, PersonQuality, quality_of
+from quorate.experts.quality import PersonQuality, quality_of
+from quorate.reports.format import interval, number, percent
 from quorate.tables import Joined
 from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
 from quorate.tables.readers import pa
 from quorate.tables.readers.sources import Progress
 from quorate.tables.report import Report
 from quorate.tables.truth_and_costs import read_truth
-from quorate.tables.votes.vote_order import vote_order
 from quorate.types import FloatArray, IntArray, TableLike, VoteDataset
-from quorate.validate import fraction, invalid, whole
+from quorate.validate import invalid, whole
 from quorate.version import __version__
 from quorate.workflows.experts.report import difference_text
 from quorate.workflows.inputs import PredictionSources, VoteSource, read_inputs, truth_of
 
-ONE_SITTING = 1800.0  # seconds: a longer pause is not time spent on a vote
 MOST_CELLS = 100_000_000  # people * classes^2; 8 bytes each, twice while learning
 FEWEST_KNOWN = 20  # items with a known truth before the scores are calibrated
-MOST_NAMED = 10  # people of whom the headline names the best and the worst
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Person:
-    """One person: the model's estimate, agreement with the other voters, and the time between two votes.
+    """One person: the model's estimate, and agreement with the other voters.
 
-    `seconds_per_vote` median time from one vote of the person to the next, in one sitting; None without times
     `difference` how the labels differ from those of the others; None if not clearly
     """
 
     quality: PersonQuality
     with_others: Estimate
-    seconds_per_vote: float | None
     difference: LabelDifference | None = None
 
 
@@ -56,8 +53,7 @@ class ExpertsResult:
     """Estimates for each person, and the estimated true class of each item.
 
     `labels`, `scores` (num_items,) the most probable class and the model's score for it   `confidence` the score
-    calibrated on items with a known class; None if there are too few   `excluded` by `exclude_below`
-    `one_order` every item has its people in the same order
+    calibrated on items with a known class; None if there are too few
     """
 
     ballots: Ballots
@@ -68,11 +64,8 @@ class ExpertsResult:
     scores: FloatArray
     confidence: FloatArray | None
     truth: IntArray | None
-    excluded: tuple[Person, ...]
-    exclude_below: float | None
     seed: int
     report: Report
-    one_order: bool = False
 
     def __repr__(self) -> str:
         return f"ExpertsResult({self.answer!r})"
@@ -97,53 +90,29 @@ class ExpertsResult:
     @property
     def answer(self) -> str:
         """The result in one sentence."""
-        careless = self._who([each.quality.person for each in self.careless], "looks careless", "look careless")
-        differing = self._who([name for name, _ in self.differing], "gives", "give")
-        differ_too = f", {differing} a class clearly more or less often than the others" if self.differing else ""
-        alpha, size = self.agreement.krippendorff_alpha, self.agreement.effective_size
-        most = "" if self.num_known == len(self.ballots.items) else "at most about "
-        worth = f"; the votes of an item are worth {most}{size.value:.1f} independent people"
-        worth = "" if np.isnan(size.value) else worth
-        agreeing = "all votes are equal" if np.isnan(alpha.value) else f"their agreement is {alpha.value:.2f}"
+        accuracies = [each.quality.accuracy.value for each in self.people]
         return (
-            f"Of {len(self.people):,} people, {careless}{differ_too}; {self._accuracies()}; {agreeing} "
-            f"(Krippendorff's alpha){worth}."
+            f"Of {len(self.people):,} people, who are estimated to be right on {interval(*_range(accuracies))} of the "
+            f"items, {len(self.careless):,} may vote carelessly; Krippendorff's alpha is "
+            f"{number(self.agreement.krippendorff_alpha.value)}, and the votes of an item are worth "
+            f"{number(self.agreement.effective_size.value, 1)} independent people."
         )
-
-    def _who(self, names: list[str], one: str, several: str) -> str:
-        """The only one of a small panel by name, else how many, with the verb."""
-        if len(names) == 1:
-            return f"{names[0] if len(self.people) <= MOST_NAMED else '1'} {one}"
-        return f"{len(names):,} {several}" if names else f"none {one}"
-
-    def _accuracies(self) -> str:
-        """The best and the worst of a small panel by name; where most of a crowd lie."""
-        if len(self.people) <= MOST_NAMED:
-            ranked = self.ranked(MOST_NAMED)
-            best, worst = ((each.quality.person, 100 * each.quality.accuracy.value) for each in (ranked[0], ranked[-1]))
-            return (
-                f"{best[0]} is estimated to be right most often ({best[1]:.0f} %), {worst[0]} least ({worst[1]:.0f} %)"
-            )
-        low, high = np.percentile([each.quality.accuracy.value for each in self.people], [10, 90])
-        return f"most are estimated to be right on {100 * low:.0f} to {100 * high:.0f} % of the items"
 
     @property
     def consensus(self) -> str:
-        """How the estimated classes compare with the plurality and with known classes, in one or two sentences."""
+        """How often the estimated classes differ from the plurality."""
         counts = self.ballots.counts
         top = counts == counts.max(axis=1, keepdims=True)
-        is_tied, rows = top.sum(axis=1) > 1, np.arange(len(counts))
-        differs = int((~top[rows, self.labels] & (counts.sum(axis=1) > 0)).sum())
-        text = (
-            f"The estimated class differs from the plurality on {differs:,} of {len(counts):,} items, and settles "
-            f"{int(is_tied.sum()):,} ties; every item is in consensus.csv."
-        )
+        differs = ~top[np.arange(len(counts)), self.labels] & (counts.sum(axis=1) > 0)
+        return f"The estimated class differs from the plurality on {int(differs.sum()):,} of {len(counts):,} items."
+
+    @property
+    def known(self) -> str:
+        """How often the estimated classes are right where the true class was given; "" if none was."""
         if self.truth is None:
-            return text
-        known = self.truth >= 0
-        right = float((self.labels == self.truth)[known].mean())
-        used = "confidence is calibrated by them" if self.confidence is not None else f"{FEWEST_KNOWN} would calibrate"
-        return f"{text} It is right on {100 * right:.1f} % of the {self.num_known:,} items of known class ({used})."
+            return ""
+        right = float((self.labels == self.truth)[self.truth >= 0].mean())
+        return f"The estimated class is right on {percent(right)} of the {self.num_known:,} items of known class."
 
     def ranked(self, few: int) -> tuple[Person, ...]:
         """People by falling accuracy; if there are more than `few`, only the first and the last ones."""
@@ -159,16 +128,13 @@ class ExpertsResult:
             "num_votes": self.ballots.num_votes,
             "classes": list(self.ballots.classes),
             "answer": self.answer,
-            "consensus": self.consensus,
+            "consensus": " ".join(text for text in (self.consensus, self.known) if text),
             "num_known": self.num_known,
             "agreement": {name: _figures(getattr(self.agreement, name)) for name in panel},
             "careless": [each.quality.person for each in self.careless],
             "differences": {person: difference_text(each) for person, each in self.differing},
             "copied": [asdict(each) for each in self.copied],
             "is_calibrated": self.confidence is not None,
-            "exclude_below": self.exclude_below,
-            "excluded": [each.quality.person for each in self.excluded],
-            "one_order": self.one_order,
             "seed": self.seed,
             "tables": self.report.as_dict(),
             "version": __version__,
@@ -185,7 +151,6 @@ def rate_experts(
     predictions: PredictionSources = None,
     *,
     truth: TableLike | None = None,
-    exclude_below: float | None = None,
     bootstraps: int = BOOTSTRAPS,
     seed: int = 0,
     progress: Progress | None = None,
@@ -194,31 +159,19 @@ def rate_experts(
     """How good and how careful each person is, from votes that name their voters.
 
     `truth`: a table of known true classes (gold items): people are compared with it, and with 20 items or more it
-    calibrates the scores. `exclude_below`: people with at least 5 votes and a lower estimated accuracy are excluded,
-    and everything is computed again; by default nobody is excluded. `seed` draws the order of the items and the
-    bootstrap. `tables`: how to read the votes, as in `quorate.run`.
+    calibrates the scores. `seed` draws the order of the items and the bootstrap. `tables`: how to read the votes, as in
+    `quorate.run`.
 
     >>> votes = np.array([[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 0, 1], [1, 1, 1]])
     >>> [each.quality.person for each in rate_experts(votes, bootstraps=20).people]
     ['0', '1', '2']
     """
-    least = None if exclude_below is None else fraction(exclude_below, where="exclude_below")
     whole(bootstraps, where="bootstraps", least=10, most=100_000)
     columns = table_options(tables)
     joined = _read(votes, predictions, columns, progress)
     table = truth_of(votes, truth, columns)
     known = None if table is None else read_truth(table, joined)
-    found = _study(joined, known, np.ones(joined.num_votes, dtype=bool), bootstraps, seed, progress)
-    if least is None:
-        return found
-    excluded = tuple(
-        each for each in found.people if each.quality.accuracy.value < least and each.quality.num_votes >= FEWEST_NAMED
-    )
-    names = {each.quality.person for each in excluded}
-    keep = np.array([name not in names for name in joined.workers])[joined.worker]
-    if len(np.unique(joined.worker[keep])) < 2:
-        raise invalid("exclude_below", least, "an accuracy that at least two people reach", "lower it.")
-    return replace(_study(joined, known, keep, bootstraps, seed, progress), excluded=excluded, exclude_below=least)
+    return _study(joined, known, bootstraps, seed, progress)
 
 
 @shows(TableKeywords)
@@ -272,10 +225,9 @@ def _ballots(joined: Joined) -> Ballots:
 
 
 def _study(
-    joined: Joined, known: IntArray | None, keep: np.ndarray, bootstraps: int, seed: int, progress: Progress | None
+    joined: Joined, known: IntArray | None, bootstraps: int, seed: int, progress: Progress | None
 ) -> ExpertsResult:
-    """Everything, from the votes where `keep` (V,) is True."""
-    ballots = _ballots(joined).only(keep)
+    ballots = _ballots(joined)
     predictions = joined.predictions.mean(axis=0) if joined.report.usable else None
     say = progress or (lambda done, total, what: None)
     say(0, 3, "estimating each person's accuracy")
@@ -286,13 +238,11 @@ def _study(
     say(2, 3, "looking for copied votes")
     quality = quality_of(ballots, run, predictions=predictions, truth=known)
     copiers = {each.person for each in quality if each.kind == "copier"}
-    paces = _paces(ballots, None if joined.time is None else joined.time[keep])
     compared = {each.person: each for each in panel.people}
     people = tuple(
         Person(
             each,
             found.with_others,
-            paces.get(each.person),
             found.difference(ballots.classes, num_people=len(panel.people)),
         )
         for each in quality
@@ -312,24 +262,10 @@ def _study(
         scores=run.revised.max(axis=1),
         confidence=confidence,
         truth=known,
-        excluded=(),
-        exclude_below=None,
         seed=seed,
         report=joined.report,
-        one_order=vote_order(joined).by_people,
     )
 
 
-def _paces(ballots: Ballots, time: FloatArray | None) -> dict[str, float]:
-    """Median seconds between a person's votes, without pauses longer than `ONE_SITTING`; empty without times."""
-    if time is None:
-        return {}
-    order = np.lexsort((time, ballots.person))
-    ends = np.cumsum(np.bincount(ballots.person, minlength=len(ballots.people)))
-    found = {}
-    for name, times in zip(ballots.people, np.split(time[order], ends[:-1]), strict=True):
-        gaps = np.diff(times)
-        in_one_sitting = gaps[gaps <= ONE_SITTING]  # drops unknown times (NaN)
-        if len(in_one_sitting):
-            found[name] = float(np.median(in_one_sitting))
-    return found
+def _range(accuracies: Sequence[float]) -> tuple[str, str]:
+    return percent(min(accuracies), 0), percent(max(accuracies), 0)

@@ -21,7 +21,6 @@ from quorate.reports import render
 from quorate.reports.figures import BLUE, GRID, ORANGE, QUIET, draw_all
 from quorate.reports.format import Cell, interval, json_page, number, percent
 from quorate.reports.section import Document, Figure, Section, Table, data_section
-from quorate.tables.votes.vote_order import ONE_ORDER
 from quorate.version import __version__
 
 if TYPE_CHECKING:
@@ -48,9 +47,6 @@ FIGURES = {
     "cohen_kappa": "Cohen's kappa, mean over pairs",
     "effective_size": "independent people an item's votes are worth",
 }
-NO_ORDER = (
-    f"{ONE_ORDER} The order of the votes therefore says nothing about who was asked first, or who could see whose vote."
-)
 ABOUT = (
     "Estimated accuracy: the share of items on which the person gives the true class. The true class is not observed; "
     "it is estimated from everybody's votes, weighted by how good each person is (a Dawid-Skene model that is learned "
@@ -146,11 +142,8 @@ def document(result: ExpertsResult) -> Document:
 
 
 def _notes(result: ExpertsResult) -> tuple[str, ...]:
-    sentences = [result.consensus] if result.confidence is not None else [result.consensus, SCORE]
-    if result.exclude_below is not None:
-        names = ", ".join(each.quality.person for each in result.excluded[:MOST_SHOWN]) or "nobody"
-        sentences.insert(0, f"Excluded, estimated accuracy below {percent(result.exclude_below)}: {names}.")
-    return (*sentences, NO_ORDER) if result.one_order else tuple(sentences)
+    sentences = (result.consensus, result.known, SCORE if result.confidence is None else "")
+    return tuple(text for text in sentences if text)
 
 
 def _sections(result: ExpertsResult) -> tuple[Section, ...]:
@@ -255,13 +248,13 @@ def _people_table(result: ExpertsResult) -> tuple[Sequence[str], Iterable[Sequen
     heads = (
         "person", "votes", "accuracy", "accuracy_low", "accuracy_high", "agreement", "agreement_low", "agreement_high",
         "known_items", "accuracy_known", "pattern", *(f"probability_{name}" for name in TYPES), "evidence",
-        "seconds_per_vote", "difference", "difference_label", "difference_share", "difference_share_of_others",
+        "difference", "difference_label", "difference_share", "difference_share_of_others",
     )  # fmt: skip
     rows = (
         (
             each.quality.person, each.quality.num_votes, *_three(each.quality.accuracy), *_three(each.with_others),
             each.quality.num_known, each.quality.with_truth, KINDS[each.quality.kind], *each.quality.kinds,
-            each.quality.evidence, each.seconds_per_vote, difference_text(each.difference),
+            each.quality.evidence, difference_text(each.difference),
             *(astuple(each.difference) if each.difference else (None, None, None)),
         )
         for each in result.people
@@ -279,12 +272,11 @@ def _confusion_table(result: ExpertsResult) -> tuple[Sequence[str], Iterable[Seq
     def rows() -> Iterator[Sequence[object]]:
         for each in result.agreement.people:
             shares = each.confusion / np.maximum(each.confusion.sum(axis=1, keepdims=True), 1e-12)
-            low, high = each.confusion_intervals(seed=result.seed)
             for at in zip(*np.nonzero(each.confusion), strict=True):
-                figures = (float(table[at]) for table in (each.confusion, shares, low, high))
+                figures = (float(table[at]) for table in (each.confusion, shares))
                 yield (each.person, classes[at[0]], classes[at[1]], *figures)
 
-    return ("person", "others_say", "label", "votes", "share", "share_low", "share_high"), rows()
+    return ("person", "others_say", "label", "votes", "share"), rows()
 
 
 def _pairs_table(result: ExpertsResult) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
