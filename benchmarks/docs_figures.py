@@ -1,4 +1,4 @@
-"""Draws the pictures of the concept pages, docs/figures/concepts-*.svg: `make docs-figures`.
+"""Draws the pictures of docs/concepts.md, docs/figures/concepts-*.svg: `make docs-figures`.
 
 Every curve is computed by the library, on one worked example: four classes, a pool of nine, one classifier. Dark lines
 on a light background, readable in both colour schemes. The pages quote the numbers printed here.
@@ -21,9 +21,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 import quorate
-from quorate.audit import RunningAudit, draw
 from quorate.decision.blended import blended_gain
-from quorate.rng import stream
 
 ROOT = Path(__file__).parents[1]
 BLUE, ORANGE, GREEN, GREY, INK, PALE = "#1f5fa8", "#d9822b", "#3f8f5b", "#8a8f98", "#2b2f36", "#eef3fa"
@@ -177,101 +175,7 @@ def stopping() -> Figure:
     return figure
 
 
-def audited(num_items: int = 4000, rate: float = 0.1) -> tuple[list[int], list[float], list[float], int]:
-    """A made-up stream: 40 % settled, the rest wrong as often as the model expects. Items, bound, truth, audits."""
-    draws, audit, wrong = stream(5, "docs-audit"), RunningAudit(min_rate=rate), 0.0
-    at, bounds, truth = [], [], []
-    for number, drawn in enumerate(draw([f"item-{n}" for n in range(num_items)], rate, seed=1), start=1):
-        if draws.random() < 0.4:
-            audit = audit.settle()
-        else:
-            doubt = float(draws.beta(0.3, 20.0))
-            loss = float(draws.random() < doubt)
-            wrong += loss
-            audit = audit.update(expected_loss=doubt, rate=rate, audited=drawn.audited, loss=loss)
-        if number % 40 == 0:
-            at.append(number)
-            bounds.append(100 * audit.bound(0.05).mean)
-            truth.append(100 * wrong / number)
-    return at, bounds, truth, audit.num_audited
-
-
-def audits() -> Figure:
-    at, bounds, truth, num_audited = audited()
-    figure = plt.figure(figsize=(10.4, 3.7))
-    axes = figure.add_axes((0.0, 0.0, 0.47, 1.0))
-    axes.set(xlim=(0, 4.9), ylim=(0, 3.7))
-    axes.axis("off")
-    size = (1.75, 0.95)
-    for at_, head, text, colour in (
-        ((1.05, 2.9), "closed", "answered early", BLUE),
-        ((3.65, 2.9), "settled", "no audit needed", GREY),
-        ((1.05, 1.5), "a draw each", "seed + item id", ORANGE),
-        ((3.65, 1.5), "full panel", "heads: 1 in 10", ORANGE),
-    ):
-        box(axes, at_, size, head, text, colour)
-    box(axes, (2.35, 0.42), (4.35, 0.72), "at most x % are wrong", "at every time at once, 95 % sure", GREEN)
-    arrow(axes, (1.93, 2.9), (2.77, 2.9))
-    arrow(axes, (1.05, 2.42), (1.05, 1.98))
-    arrow(axes, (1.93, 1.5), (2.77, 1.5))
-    arrow(axes, (3.65, 1.02), (3.65, 0.79))
-    right = figure.add_axes((0.565, 0.16, 0.415, 0.72))
-    right.plot(at, bounds, color=BLUE, linewidth=2, label="proved: at most (alpha 0.05)")
-    right.plot(at, truth, color=ORANGE, linewidth=2, label="true share wrong")
-    right.set(ylim=(0, 12), xlim=(0, at[-1]), xlabel="closed items", ylabel="% wrong",
-              title=f"One in ten unsettled items audited: {num_audited} panels")  # fmt: skip
-    right.legend(fontsize=9.5)
-    print(f"  after {at[-1]} items: bound {bounds[-1]:.2f} %, truth {truth[-1]:.2f} %, {num_audited} audits")
-    return figure
-
-
-def two_targets(num_items: int = 80) -> tuple[dict[str, float], quorate.Decision, quorate.Decision]:
-    """How often each of five people was right, and the decision of both targets if the two best are outvoted."""
-    draws, names, skill = stream(3, "which-truth"), ("ann", "bob", "eve", "joe", "kim"), (0.95, 0.9, 0.45, 0.45, 0.45)
-    sessions = [
-        quorate.Session(quorate.method("crowd", threshold=1.0), classes=CLASSES, experts=names),
-        quorate.Session("ask-all", classes=CLASSES, pool_size=5),
-    ]
-    hits = dict.fromkeys(names, 0)
-    for number in range(num_items + 1):
-        is_last, truth = number == num_items, int(draws.integers(4))
-        for session in sessions:
-            session.open(str(number))
-        for turn, name in enumerate(names):
-            guess = truth if draws.random() < skill[turn] else int(draws.integers(4))
-            label = (0 if turn < 2 else 1) if is_last else guess
-            hits[name] += not is_last and label == truth
-            decisions = [session.vote(str(number), CLASSES[label], name) for session in sessions]
-    return {name: count / num_items for name, count in hits.items()}, decisions[0], decisions[1]
-
-
-def which_truth() -> Figure:
-    shares, truth, plurality = two_targets()
-    figure, parts = plt.subplots(1, 3, figsize=(9.2, 3.3), layout="constrained", width_ratios=(1.25, 1, 1))
-    votes = ["cat", "cat", "dog", "dog", "dog"]
-    colours = [COLOURS[CLASSES.index(vote)] for vote in votes]
-    parts[0].barh(range(5), list(shares.values()), color=colours)
-    parts[0].set_yticks(range(5), [f"{name} votes {vote}" for name, vote in zip(shares, votes, strict=True)])
-    parts[0].invert_yaxis()
-    parts[0].set_xlim(0, 1)
-    parts[0].set_title("Five people, and how often each\nwas right on 80 earlier items")
-    for axes, decision, title in (
-        (parts[1], plurality, "plurality: what\nthe whole pool votes"),
-        (parts[2], truth, "truth: the class\nbehind the votes"),
-    ):
-        axes.bar(CLASSES, decision.probs, color=COLOURS)
-        axes.set_ylim(0, 1.05)
-        axes.set_title(title)
-        print(f"  {title.splitlines()[0]} {np.round(decision.probs, 3).tolist()} {decision.confidence_is}")
-    parts[1].set_ylabel("probability, or score")
-    print(f"  right: {shares}")
-    return figure
-
-
-FIGURES = {
-    "flow": flow, "learned": learned, "plurality": plurality, "stopping": stopping, "which-truth": which_truth,
-    "audits": audits,
-}  # fmt: skip
+FIGURES = {"flow": flow, "learned": learned, "plurality": plurality, "stopping": stopping}
 
 
 def main() -> int:

@@ -31,7 +31,7 @@ def test_every_part_of_the_summary_has_a_row():
 
 
 def test_every_stop_reason_has_a_row():
-    reasons = (DOCS / "concepts" / "stopping.md").read_text()
+    reasons = (DOCS / "concepts.md").read_text()
     for reason in get_args(Reason):
         assert re.search(rf"^\| `{reason}` \|", reasons, re.MULTILINE), reason
 
