@@ -18,7 +18,7 @@ empty :=
 space := $(empty) $(empty)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo label-studio check test lint kernels package sizes test-pythons lock sbom lint-container bench bench-memory bench-service bench-peers test-slow default-min-gain default-knob areas docs docs-experiments docs-figures docs-screenshots clean
+.PHONY: help demo label-studio check test lint kernels package sizes test-pythons lock sbom lint-container bench bench-memory bench-service bench-peers test-slow default-error-cost areas docs docs-experiments docs-figures docs-screenshots clean
 
 help: ## This list
 	@echo "quorate: decides, online, when enough experts have been asked."
@@ -165,8 +165,8 @@ bench-peers: $(VENV)/.ready-dev ## Compare with cleanlab, crowd-kit and the coun
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --editable '.[peers]'
 	@$(PYTHON) benchmarks/peers.py
 
-default-min-gain default-knob: $(VENV)/.ready-dev ## How the default min_gain was chosen
-	@$(PYTHON) benchmarks/default_min_gain.py
+default-error-cost: $(VENV)/.ready-dev ## What each error cost costs, in votes and errors
+	@$(PYTHON) benchmarks/default_error_cost.py
 
 docs: $(VENV)/.ready-dev ## The docs as a site, in site/ (`make test` builds it too); a warning is an error
 	@NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --quiet --strict

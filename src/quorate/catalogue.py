@@ -20,30 +20,47 @@ def parameter_text(parameters: Mapping[str, Any]) -> str:
     """
     usual = (DEFAULT_HYPERPRIOR, "default")
     visible = {key: value for key, value in parameters.items() if key != "hyperprior" or value not in usual}
-    return ", ".join(
-        f"{key} {value:.3g}" if isinstance(value, float) else f"{key} {value}" for key, value in visible.items()
-    )
+    return ", ".join(f"{key} {_short(value)}" for key, value in visible.items())
 
 
+def _short(value: object) -> str:
+    """Three digits of a fraction, all of a large number.
+
+    >>> _short(0.12345), _short(2000.0), _short(3)
+    ('0.123', '2000', '3')
+    """
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.0f}" if value >= 1000 else f"{value:.3g}"
+
+
+GROUPS = {  # heading -> methods
+    "default": ("value",),
+    "the paper's": (
+        "finexp", "infexp", "fixed-finexp", "fixed-infexp", "fixed-ask-finexp", "fixed-ask-infexp", "random", "entropy",
+        "mp",
+    ),
+    "counting rules": ("ask-all", "until-settled", "quorum", "unanimous-then-cap", "beta"),
+    "people": ("crowd", "panel"),
+}  # fmt: skip
 SENTENCES = {
-    "value": "Our default: exact finite-pool posterior with a learned prior; asks while a vote is worth its cost.",
-    "finexp": "The paper's FinExp: exact finite-pool posterior with a learned prior; stops at a confidence threshold.",
-    "infexp": "The paper's InfExp: like finexp, but assumes an infinite pool.",
-    "fixed-finexp": "finexp without learning: the classifier always counts as one vote.",
-    "fixed-infexp": "infexp without learning: the classifier always counts as one vote.",
+    "value": "Asks while a vote saves more than it costs.",
+    "finexp": "Exact for the finite pool; stops at a confidence.",
+    "infexp": "Like finexp, for an infinite pool.",
+    "fixed-finexp": "finexp without learning: the classifier is one vote.",
+    "fixed-infexp": "infexp without learning: the classifier is one vote.",
     "fixed-ask-finexp": "Asks like fixed-finexp, answers like finexp.",
     "fixed-ask-infexp": "Asks like fixed-infexp, answers like infexp.",
-    "random": "Asks a random number of votes for each item, independent of the classifier; answers their plurality.",
-    "entropy": "Asks more votes where the classifier's prediction has a high entropy; answers their plurality.",
-    "mp": "Model Picker applied to classes: asks more votes where the predicted classes have been wrong before.",
-    "mp-released": "The rule of the released Model Picker code: asks more votes where the top class is less certain.",
-    "ask-all": "Asks every member of the pool: what a fixed number of annotators per item costs.",
-    "until-settled": "Asks until the missing votes cannot change the winner; wrong only in ties.",
+    "random": "A random number of votes for each item.",
+    "entropy": "More votes where the prediction has a high entropy.",
+    "mp": "Model Picker: more votes where such classes were wrong.",
+    "ask-all": "Asks every member of the pool.",
+    "until-settled": "Asks until the missing votes cannot change the winner.",
     "quorum": "Stops when one class has a given number of votes.",
-    "unanimous-then-cap": "Stops if the first few votes agree, else continues to a maximum.",
-    "beta": "Stops when the leading class probably beats the runner-up; ignores the classifier and the pool size.",
-    "crowd": "Estimates the true class behind the votes of named people, and learns how good each of them is.",
-    "panel": "For a small panel of named people: plans exactly whom to ask, and learns how each of them votes.",
+    "unanimous-then-cap": "Stops if the first votes agree, else at a maximum.",
+    "beta": "Stops when the leader probably beats the runner-up.",
+    "crowd": "The true class behind the votes of named people.",
+    "panel": "A small panel of named people: plans whom to ask.",
 }
 
 

@@ -21,7 +21,7 @@ from quorate.decision.counting import AskAll, Quorum, UnanimousThenCap, UntilSet
 from quorate.decision.error_costs import DEFAULT_ERROR_COST, NO_WEIGHTS, ErrorCosts
 from quorate.decision.model_picker import ModelPicker
 from quorate.decision.policy import QueryPolicy
-from quorate.decision.quota import EntropyQuota, RandomQuota, ReleasedModelPicker
+from quorate.decision.quota import EntropyQuota, RandomQuota
 from quorate.decision.threshold import Threshold
 from quorate.errors import UnknownMethod
 from quorate.experts.crowd_stream import CrowdStop
@@ -191,7 +191,6 @@ METHODS: Mapping[str, Callable[..., Method]] = MappingProxyType(
         "random": _rule(RandomQuota),
         "entropy": _rule(EntropyQuota),
         "mp": _rule(ModelPicker),
-        "mp-released": _rule(ReleasedModelPicker),
         "ask-all": _rule(AskAll),
         "until-settled": _rule(UntilSettled),
         "quorum": _rule(Quorum),

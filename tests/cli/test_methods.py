@@ -2,25 +2,21 @@
 
 import json
 
-from quorate.catalogue import SENTENCES
-from quorate.methods import DEFAULT_ERROR_COST, METHODS
+from quorate.catalogue import GROUPS, SENTENCES
+from quorate.decision.error_costs import DEFAULT_ERROR_COST
+from quorate.methods import METHODS
 
 
 def test_every_method_has_one_sentence():
-    assert list(SENTENCES) == list(METHODS)
+    assert list(SENTENCES) == list(METHODS) == [name for names in GROUPS.values() for name in names]
     assert all(sentence.endswith(".") for sentence in SENTENCES.values())
 
 
-def test_the_table_names_every_method(run):
-    text = run("methods").stdout
-    assert all(name in text for name in METHODS)
-
-
-def test_the_table_can_be_read_in_a_narrow_terminal(run, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "60")
+def test_one_screen_names_every_method_in_its_group(run):
     lines = run("methods").stdout.splitlines()
-    assert len(lines) < 8 * len(METHODS)
-    assert any("error_cost=" in line for line in lines)
+    assert len(lines) <= 24 and max(map(len, lines)) <= 100
+    assert [line.split()[0] for line in lines if line.startswith("  ")] == list(METHODS)
+    assert [line for line in lines if line.endswith(":")] == [f"{group}:" for group in GROUPS]
 
 
 def test_json_gives_the_defaults_in_force(run):

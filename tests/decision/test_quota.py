@@ -4,8 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from quorate.decision.quota import EntropyQuota, RandomQuota, ReleasedModelPicker, binomial_quantile
+from quorate.decision.quota import EntropyQuota, RandomQuota, binomial_quantile
+from quorate.decision.rules import ALWAYS, Rule, rule_of
 from quorate.errors import InvalidInput
+from quorate.paper.released import ReleasedModelPicker
 
 
 @given(st.floats(0, 0.999999), st.integers(1, 1000), st.floats(0, 1))
@@ -31,7 +33,8 @@ def test_entropy_is_the_papers_with_one_over_k():
     assert EntropyQuota(1e9).rates(prediction) == 1.0
 
 
-def test_the_released_picker_only_sees_the_largest_probability():
+def test_the_released_picker_only_sees_the_largest_probability_and_runs_compiled():
+    assert rule_of(ReleasedModelPicker()) == Rule(ALWAYS)
     assert ReleasedModelPicker(2.0).rates(np.array([0.8, 0.1, 0.1])) == pytest.approx(0.4)
 
 

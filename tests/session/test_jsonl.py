@@ -20,7 +20,7 @@ __all__ = ["path"]
 
 def test_every_line_is_json_with_a_checksum_and_the_first_names_format_and_version(path):
     lines = [json.loads(line) for line in write_journal(path).read_text("utf-8").split("\n")[:-1]]
-    assert list(lines[0])[:2] == ["quorate_journal", "version"] and lines[0]["quorate_journal"] == 1
+    assert list(lines[0])[:2] == ["quorate_journal", "version"] and lines[0]["quorate_journal"] == 3
     assert {key: lines[0][key] for key in HEADER} == HEADER
     assert [line["seq"] for line in lines[1:]] == [1, 2, 3, 4, 5]
     assert all(len(line["crc"]) == 8 for line in lines)

@@ -91,13 +91,13 @@ def test_a_file_that_is_no_journal_is_refused_and_left_alone(path, content):
     assert path.read_bytes() == content and list(path.parent.iterdir()) == [path]
 
 
-def test_a_newer_format_asks_for_a_newer_quorate(path):
-    path.write_bytes(encode_line({"quorate_journal": 3, "version": "9.1"}, what="header"))
+def test_another_format_is_refused_in_one_sentence(path):
+    path.write_bytes(encode_line({"quorate_journal": 2, "version": "0.2"}, what="header"))
     for use in (lambda: read_journal(path), JsonlJournal(path).header):
         with pytest.raises(JournalError) as caught:
             use()
         assert caught.value.field == "journal"
-        assert "format 3, written by quorate 9.1" in caught.value.rule
+        assert "not of format 2" in caught.value.rule and "quorate 0.2" in caught.value.fix
 
 
 def test_looking_into_an_empty_missing_or_wrong_place_says_so(path):

@@ -13,7 +13,7 @@ from quorate.experts.panel import UNSEEN, new_panel
 from quorate.experts.panel_learning import learn_item
 from quorate.experts.panel_plan import advise
 from quorate.session.inputs import parse_prediction
-from quorate.session.lines import FORMAT, FORMAT_WITH_PEOPLE
+from quorate.session.lines import FORMAT
 from quorate.session.people import MODELS
 from tests.session.conftest import CLASSES
 from tests.session.people_support import PANEL, SENIOR, TRAINEE, known_of_people, make
@@ -44,9 +44,9 @@ def test_a_session_without_people_is_the_session_it_was_and_says_how_to_name_the
         assert caught.value.field in ("experts", "item_id")
 
 
-def test_a_journal_with_people_has_a_format_that_older_versions_refuse(tmp_path):
+def test_a_journal_names_its_people(tmp_path):
     make(journal=tmp_path / "j.jsonl")
-    assert (tmp_path / "j.jsonl").read_bytes().startswith(b'{"quorate_journal":%d,' % FORMAT_WITH_PEOPLE)
+    assert (tmp_path / "j.jsonl").read_bytes().startswith(b'{"quorate_journal":%d,' % FORMAT)
     assert quorate.read_journal(tmp_path / "j.jsonl")[0]["people"]["experts"][0]["name"] == "ann"
 
 

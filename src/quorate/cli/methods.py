@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from quorate.catalogue import catalogue
+from quorate.catalogue import GROUPS, MethodEntry, catalogue, parameter_text
 from quorate.cli.options import Json
-from quorate.cli.output import print_json, print_lines, print_table
+from quorate.cli.output import print_json, print_lines
 from quorate.version import __version__
 
 
@@ -20,11 +18,13 @@ def methods(json: Json = False) -> None:
         listed = [{"name": entry.name, "sentence": entry.sentence, "parameters": entry.parameters} for entry in entries]
         print_json({"version": __version__, "methods": listed})
         return
-    rows = [(entry.name, f"{entry.sentence}\n{_parameters(entry.parameters)}") for entry in entries]
-    heads = ("method", "what it does, and its parameters")
-    print_table(f"Methods of quorate {__version__}", heads, rows, text_columns=2, strong="value")
+    by_name = {entry.name: entry for entry in entries}
+    for group, names in GROUPS.items():
+        print_lines(f"{group}:")
+        print_lines(*(_line(by_name[name]) for name in names))
     print_lines("Parameters follow the name: quorate run --method quorum:votes=4")
 
 
-def _parameters(parameters: Mapping[str, object]) -> str:
-    return ", ".join(f"{key}={value}" for key, value in parameters.items()) or "no parameters"
+def _line(entry: MethodEntry) -> str:
+    """Name, sentence and parameters, in less than 100 columns."""
+    return f"  {entry.name:<19}{entry.sentence:<57}{parameter_text(entry.parameters)}".rstrip()

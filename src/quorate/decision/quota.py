@@ -1,7 +1,7 @@
 """The paper's baselines that use only the classifier: they draw Q ~ Binomial(N, rate) votes when the item opens.
 
-RANDOM has one rate for all items; ENTROPY and the released Model Picker compute the rate from the prediction. The draw
-inverts the binomial CDF at one uniform number, so that similar parameters give similar quotas.
+RANDOM has one rate for all items; ENTROPY computes the rate from the prediction. The
+draw inverts the binomial CDF at one uniform number, so that similar parameters give similar quotas.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def binomial_quantile(uniform: float, trials: int, rate: float) -> int:
 
 
 class QuotaPolicy:
-    """Shared by the three: ask until the quota drawn when the item opened is used up."""
+    """Shared by both: ask until the quota drawn when the item opened is used up."""
 
     stop_reason = "quota"
 
@@ -88,19 +88,3 @@ class EntropyQuota(QuotaPolicy):
         """Scaled entropy of each prediction."""
         entropy = -(predictions * np.log(predictions)).mean(axis=-1)
         return np.asarray(np.clip(self.scale * entropy, 0.0, 1.0))
-
-
-@dataclass(frozen=True, slots=True)
-class ReleasedModelPicker(QuotaPolicy):
-    """The rule of the released Model Picker code: rate = clip(scale * (1 - max f), 0, 1)."""
-
-    scale: float = 1.0
-    name = "mp-released"
-
-    def __post_init__(self) -> None:
-        """Check the parameter."""
-        bounded(self.scale, where="scale", least=0.0)
-
-    def rates(self, predictions: FloatArray) -> FloatArray:
-        """Scaled uncertainty of each prediction."""
-        return np.asarray(np.clip(self.scale * (1.0 - predictions.max(axis=-1)), 0.0, 1.0))

@@ -20,7 +20,7 @@ from quorate.decision.counting import AskAll, Quorum, UnanimousThenCap, UntilSet
 from quorate.decision.error_costs import cheapest_answer, weigh_for_gain, weigh_for_threshold
 from quorate.decision.model_picker import ModelPicker
 from quorate.decision.policy import QueryPolicy
-from quorate.decision.quota import EntropyQuota, RandomQuota, ReleasedModelPicker
+from quorate.decision.quota import EntropyQuota, QuotaPolicy, RandomQuota
 from quorate.decision.threshold import Threshold
 from quorate.prior import concentration_into
 from quorate.types import FloatArray, IntArray
@@ -79,13 +79,19 @@ def rule_asks(
 def rule_of(policy: QueryPolicy) -> Rule | None:
     """The compiled rule of a built-in policy; None for a user's own, which runs through the session instead.
 
-    Subclasses have none, because they may override `asks`.
+    Subclasses have none, because they may override `asks`; but one that only draws another quota needs none.
     """
     build = RULES.get(type(policy))
     if build is None:
-        return None
+        return Rule(ALWAYS) if _only_draws(policy) else None
     rule = build(policy)
     return Rule(rule.kind, float(rule.first), float(rule.second))  # Python integers may be too large for a kernel
+
+
+def _only_draws(policy: QueryPolicy) -> bool:
+    kind = type(policy)
+    same = all(getattr(kind, name) is getattr(QuotaPolicy, name, None) for name in ("init", "quota", "asks", "update"))
+    return isinstance(policy, QuotaPolicy) and same
 
 
 RULES: dict[type, Callable[[Any], Rule]] = {
@@ -98,7 +104,6 @@ RULES: dict[type, Callable[[Any], Rule]] = {
     UntilSettled: lambda policy: Rule(ALWAYS),
     RandomQuota: lambda policy: Rule(ALWAYS),
     EntropyQuota: lambda policy: Rule(ALWAYS),
-    ReleasedModelPicker: lambda policy: Rule(ALWAYS),
     ModelPicker: lambda policy: Rule(ALWAYS),
 }
 

@@ -15,7 +15,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from quorate.methods import WINDOW, method
+from quorate.methods import WINDOW
+from quorate.paper.released import paper_method
 from quorate.types import FloatArray, IntArray
 
 Parameters = tuple[tuple[str, float | int | str], ...]
@@ -308,7 +309,7 @@ def grid(
     doubts = _doubts(many, num_classes)
     if name == "value":
         return settings("error_cost", error_costs(doubts))
-    if "threshold" in method(name).parameters:
+    if "threshold" in paper_method(name).parameters:
         asking = doubts[doubts < 1.0 - 1.0 / num_classes]  # threshold 1 / K asks only where all classes are equal
         return settings("threshold", _rounded(1.0 - np.concatenate([[1.0], asking])))
     raise AssertionError(name)

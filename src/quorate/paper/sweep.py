@@ -28,6 +28,7 @@ from quorate.errors import QuorateError
 from quorate.methods import Method, method
 from quorate.paper import as_published
 from quorate.paper.jobs import Job, JobOutcome, Parameters
+from quorate.paper.released import paper_method
 from quorate.paper.store import RunStore
 from quorate.prior import concentration, hyperprior
 from quorate.rng import stream as random_stream
@@ -256,11 +257,11 @@ def _runs(job: Job, stream: Stream) -> list[Run]:
         return [_published(job, stream, parameters) for parameters in job.parameters]
     if job.method in FIXED and job.query_free_after is None:
         thresholds = [
-            float(method(job.method, **dict(parameters)).parameters["threshold"]) for parameters in job.parameters
+            float(paper_method(job.method, **dict(parameters)).parameters["threshold"]) for parameters in job.parameters
         ]
         paths = _paths(stream, FIXED[job.method], thresholds)
         return [Run(*paths.at(threshold), np.zeros(0)) for threshold in thresholds]
-    if job.query_free_after is not None and method(job.method).predicting.learned:
+    if job.query_free_after is not None and paper_method(job.method).predicting.learned:
         return _query_free_runs(job, stream, job.query_free_after)
     return [_simulated(job, stream, parameters) for parameters in job.parameters]
 
@@ -276,7 +277,7 @@ def _methods_and_streams(job: Job, stream: Stream, asked: int) -> list[tuple[Met
     Who asks with a fixed prior asks the same votes whatever is learned. These are known for all thresholds at once; the
     method then asks every vote of a stream that has no others.
     """
-    methods = [method(job.method, **dict(parameters)) for parameters in job.parameters]
+    methods = [paper_method(job.method, **dict(parameters)) for parameters in job.parameters]
     if methods[0].asking.learned or not isinstance(methods[0].policy, Threshold):
         return [(each, stream) for each in methods]
     thresholds = [float(each.parameters["threshold"]) for each in methods]
@@ -325,7 +326,7 @@ def _paths(stream: Stream, posterior: str, thresholds: Sequence[float]) -> Fixed
 
 def _simulated(job: Job, stream: Stream, parameters: Parameters) -> Run:
     """`simulate` without what no job keeps: reasons, and errors of each run by itself."""
-    chosen = method(job.method, **dict(parameters))
+    chosen = paper_method(job.method, **dict(parameters))
     if isinstance(chosen.policy, Threshold) and chosen.policy.threshold >= 1.0 and job.query_free_after is None:
         # Threshold 1 asks until the pool is settled: the same votes and answers without computing a belief. With a pool
         # of 50 this one threshold took a third of the time of all. What it would learn is then unknown.

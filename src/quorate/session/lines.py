@@ -20,7 +20,7 @@ from quorate.session.journal import FIRST_SEQ, PROGRESS_EVERY, Event, Header, Pr
 from quorate.validate import invalid
 from quorate.version import __version__
 
-FORMAT, FORMAT_WITH_PEOPLE = 1, 2  # 2: the header names people; versions without named people refuse it
+FORMAT = 3
 MAGIC = b'{"quorate_journal":'  # start of the header, in this and every later format
 _FRAME = ("quorate_journal", "version", "crc")
 _CRC_START, _CRC_END = b',"crc":"', b'"}'
@@ -39,8 +39,7 @@ def header_line(header: Mapping[str, Any]) -> bytes:
     taken = [name for name in _FRAME if name in header]
     if taken:
         raise _reserved("header", taken[0])
-    number = FORMAT_WITH_PEOPLE if "people" in header else FORMAT
-    return encode_line({"quorate_journal": number, "version": __version__, **header}, what="header")
+    return encode_line({"quorate_journal": FORMAT, "version": __version__, **header}, what="header")
 
 
 def encode_line(content: Mapping[str, Any], *, what: str) -> bytes:
@@ -101,10 +100,9 @@ def _checked_header(path: Path, line: bytes) -> Header:
     except ValueError as cause:
         raise _corrupt(path, 1, 0, str(cause)) from cause
     found = content.get("quorate_journal")
-    if found not in (FORMAT, FORMAT_WITH_PEOPLE):
-        written = f"format {found!r}, written by quorate {content.get('version')}"
-        rule = f"a journal of format {FORMAT} or {FORMAT_WITH_PEOPLE}, which quorate {__version__} reads, not {written}"
-        raise _unreadable(path, rule, "Install that version, or a newer one.")
+    if found != FORMAT:
+        rule = f"a journal of format {FORMAT}, which quorate {__version__} reads, not of format {found!r}"
+        raise _unreadable(path, rule, f"Read it with quorate {content.get('version')}, which wrote it.")
     return {name: value for name, value in content.items() if name not in _FRAME}
 
 

@@ -185,7 +185,7 @@ def _parameter_values(name: str, pool_size: int, num_classes: int) -> tuple[str 
         return "query_rate", RATES
     if name == "entropy":  # as defined in the paper, the entropy is at most ln K / K
         return "scale", [float(f"{scale * num_classes / math.log(num_classes):.3g}") for scale in SCALES]
-    if name in ("mp", "mp-released"):
+    if name == "mp":
         return "scale", SCALES
     if name == "quorum":
         return "votes", range(pool_size + 1)
