@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
@@ -10,6 +10,7 @@ from quorate.errors import InvalidInput
 from quorate.paper.released import ReleasedModelPicker
 
 
+@settings(deadline=None)  # the first call may compile
 @given(st.floats(0, 0.999999), st.integers(1, 1000), st.floats(0, 1))
 def test_the_quantile_inverts_the_binomial_cdf(uniform, trials, rate):
     drawn = binomial_quantile(uniform, trials, rate)
