@@ -125,7 +125,7 @@ You can stop or kill it at any time, and it continues where it stopped: each res
 its data and the code. The results are the same for any number of jobs, here or on a cluster.
 
 Curves on CIFAR-10H with 50 experts use the first two seeds: the pool is everybody there, and a seed only changes the order. Lines of
-fused classifiers have 13 values of `min_gain` instead of 25, except on the shift set. `confidence` in runs.csv is the mean of every
+fused classifiers have 13 error costs instead of 25, except on the shift set. `confidence` in runs.csv is the mean of every
 tenth item, and of the first fiftieth of the items without experts.
 
 On two shared cores it took {seconds["total"] / 60:.1f} minutes ({", ".join(f"{part} {value:.0f} s" for part, value in seconds.items() if part != "total")}):
