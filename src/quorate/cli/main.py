@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 SENTENCES = {  # command -> what it does; its module in this folder has its name
-    "demo": "The methods on four built-in streams at equal budgets: tables, a plot and a report you can open offline.",
+    "demo": "Ten methods on a built-in stream at equal cost: a table, a plot and a report you can open offline.",
     "run": "Decisions from your own tables: how many votes would have been enough, and how often would that be wrong?",
     "plan": "What should the next batch be asked? A setting for a target error or a budget, and how sure it is.",
     "score": "Posterior, confidence and ask or stop for every item, with parameters learned before; no state is kept.",
