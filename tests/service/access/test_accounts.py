@@ -25,13 +25,6 @@ def test_members_are_added_changed_removed_and_listed(world):
     assert caught.value.field == "account"
 
 
-def test_pages_of_members_cover_all_of_them_once(world):
-    first = accounts.list_members(world.store, "here", limit=2)
-    second = accounts.list_members(world.store, "here", after=first[-1].account_id, limit=2)
-    assert (len(first), len(second)) == (2, 1)
-    assert {member.name for member in first + second} == {"owner", "voter", "reader"}
-
-
 def test_the_last_owner_cannot_be_demoted(world):
     for act in (
         lambda: accounts.remove_member(world.store, "here", world.owner, now=NOW),
@@ -84,16 +77,3 @@ def test_enabled_accounts_need_a_key_or_a_new_link_not_an_old_cookie(world, app,
     assert browser.get("/me").status_code == 401
     with pytest.raises(LinkOver):
         credentials.use_link(world.store, link, now=NOW)
-
-
-def test_only_members_get_another_role_and_the_last_owner_keeps_theirs(world):
-    accounts.change_role(world.store, "here", world.reader, role="owner", now=NOW)
-    accounts.change_role(world.store, "here", world.owner, role="voter", now=NOW)
-    assert roles(world.store) == {"owner": "voter", "voter": "voter", "reader": "owner"}
-    with pytest.raises(NotAllowed):
-        accounts.change_role(world.store, "here", world.reader, role="voter", now=NOW)
-    accounts.remove_member(world.store, "here", world.voter, now=NOW)
-    for nobody in (world.stranger, world.voter, "x"):
-        with pytest.raises(NotFound) as caught:
-            accounts.change_role(world.store, "here", nobody, role="voter", now=NOW)
-        assert caught.value.field == "account"

@@ -7,7 +7,7 @@ from sqlalchemy import insert, literal, select
 
 from quorate.service import problems
 from quorate.service.store.schema import accounts
-from tests.service.access.conftest import NOW, Config
+from tests.service.access.conftest import BOTH, NOW, Config
 
 
 def answer(store, act):
@@ -23,6 +23,7 @@ def answer(store, act):
     return TestClient(app, raise_server_exceptions=False).get("/")
 
 
+@BOTH
 def test_lone_surrogates_and_huge_numbers_are_unprocessable(empty):
     for act in (
         lambda connection: connection.execute(insert(accounts).values(id="\ud800", name="x", created=NOW)),

@@ -234,11 +234,6 @@ def test_no_part_of_a_cell_is_a_formula_wherever_a_spreadsheet_splits_it(cell):
             assert not part.strip(' "').startswith(("=", "+", "-", "@")), (inert(cell), split)
 
 
-def test_a_table_of_harmless_text_stays_as_it_is():
-    for cell in ("cat", "-1", "2.5", "a;b", "x-y", "1; 2", "e=mc2", "see, -3 mm", "a list:\n- cat", "(a, +b)"):
-        assert inert(cell) == cell
-
-
 def test_json_in_a_csv_file_stays_the_same_json_and_holds_no_formula():
     bodies = [{"bias": [0.1, -0.2], "item": "see, -3 mm"}, {"item": "a;=1+1", "x": "|@b; -c", "q": ';"=1', "n": [-1]}]
     export_ = Export(("body", "item"), iter([(json.dumps(body), body["item"]) for body in bodies]))

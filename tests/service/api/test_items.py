@@ -158,21 +158,6 @@ def test_the_trail_is_enough_to_decide_again(world):
         assert event["recomputed"]["label"] == event["decision"]["label"]
 
 
-def test_a_body_that_is_too_large_is_refused_before_it_is_read(world):
-    owner = world.client("owner")
-    read = []
-
-    def drip():
-        for _ in range(100):
-            read.append(1)
-            yield b" " * 100_000
-
-    answer = owner.post(f"/api/v1/projects/{world.here}/votes", content=drip())
-    assert answer.status_code == 413 and answer.headers["content-type"] == "application/problem+json"
-    told = owner.post("/api/v1/projects", content=b"x", headers={"Content-Length": "99999999"})
-    assert told.status_code == 413
-
-
 def test_a_batch_of_too_many_is_refused(world):
     assert "5000" in add(world, [{"id": str(n)} for n in range(5001)], 422).text
 

@@ -51,14 +51,6 @@ def test_timeouts_are_set_and_the_url_takes_precedence(address):
     own.close()
 
 
-def test_what_the_environment_says_is_kept(address, monkeypatch):
-    monkeypatch.setenv("PGOPTIONS", "-c lock_timeout=7s")
-    store = Store(address)
-    with store.read() as connection:
-        assert told(connection) == ["7s", "1min"]
-    store.close()
-
-
 def test_one_locked_item_delays_one_voter_only(address, monkeypatch):
     monkeypatch.setitem(PATIENCE, "lock_timeout", "300ms")
     world = World(address)
