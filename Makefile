@@ -158,7 +158,7 @@ bench: $(VENV)/.ready-dev ## Speed, as ratios within one run
 bench-memory: $(VENV)/.ready-dev ## Memory of a long session
 	@$(PYTHON) benchmarks/memory.py
 
-bench-service: $(VENV)/.ready-dev ## The service under load: 50 voters, 100,000 items, SQLite and PostgreSQL (half an hour)
+bench-service: $(VENV)/.ready-dev ## The service under load: 50 voters, SQLite and PostgreSQL (two minutes)
 	@$(PYTHON) benchmarks/service.py
 
 bench-peers: $(VENV)/.ready-dev ## Compare with cleanlab, crowd-kit and the counting rules (half an hour; real data)
