@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from quorate.densities import log_dirichlet_multinomial
-from quorate.errors import InvalidInput
 from quorate.learning.fit import fit
 from quorate.learning.objective import negative_log_posterior
 from quorate.paper.as_published import (
@@ -45,21 +44,6 @@ def test_importance_sampled_likelihood_is_unbiased_for_the_closed_form():
     error, standard_error = sampled_error(2000, seed=1)
     # 60 items, 19 degrees of freedom: |t| > 4 has probability 8e-4 an item; allow one.
     assert np.sum(np.abs(error) > 4 * standard_error) <= 1
-
-
-def test_error_of_the_sampled_likelihood_shrinks_like_one_over_root_samples():
-    coarse, fine = (np.sqrt(np.mean(sampled_error(size, seed=2)[1] ** 2)) for size in (100, 6400))
-    assert 8 / 2 < coarse / fine < 8 * 2
-
-
-def test_a_full_pool_needs_no_sampling():
-    _, votes, alpha = window()
-    full = np.array([np.bincount(np.arange(6) % 4, minlength=4)] * 60)
-    samples = importance_samples(full, pool_size=6, num_samples=3, rng=np.random.default_rng(0))
-    np.testing.assert_allclose(
-        importance_log_likelihood(alpha, samples), log_dirichlet_multinomial(full, alpha), rtol=1e-12
-    )
-    assert votes.shape == full.shape
 
 
 def test_gradient_of_the_sampled_likelihood_matches_finite_differences():
@@ -121,24 +105,6 @@ def test_adam_reaches_the_optimum_as_closely_as_its_tolerance_allows(name):
     gap = negative_log_posterior(found, predictions, votes, hyperprior=name) + report.log_posterior
     assert -1e-9 <= gap < 1e-3
     assert found.theta == pytest.approx(best.theta, abs=0.05)
-
-
-def test_adam_refuses_a_hyperprior_that_is_not_of_the_papers_kind():
-    predictions, votes = np.full((2, 3), 1 / 3), np.array([[1, 0, 0], [0, 1, 0]])
-    with pytest.raises(InvalidInput) as caught:
-        adam(hyperprior("pooled").mode(3), predictions, votes, hyperprior=hyperprior("pooled"))
-    assert caught.value.field == "hyperprior"
-
-
-def test_adam_on_the_sampled_likelihood_lands_near_the_exact_optimum():
-    predictions, votes, _ = window(num_items=100)
-    prior = hyperprior("default")
-    samples = importance_samples(votes, pool_size=6, num_samples=2000, rng=np.random.default_rng(7))
-    found, _ = adam(prior.mode(4), predictions, votes, hyperprior=prior, samples=samples, num_steps=200)
-    best, report = fit(predictions, votes)
-    gap = negative_log_posterior(found, predictions, votes) + report.log_posterior
-    assert 0 <= gap < 0.5
-    assert found.theta == pytest.approx(best.theta, rel=0.3)
 
 
 @pytest.mark.parametrize("method", ["infexp", "finexp"])

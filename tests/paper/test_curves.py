@@ -1,15 +1,12 @@
-import json
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 from quorate.datasets import synthetic
 from quorate.paper import curves
-from quorate.paper.curve_panels import CurvePanel, SeedCurve, smooth
+from quorate.paper.curve_panels import CurvePanel, SeedCurve
 from quorate.paper.curves import claims, paired
 from quorate.paper.report import Context
 from quorate.paper.sweep import run_job
@@ -41,26 +38,6 @@ def test_every_method_of_the_paper_has_a_curve_and_an_area(result):
 def test_asking_at_random_is_worse_than_finexp(result):
     ratios = [row["ratio_to_finexp"] for row in result.summary["auc"] if row["method"] == "random"]
     assert min(ratios) > 1
-
-
-def test_the_summary_is_json(result):
-    json.dumps(result.summary, allow_nan=False)
-
-
-def test_figures_draw_a_panel_for_each_classifier(result, tmp_path: Path):
-    for page in result.figures:
-        figure = Figure(figsize=page.size, layout="constrained")
-        page.draw(figure)
-        figure.savefig(tmp_path / f"{page.key}.png")
-        lines = [line for axis in figure.axes for line in axis.get_lines() if len(line.get_xdata()) > 2]
-        assert len(lines) >= len(curves.METHODS)
-
-
-def test_only_panels_with_fewer_seeds_are_named(result):
-    assert "the first" not in result.lead[0]
-    made, seeds = toy("cifar10h", HEIGHTS, 50), replace(context(), seeds=(3, 4, 5))
-    assert made.name not in curves._lead([made], seeds)[0]
-    assert made.name in curves._lead([replace(made, until_settled=made.until_settled[:2])], seeds)[0]
 
 
 def test_without_data_it_says_so():
@@ -142,9 +119,3 @@ def test_paired_differences_of_one_stream_have_no_standard_error():
     )
     mean, error = paired([single], "finexp", "random")
     assert (mean < 0).all() and all(math.isnan(e) for e in error)
-
-
-def test_lowess_follows_a_straight_line():
-    stream = SeedCurve(np.linspace(0, 4, 40), 1 - np.linspace(0, 4, 40) / 5)
-    costs, errors = smooth([stream])
-    assert errors == pytest.approx(1 - costs / 5, abs=1e-9)

@@ -1,6 +1,5 @@
 import math
 from dataclasses import fields, replace
-from pickle import dumps, loads
 
 import numpy as np
 import pytest
@@ -9,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from quorate.methods import WINDOW
-from quorate.paper.jobs import Job, area, area_ratio, at_cost, curve, digest, mean_se, near_cost, settings
+from quorate.paper.jobs import Job, area, area_ratio, at_cost, digest, mean_se, near_cost, settings
 
 SIZES = st.integers(2, 12)
 COSTS = SIZES.flatmap(lambda n: st.lists(st.integers(0, 40), min_size=n, max_size=n, unique=True))
@@ -31,30 +30,10 @@ def test_a_curve_is_read_exactly_at_its_points(points):
     np.testing.assert_allclose(at_cost(costs, values, costs), values, atol=1e-12)
 
 
-@given(curves(rising=True))
-def test_a_monotone_curve_is_read_monotonically(points):
-    budgets = np.linspace(points[0].min(), points[0].max(), 50)
-    assert np.all(np.diff(at_cost(*points, budgets)) >= -1e-12)
-
-
-@given(curves(), st.floats(0, 1))
-def test_no_reading_leaves_the_range_of_the_points_beside_it(points, share):
-    costs, values = curve(*points)
-    between = at_cost(*points, costs[0] * (1 - share) + costs[1] * share)
-    assert min(values[:2]) - 1e-9 <= between <= max(values[:2]) + 1e-9
-
-
 @given(curves())
 def test_nothing_is_read_beyond_the_points(points):
     costs, _ = points
     assert np.isnan(at_cost(*points, np.array([costs.min() - 0.1, costs.max() + 0.1]))).all()
-
-
-@given(curves(), st.floats(0.0, 1.0))
-def test_a_constant_has_its_width_times_its_height_for_area(points, height):
-    costs = points[0]
-    found = area(costs, np.full(len(costs), height), costs.min(), costs.max())
-    assert math.isclose(found, height * (costs.max() - costs.min()), abs_tol=1e-9)
 
 
 @given(curves(), st.floats(0.0, 1.0))
@@ -63,12 +42,6 @@ def test_an_area_is_the_sum_of_its_parts(points, share):
     middle = low * (1 - share) + high * share
     whole = area(*points, low, high)
     assert math.isclose(area(*points, low, middle) + area(*points, middle, high), whole, abs_tol=1e-9)
-
-
-@given(curves())
-def test_the_order_of_the_points_does_not_matter(points):
-    costs, values = points
-    assert area(costs, values, costs.min(), costs.max()) == area(costs[::-1], values[::-1], costs.min(), costs.max())
 
 
 @pytest.mark.parametrize("part", [(0.0, 1.0), (0.25, 0.5)])
@@ -96,14 +69,6 @@ def test_the_papers_grouping_takes_what_is_within_a_tenth():
     costs, values = np.array([0.85, 0.95, 1.05, 1.2]), np.arange(4.0)
     assert near_cost(costs, values, 1.0).tolist() == [1.0, 2.0]
     assert near_cost(costs, values, 5.0).size == 0
-
-
-def test_mean_and_standard_error_pass_over_what_is_unknown():
-    assert mean_se([1.0, math.nan, 3.0]) == (2.0, 1.0)
-    mean, error = mean_se([math.nan, 4.0])
-    assert mean == 4.0
-    assert math.isnan(error)
-    assert all(math.isnan(number) for number in mean_se([]))
 
 
 @given(st.lists(st.floats(-10, 10), min_size=2, max_size=9))
@@ -153,25 +118,6 @@ def test_the_order_and_the_number_of_the_parameters_count():
 
 def test_a_name_is_the_same_in_every_process():
     assert named(JOB) == "5d3cc513d61170a97fc3e23fa164e85c8a8d8cc57029134dd374d24af302f872"
-
-
-def test_a_job_travels():
-    there = loads(dumps(JOB))  # as it does to a worker
-    assert there == JOB
-    assert hash(there) == hash(JOB)
-
-
-def test_what_takes_longer_weighs_more():
-    learned, fixed, drawn = (replace(JOB, method=name) for name in ("value", "fixed-finexp", "random"))
-    assert drawn.weight < fixed.weight < learned.weight < replace(learned, pool_size=50).weight
-    assert replace(learned, model="all").weight > learned.weight
-    assert replace(JOB, variant="as-published").weight > 10 * JOB.weight
-    assert replace(learned, parameters=JOB.parameters * 3).weight == 3 * learned.weight
-
-
-def test_parameters_that_do_not_matter_to_a_walk_hardly_weigh():
-    fixed = replace(JOB, method="fixed-infexp")
-    assert replace(fixed, parameters=JOB.parameters * 10).weight < 2 * fixed.weight
 
 
 def test_a_job_has_the_usual_window_of_its_method_unless_another_is_given():

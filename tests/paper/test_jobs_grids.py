@@ -23,12 +23,6 @@ def test_a_grid_is_as_dense_as_promised_and_names_no_setting_twice(name, pool_si
     assert len(set(parameters)) == len(parameters) >= least
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_a_quick_grid_has_at_least_seven_values_and_fewer_than_the_whole(name):
-    quick, whole = (grid(name, pool_size=6, num_classes=10, quick=q) for q in (True, False))
-    assert 7 <= len(quick) < len(whole)
-
-
 @pytest.mark.parametrize("quick", [False, True])
 @pytest.mark.parametrize("pool_size", [3, 10, 12])
 @pytest.mark.parametrize("name", METHODS)
@@ -45,19 +39,6 @@ def test_a_grid_rises_from_no_vote_to_all_that_can_matter(name, pool_size, quick
     assert np.all(np.diff(done.mean_costs) >= (-0.03 * settled.mean_costs[0] if learns else 0))
 
 
-@pytest.mark.parametrize(("pool_size", "least"), [(3, 15), (10, 15), (12, 8)])
-@pytest.mark.parametrize("name", METHODS)
-def test_the_costs_of_a_grid_differ(name, pool_size, least):
-    done = outcome(name, pool_size, grid(name, pool_size=pool_size, num_classes=5))
-    assert len(np.unique(done.mean_costs)) >= least
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_a_grid_leaves_no_wide_gap_of_budgets(name):
-    found = outcome(name, 10, grid(name, pool_size=10, num_classes=5)).mean_costs
-    assert np.diff(np.sort(found)).max() < 0.25 * found.max()
-
-
 @pytest.mark.parametrize("name", ["until-settled", "ask-all"])
 def test_a_method_without_a_parameter_has_one_setting(name):
     assert grid(name, pool_size=5, num_classes=3) == ((),)
@@ -68,9 +49,3 @@ def test_one_threshold_never_asks(name):
     """The next one is above 1 / K, so that no run is computed twice."""
     never, second = (dict(parameters)["threshold"] for parameters in grid(name, pool_size=6, num_classes=5)[:2])
     assert never == 0.0 and second > 0.2
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_a_coarse_grid_of_a_small_pool_is_that_of_a_large_one(name):
-    coarse, large = grid(name, pool_size=6, num_classes=5, coarse=True), grid(name, pool_size=50, num_classes=5)
-    assert coarse == large

@@ -1,14 +1,12 @@
 """The page: well-formed, complete in itself, nothing unescaped, headings in order."""
 
-import itertools
-import re
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from quorate.paper.report import Part, Reproduction, page
-from quorate.reports.figures import HEAVY, DrawnFigure, draw
+from quorate.reports.figures import draw
 from quorate.reports.section import Claim, Figure, Section, Table
 
 HOSTILE = "<script>alert(1)</script>\"'&"
@@ -78,12 +76,6 @@ def read(text):
     return Reader(text)
 
 
-def test_every_element_is_closed_and_hostile_names_are_only_words(read):
-    assert not read.all("script")
-    assert read.words.count(HOSTILE) > 8
-    assert read.all("img")[0]["alt"] == HOSTILE
-
-
 def test_nothing_is_loaded_from_elsewhere(text, read):
     assert "http" not in text.replace("http://www.w3.org", "")
     assert "url(" not in text
@@ -92,25 +84,6 @@ def test_nothing_is_loaded_from_elsewhere(text, read):
         assert tag not in {"link", "iframe", "object", "embed"}
         assert attrs.get("src", "data:image/").startswith("data:image/")
         assert attrs.get("href", "#").startswith("#")
-
-
-def test_links_lead_to_anchors_of_the_page(read):
-    anchors = [attrs["id"] for _, attrs in read.tags if "id" in attrs]
-    assert len(anchors) == len(set(anchors))
-    for attrs in read.all("a"):
-        assert attrs["href"][1:] in anchors
-
-
-def test_headings_never_skip_a_level(read):
-    levels = [int(tag[1]) for tag, _ in read.tags if re.fullmatch(r"h[1-6]", tag)]
-    assert levels[0] == 1
-    assert levels.count(1) == 1
-    assert all(below <= above + 1 for above, below in itertools.pairwise(levels))
-
-
-def test_tables_have_captions_and_scopes(read):
-    assert len(read.all("caption")) == len(read.all("table"))
-    assert {attrs.get("scope") for attrs in read.all("th")} == {"col", "row"}
 
 
 def test_claims_say_in_words_whether_they_hold(read):
@@ -151,11 +124,6 @@ def test_with_other_classifiers_only_nothing_is_said_to_agree_with_the_paper():
     assert "cells: agrees" not in text
 
 
-def test_long_tables_are_folded_and_short_ones_are_not(text):
-    assert text.count("<details><summary><b>Show all 40 rows</b>") == 1
-    assert "Show all 2 rows" not in text
-
-
 def test_each_table_and_figure_names_the_command_that_made_it(read):
     assert read.words.count("quorate reproduce shift --data DIR --out DIR") == 3
     assert "tables/shift-short.csv" in read.words
@@ -168,22 +136,3 @@ def test_a_quick_one_says_so(read):
     words = Reader(page(done, pictures(done))).words
     assert "This is a quick reproduction" in words
     assert "--out DIR --quick" in words
-
-
-def test_a_page_of_nothing_is_a_page():
-    words = Reader(page(reproduction(parts=(), checksums={}, left_out=()), {})).words
-    assert "No claim could be tested" in words
-
-
-def test_a_heavy_drawing_is_carried_as_png():
-    figure = reproduction().parts[0].section.figures[0]
-    png = draw(figure).png
-    light, heavy = (DrawnFigure(figure, svg, lambda: png) for svg in (b"<svg/>", b" " * (HEAVY + 1)))
-    assert light.data_uri.startswith("data:image/svg+xml;")
-    assert heavy.data_uri.startswith("data:image/png;")
-
-
-def test_the_same_drawing_gives_the_same_bytes():
-    figure = reproduction().parts[0].section.figures[0]
-    first, second = draw(figure), draw(figure)
-    assert (first.svg, first.png) == (second.svg, second.png)

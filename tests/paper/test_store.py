@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from quorate.datasets import synthetic
-from quorate.errors import InvalidInput
 from quorate.paper import store as module
 from quorate.paper.jobs import ARRAYS, Job, settings
 from quorate.paper.store import RunStore, code_digest
@@ -117,45 +116,6 @@ def test_another_jobs_result_under_this_name_counts_as_absent(store):
     store.path(other).parent.mkdir(exist_ok=True, parents=True)
     store.path(other).write_bytes(store.put(DONE).read_bytes())
     assert store.get(other) is None
-
-
-def test_data_without_a_checksum_are_named(store):
-    with pytest.raises(InvalidInput) as caught:
-        store.get(replace(JOB, data="toys"))
-    assert (caught.value.field, caught.value.value) == ("data", "toys")
-
-
-def test_a_writer_whose_half_is_tidied_away_writes_again(store, monkeypatch):
-    tidied = []
-    replace_file = Path.replace
-
-    def tidied_once(half, path):
-        if not tidied:
-            tidied.append(store.tidy())
-        return replace_file(half, path)
-
-    monkeypatch.setattr(Path, "replace", tidied_once)
-    store.put(DONE)
-    assert tidied == [1]
-    assert store.get(JOB) is not None
-    assert store.tidy() == 0
-
-
-def test_a_result_can_be_read_by_whom_the_umask_lets(store):
-    mask = os.umask(0o022)
-    try:
-        assert store.put(DONE).stat().st_mode & 0o777 == 0o644
-    finally:
-        os.umask(mask)
-
-
-def test_seconds_are_kept_apart_and_a_torn_line_is_passed_over(store):
-    assert store.seconds() == {}
-    store.note_seconds(JOB, 1.25)
-    with (store.folder / "timings.jsonl").open("ab") as file:
-        file.write(b'{"name": "x", "sec\n')
-    store.note_seconds(replace(JOB, seed=4), 2.0)
-    assert store.seconds() == {store.name(JOB): 1.25, store.name(replace(JOB, seed=4)): 2.0}
 
 
 WRITER = """

@@ -88,13 +88,6 @@ def test_a_damaged_result_is_run_again_and_repaired(tmp_path):
     assert files(tmp_path) == whole
 
 
-def test_what_a_killed_writer_left_is_tidied_up(tmp_path):
-    (tmp_path / "ab").mkdir()
-    (tmp_path / "ab" / ".half-123").write_bytes(b"half")
-    sweep(JOBS[:1], DATA, RunStore(tmp_path, CHECKSUMS), backend=on_threads(1))
-    assert not list(tmp_path.rglob(".half-*"))
-
-
 def test_progress_counts_the_work_that_is_left_to_do(tmp_path):
     store, said = RunStore(tmp_path, CHECKSUMS), []
     sweep(JOBS[:4], DATA, store, backend=on_threads(1))
@@ -105,19 +98,6 @@ def test_progress_counts_the_work_that_is_left_to_do(tmp_path):
     assert {total for _, total, _ in said} == {sum(work)}
     assert said[-1][0] == sum(work)
     assert {what for _, _, what in said} == {job.label for job in JOBS[4:]}
-
-
-def test_how_long_each_job_took_is_written_beside_the_results(tmp_path):
-    store = RunStore(tmp_path, CHECKSUMS)
-    sweep(JOBS, DATA, store, backend=on_threads(2))
-    assert set(store.seconds()) == {store.name(job) for job in JOBS}
-    assert all(seconds > 0 for seconds in store.seconds().values())
-
-
-def test_long_jobs_come_first(tmp_path):
-    backend, asked = counting(on_threads(1))
-    sweep(JOBS, DATA, RunStore(tmp_path, CHECKSUMS), backend=backend)
-    assert [job.pool_size for job in asked] == sorted((job.pool_size for job in JOBS), reverse=True)
 
 
 def test_data_that_are_not_loaded_are_named_before_anything_is_run(tmp_path):
@@ -142,14 +122,6 @@ def test_a_backend_that_loses_jobs_is_found_out(tmp_path):
 
     with pytest.raises(QuorateError, match=f"2 of {len(JOBS)} jobs"):
         sweep(JOBS, DATA, RunStore(tmp_path, CHECKSUMS), backend=forgetful)
-
-
-def test_threads_stop_when_nobody_waits_for_them(tmp_path):
-    outcomes = on_threads(1)(JOBS, DATA)
-    next(outcomes)
-    outcomes.close()
-    with pytest.raises(StopIteration):
-        next(outcomes)
 
 
 LONG = [

@@ -92,23 +92,6 @@ def test_so_it_is_on_the_real_shift_set(data_dir, name):
     assert found.sizes.tolist() == np.unique(dataset.blocks, return_counts=True)[1].tolist()
 
 
-def test_the_order_of_the_parameters_is_the_order_of_the_rows():
-    there, back = (run_job(job("finexp", parameters=parameters), DATA) for parameters in (THRESHOLDS, THRESHOLDS[::-1]))
-    assert np.array_equal(there.item_costs, back.item_costs[::-1])
-
-
-def test_items_are_kept_only_where_asked_for():
-    lean = run_job(job("random", keep_items=False), DATA)
-    assert lean.item_costs.shape == lean.item_errors.shape == (2, 0)
-
-
-def test_a_default_parameter_is_the_methods_own():
-    plain, said = (
-        run_job(job("fixed-finexp", parameters=k), DATA) for k in (settings(None), settings("threshold", (0.95,)))
-    )
-    assert np.array_equal(plain.item_costs, said.item_costs)
-
-
 def test_the_same_job_gives_the_same_bits():
     first, again = (run_job(job("value"), DATA).arrays() for _ in range(2))
     assert all(first[name].tobytes() == again[name].tobytes() for name in ARRAYS)

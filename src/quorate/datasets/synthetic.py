@@ -167,14 +167,15 @@ def evidence_strength(half: Half, lean: FloatArray) -> float:
     clarity = _clarity_levels(half.agreement)  # (L,)
     nodes, weights = np.polynomial.hermite_e.hermegauss(60)
     weights = weights / weights.sum()
+    classes = range(len(lean)) if lean.any() else range(1)  # an even classifier is as accurate on every class
 
     def excess(strength: float) -> float:
         ahead = nodes + strength * clarity[:, None]  # (L, nodes): the truth's evidence without its lean
         right = 0.0
-        for k in range(len(lean)):
+        for k in classes:
             others = np.delete(lean, k)
             beats = np.prod(normal_cdf(ahead[..., None] + lean[k] - others), axis=-1)  # (L, nodes)
-            right += float((beats @ weights).mean()) / len(lean)
+            right += float((beats @ weights).mean()) / len(classes)
         return right - half.accuracy
 
     return 0.0 if excess(0.0) >= 0 else find_root(excess, 0.0, 200.0, within=1e-6) if excess(200.0) > 0 else 200.0

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from quorate import compiled
 from quorate.decision.rules import rule_of
 from quorate.methods import Method
-from quorate.numerics import assign
 from quorate.rng import stream as random_stream
 from quorate.session.tuning import tuned
 from quorate.streams.prepare import Stream
@@ -272,8 +271,9 @@ def swapped_columns(
 ) -> list[Swap]:
     """Columns of the predictions (T, K) that fit the votes (T, K) for another class far better than for their own.
 
-    The fit of a column to a class is the covariance of its probabilities with the share of votes. The best assignment
-    is found on every second item and tested on the others; its cycles that fit clearly better are reported.
+    The fit of a column to a class is the covariance of its probabilities with the share of votes. The best class of
+    each column is found on every second item and tested on the others; columns that take each other's place and fit
+    clearly better there are reported.
 
     >>> rng = np.random.default_rng(1)
     >>> counts = rng.multinomial(5, [0.2, 0.3, 0.5], 400) * 3
@@ -288,34 +288,17 @@ def swapped_columns(
     if len(p) < FEWEST_COMPARED:
         return []
     p, shares = p - p.mean(axis=0), shares - shares.mean(axis=0)
-    best = assign(-(p[::2].T @ shares[::2]))
+    best = (p[::2].T @ shares[::2]).argmax(axis=1)  # the class that each column fits best
+    cyclic = np.arange(len(best))
+    for _ in range(len(best)):
+        cyclic = np.unique(best[cyclic])  # what remains are columns that are mistaken for each other
     found: list[Swap] = []
-    for cycle in _cycles(best):
-        own = (p[1::2][:, cycle] * shares[1::2][:, cycle]).sum(axis=1)
-        other = (p[1::2][:, cycle] * shares[1::2][:, best[cycle]]).sum(axis=1)
+    for k in cyclic[best[cyclic] != cyclic]:
+        own, other = p[1::2, k] * shares[1::2, k], p[1::2, k] * shares[1::2, best[k]]
         gain = other - own
         if gain.mean() > CLEAR * gain.std() / np.sqrt(len(gain)) and own.mean() < HALF * other.mean():
-            found += [Swap(model, classes[k], classes[int(best[k])]) for k in cycle]
+            found.append(Swap(model, classes[k], classes[best[k]]))
     return found
-
-
-def _cycles(assigned: IntArray) -> list[list[int]]:
-    """The cycles of a permutation that have two members or more.
-
-    >>> _cycles(np.array([1, 2, 0, 3]))
-    [[0, 1, 2]]
-    """
-    seen: set[int] = set()
-    cycles = []
-    for start in range(len(assigned)):
-        cycle, at = [], start
-        while at not in seen:
-            seen.add(at)
-            cycle.append(at)
-            at = int(assigned[at])
-        if len(cycle) > 1:
-            cycles.append(cycle)
-    return cycles
 
 
 def swap_warning(swaps: Sequence[Swap]) -> str:
