@@ -116,10 +116,6 @@ def test_the_order_and_the_number_of_the_parameters_count():
     assert len(names) == 4
 
 
-def test_a_name_is_the_same_in_every_process():
-    assert named(JOB) == "5d3cc513d61170a97fc3e23fa164e85c8a8d8cc57029134dd374d24af302f872"
-
-
 def test_a_job_has_the_usual_window_of_its_method_unless_another_is_given():
     def window(method, **options):
         return Job("toy", 3, "model-0", 3, method, settings(None), **options).window
