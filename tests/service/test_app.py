@@ -13,8 +13,8 @@ from httpx import ASGITransport, AsyncClient
 
 from quorate import service
 from quorate.service.app import create_app, from_environment
+from quorate.service.background import EVERY, Housekeeping
 from quorate.service.config import ServiceConfig
-from quorate.service.steward import EVERY, Housekeeping
 from quorate.service.store import Store
 from quorate.service.store.prepare import prepare
 from quorate.service.store.schema import requests

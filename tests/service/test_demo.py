@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sqlalchemy import func, select, update
 
-from quorate.service.demo import FIRST_BATCH, MORE, NUM_COLLEAGUES, Colleagues, as_png, digits, enlarged, seed
+from quorate.service.demo import FIRST_BATCH, MORE, NUM_COLLEAGUES, DemoVoters, as_png, digits, enlarged, seed
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.stats import stats
 from quorate.service.domain.trail import disagreements
@@ -29,7 +29,7 @@ def test_the_database_is_filled_once(store):
 
 def test_the_colleagues_vote_and_items_close(store):
     seed(store, "http://127.0.0.1:8000", now=1000.0)
-    colleagues = Colleagues(Projects(store))
+    colleagues = DemoVoters(Projects(store))
     assert all(colleagues.one_vote(now=1001.0 + number / 10) for number in range(60))
     with store.read() as connection:
         project = Projects(store).of_row(connection.execute(select(projects)).one())
@@ -43,7 +43,7 @@ def test_more_digits_are_added_after_the_owner_withdrew_all(store):
     seed(store, "http://127.0.0.1:8000", now=1000.0)
     with store.write() as connection:
         connection.execute(update(items).values(withdrawn=1000.5, is_wanted=False, slots=0))
-    assert Colleagues(Projects(store)).one_vote(now=1001.0)
+    assert DemoVoters(Projects(store)).one_vote(now=1001.0)
     assert count(store, items) == FIRST_BATCH + MORE
 
 

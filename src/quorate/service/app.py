@@ -36,15 +36,15 @@ from quorate.service.api import (
 from quorate.service.api.bodies import BodyLimit
 from quorate.service.api.exports import ExportSlots
 from quorate.service.api.monitoring import Metrics, MetricsMiddleware
+from quorate.service.background import BackgroundJobs, Housekeeping
 from quorate.service.config import ServiceConfig
-from quorate.service.demo import Colleagues
+from quorate.service.demo import DemoVoters
 from quorate.service.domain.projects import Projects
 from quorate.service.label_studio import hooks
 from quorate.service.label_studio.connector import Connector
 from quorate.service.pages.rendering import STATIC
 from quorate.service.problems import MEDIA_TYPE
 from quorate.service.sender import Sender
-from quorate.service.steward import Housekeeping, Steward
 from quorate.service.store import POOL, Store
 from quorate.service.store.prepare import prepare
 from quorate.version import __version__
@@ -79,13 +79,13 @@ def create_app(store: Store, config: ServiceConfig) -> FastAPI:
     )
     app.state.store, app.state.config, app.state.projects = store, config, Projects(store)
     app.state.metrics, app.state.export_slots = Metrics(store), ExportSlots()
-    app.state.steward = Steward(app.state.projects)
-    app.state.steward.extra.append(Housekeeping(store))
-    app.state.connector = Connector(app.state.projects, app.state.steward)
-    app.state.background = [app.state.steward, Sender(store, allow_private=config.allow_private_addresses)]
+    app.state.jobs = BackgroundJobs(app.state.projects)
+    app.state.jobs.extra.append(Housekeeping(store))
+    app.state.connector = Connector(app.state.projects, app.state.jobs)
+    app.state.background = [app.state.jobs, Sender(store, allow_private=config.allow_private_addresses)]
     app.state.background.append(app.state.connector)
     if config.demo:
-        app.state.background.append(Colleagues(app.state.projects))
+        app.state.background.append(DemoVoters(app.state.projects))
     for part in PARTS:
         app.include_router(part.router)
     app.include_router(hooks.router)

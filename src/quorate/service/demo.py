@@ -26,13 +26,13 @@ from quorate.rng import stream
 from quorate.service.access.accounts import add_member, create_account
 from quorate.service.access.credentials import sign_in_link
 from quorate.service.api.uploads import UploadQuota, checked, stored
+from quorate.service.background import BackgroundJobs
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import ItemContent, NewItem, add_items, names_there
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.queue import next_items
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.domain.votes import Request
-from quorate.service.steward import Steward
 from quorate.service.store import Store, StoreUnavailable
 from quorate.service.store.schema import accounts, counted, items, memberships, projects
 from quorate.types import FloatArray
@@ -168,13 +168,13 @@ CANNOT_TELL = 0.01
 FEW, MANY = 40, 200  # digits are added while fewer than FEW are open, or fewer than MANY exist
 
 
-class Colleagues:
+class DemoVoters:
     """Simulated voters in a background thread of the app."""
 
     def __init__(self, projects_: Projects, *, votes_per_second: float = VOTES_PER_SECOND, seed: int = 0) -> None:
         self.projects, self.pause, self.seed = projects_, 1.0 / votes_per_second, seed
         self._chances: dict[str, np.random.Generator] = {}
-        self._hold = Steward(projects_)
+        self._hold = BackgroundJobs(projects_)
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 

@@ -3,7 +3,7 @@
 from sqlalchemy import func, select
 
 from quorate.service.access import cookies, credentials
-from quorate.service.steward import delete_access
+from quorate.service.background import delete_access
 from quorate.service.store import schema
 from tests.service.access.conftest import NOW
 

@@ -7,7 +7,7 @@ from sqlalchemy import event
 
 from quorate.service.access import credentials, limits
 from quorate.service.access.limits import Buckets, Limit
-from quorate.service.steward import delete_access
+from quorate.service.background import delete_access
 from tests.service.access.conftest import BOTH, NOW, Config, at_once, bearer, tiny_app
 
 LIMIT = Limit("test", rate=2.0, burst=3.0)

@@ -220,8 +220,8 @@ def test_voters_never_read_the_figures_of_other_people(tmp_path):
             owner.api("POST", f"{here}/votes", 200, json={"item": f"g{number}", "label": label, "voter": person})
     for person, label in (("secret-anna", "cat"), ("secret-bert", "dog")):
         owner.api("POST", f"{here}/votes", 200, json={"item": "x", "label": label, "voter": person})
-    world.app.state.steward.hold(world.here, "people")
-    world.app.state.steward.compute_people(world.here)
+    world.app.state.jobs.hold(world.here, "people")
+    world.app.state.jobs.compute_people(world.here)
     shown = owner.api("GET", f"{here}/people", 200).text + owner.api("GET", here, 200).text
     world.parts = dict.fromkeys(("upload_id", "invitation_id", "key_id", "webhook_id"), "nothing")
     world.parts |= {"project_id": world.here, "account_id": world.ids["other"]}

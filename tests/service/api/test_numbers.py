@@ -3,9 +3,9 @@
 from dataclasses import fields
 
 from quorate.service.api.decisions import StatsTold
+from quorate.service.background import BackgroundJobs
 from quorate.service.domain import stats
 from quorate.service.domain.audits import ProjectAudit
-from quorate.service.steward import Steward
 from quorate.types import PriorParams
 
 
@@ -24,10 +24,10 @@ def test_the_numbers_of_a_project(world):
     assert list(audit) == [*told, "time"]
 
 
-def test_the_audit_is_the_one_that_the_steward_computed(world, monkeypatch):
+def test_the_audit_is_the_one_that_background_jobs_computed(world, monkeypatch):
     world.items("x")
     world.client("owner").api("POST", f"/projects/{world.here}/item/close", 200, json={"id": "x"})
-    Steward(world.projects, clock=world.clock).round()
+    BackgroundJobs(world.projects, clock=world.clock).round()
     monkeypatch.setattr(stats, "audit_report", lambda *_: 1 / 0)
     world.clock.now += 60
     audit = world.client("reader").api("GET", f"/projects/{world.here}/audit", 200).json()

@@ -69,8 +69,8 @@ def test_owners_see_figures_of_everybody_and_voters_only_their_own_accuracy(worl
         for item in range(4):
             vote = {"item": f"g{item}", "label": "cat" if item >= number else "dog", "voter": person}
             owner.api("POST", f"{here}/votes", 200, json=vote)
-    world.app.state.steward.hold(world.here, "people")
-    world.app.state.steward.compute_people(world.here)
+    world.app.state.jobs.hold(world.here, "people")
+    world.app.state.jobs.compute_people(world.here)
     told = owner.api("GET", f"{here}/people", 200).json()
     assert [(each["name"], each["gold_right"], each["gold_answers"]) for each in told["people"]] == [
         ("secret-anna", 4, 4),

@@ -1,4 +1,4 @@
-"""What the votes say of each person: as counted by hand, kept by the steward, shown to nobody who should not see it."""
+"""What the votes say of each person: as counted by hand, kept by background jobs, shown to owners only."""
 
 import json
 import random
@@ -9,12 +9,12 @@ from sqlalchemy import select
 
 from quorate import compiled, method
 from quorate.numerics import wilson
+from quorate.service.background import BackgroundJobs
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.people import latest_people, people
 from quorate.service.domain.votes import Request
-from quorate.service.steward import Steward
-from quorate.service.store.schema import stewards
+from quorate.service.store.schema import tasks
 from quorate.session import Session
 
 CLASSES = ("cat", "dog", "bird")
@@ -88,22 +88,22 @@ def test_confidence_is_compared_with_known_answers_as_a_session_would_decide(des
     assert found.mean_confidence == pytest.approx(np.mean([sure for sure, _ in decided]))
 
 
-def test_the_steward_keeps_them_and_computes_only_when_something_happened(desk, voted):
+def test_background_jobs_keep_them_and_compute_only_when_something_happened(desk, voted):
     project, *_ = voted
-    steward = Steward(desk.projects, clock=lambda: 3000.0)
-    steward.round()
+    jobs = BackgroundJobs(desk.projects, clock=lambda: 3000.0)
+    jobs.round()
     with desk.store.read() as connection:
         first = latest_people(connection, project.id)
     assert first["time"] == 3000.0 and len(first["people"]) == 4
-    steward.clock = lambda: 4000.0
-    steward.compute_people(project.id)
+    jobs.clock = lambda: 4000.0
+    jobs.compute_people(project.id)
     with desk.store.read() as connection:
         assert latest_people(connection, project.id) == first
     add_items(desk.projects, project.id, [NewItem("new")], now=4000.0)
-    steward.compute_people(project.id)
+    jobs.compute_people(project.id)
     with desk.store.read() as connection:
         assert latest_people(connection, project.id)["time"] == 4000.0
-        size = len(connection.execute(select(stewards.c.state).where(stewards.c.task == "people")).scalar_one())
+        size = len(connection.execute(select(tasks.c.state).where(tasks.c.task == "people")).scalar_one())
     assert size == len(json.dumps(first)) or size < 10_000
 
 
@@ -111,13 +111,13 @@ def test_they_wait_for_the_kernels_of_crowds_which_are_compiled_last(desk, voted
     """Otherwise the model of the crowd would wait for them while it reads from the database."""
     project, *_ = voted
     computed = []
-    steward = Steward(desk.projects, clock=lambda: 3000.0)
-    monkeypatch.setattr(steward, "compute_people", computed.append)
+    jobs = BackgroundJobs(desk.projects, clock=lambda: 3000.0)
+    monkeypatch.setattr(jobs, "compute_people", computed.append)
     monkeypatch.setattr(compiled._state, "look", lambda *, of_experts=False, start=False: not of_experts)
-    steward.round()
+    jobs.round()
     assert computed == []
     monkeypatch.setattr(compiled._state, "look", lambda **_: True)
-    steward.round()
+    jobs.round()
     assert computed == [project.id]
 
 

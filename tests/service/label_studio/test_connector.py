@@ -5,11 +5,11 @@ import itertools
 import pytest
 
 from quorate.errors import InvalidInput
+from quorate.service.background import BackgroundJobs
 from quorate.service.domain.projects import Projects
 from quorate.service.label_studio import connector as connector_module
 from quorate.service.label_studio.connections import connection_of, list_connections, mark_changed
 from quorate.service.label_studio.connector import LONGEST_PAUSE, TASK, Connector, undo
-from quorate.service.steward import Steward
 from quorate.service.store.schema import connections
 from quorate.validate import invalid
 from tests.service.label_studio.test_reconcile import Double, connected, held
@@ -40,7 +40,7 @@ def at(url: str) -> Double:
 
 def working(store, client_of):
     projects = Projects(store)
-    return Connector(projects, Steward(projects), clock=lambda: 2.0, client_of=client_of)
+    return Connector(projects, BackgroundJobs(projects), clock=lambda: 2.0, client_of=client_of)
 
 
 def problem_of(store, project_id):
@@ -131,7 +131,7 @@ def test_disconnecting_does_nothing_there_while_another_worker_holds_the_project
     project_id = connected(store, double)
     with store.read() as connection:
         link = connection_of(connection, project_id)
-    other = Steward(Projects(store))
+    other = BackgroundJobs(Projects(store))
     assert other.hold(project_id, TASK)
     double.calls = 0
     with pytest.raises(InvalidInput) as refused:
@@ -153,4 +153,4 @@ def test_a_project_that_never_opened_is_free_once_it_is_disconnected(store, cloc
     with store.write() as connection:
         connection.execute(connections.update().values(ended=3.0))
     connector.round()
-    assert Steward(Projects(store)).hold(project_id, TASK)
+    assert BackgroundJobs(Projects(store)).hold(project_id, TASK)

@@ -152,9 +152,9 @@ def test_no_page_shows_a_voter_the_figures_of_others(world):
     add_items(projects, world.project, [NewItem(f"gold-{n}", gold="dog") for n in range(6)], now=now)
     for number in range(6):
         act(projects, Request(world.project, f"gold-{number}", "ext:secret-bert", "vote", NASTY, served=False), now=now)
-    steward = world.app.state.steward
-    steward.hold(world.project, "people")
-    steward.compute_people(world.project)
+    jobs = world.app.state.jobs
+    jobs.hold(world.project, "people")
+    jobs.compute_people(world.project)
     ends = [each.removeprefix("/p/{project_id}") for each, method in ROUTES if method == "GET" and "/p/{" in each]
     shown, seen = (
         "\n".join(world.browser(role).get(world.address(end), headers=HTML, params={"id": "a", "since": "0"}).text

@@ -126,9 +126,9 @@ class Views:
     def voters(self, page):
         """The figures of each voter, computed now."""
         self.owner(page)
-        steward = self.live.app.state.steward
-        steward.hold(self.seeded.project, "people")
-        steward.compute_people(self.seeded.project)
+        jobs = self.live.app.state.jobs
+        jobs.hold(self.seeded.project, "people")
+        jobs.compute_people(self.seeded.project)
         self.go(page, "/voters")
         page.get_by_role("heading", name="Who looks careless").wait_for()
 

@@ -1,7 +1,7 @@
 """What the audit sample proves: how many answers can be wrong, at any time, and how well calibrated the confidence is.
 
 Items are drawn for the audit when they close (`item_projection`), then voted on until the pool's verdict is settled
-(`queue`); this module reads the outcome with `quorate.audit`. Called by the steward, for the dashboard and the API.
+(`queue`); this module reads the outcome with `quorate.audit`. Called by `background`, for the dashboard and the API.
 """
 
 from __future__ import annotations

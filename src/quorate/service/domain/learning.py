@@ -1,4 +1,4 @@
-"""Fits parameters, and controls budgets and target errors, as items close. Called by the steward."""
+"""Fits parameters, and controls budgets and target errors, as items close. Called by `background`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.settings import goal_control, parameters_of
 from quorate.service.domain.webhooks import announce
 from quorate.service.store.bulk import among
-from quorate.service.store.schema import counted, counts_in_audit, events, items, stewards
+from quorate.service.store.schema import counted, counts_in_audit, events, items, tasks
 from quorate.streams.control import BudgetControl
 from quorate.streams.target_error import TargetErrorControl
 from quorate.types import PriorParams
@@ -120,7 +120,7 @@ def stored_control(connection: Connection, project: Project) -> Goal | None:
     fresh = goal_control(project.settings)
     if fresh is None:
         return None
-    query = select(stewards.c.state).where(stewards.c.project_id == project.id, stewards.c.task == "control")
+    query = select(tasks.c.state).where(tasks.c.project_id == project.id, tasks.c.task == "control")
     text = connection.execute(query).scalar_one_or_none()
     state = json.loads(text or "{}")
     if state.get("goal") != fresh.asked_for or state.get("kind") != type(fresh).__name__:
@@ -167,10 +167,10 @@ def _audited(connection: Connection, project: Project, control: Goal) -> Goal:
 def _store_control(connection: Connection, project: Project, control: Goal) -> None:
     counted = {name: getattr(control, name) for name in COUNTED[type(control)]}
     content = {"kind": type(control).__name__, "goal": control.asked_for, "counted": counted}
-    task = (stewards.c.project_id == project.id, stewards.c.task == "control")
+    task = (tasks.c.project_id == project.id, tasks.c.task == "control")
     values = {"state": json.dumps(content)}
-    if not connection.execute(update(stewards).where(*task).values(values)).rowcount:
-        connection.execute(stewards.insert().values(project_id=project.id, task="control", **values))
+    if not connection.execute(update(tasks).where(*task).values(values)).rowcount:
+        connection.execute(tasks.insert().values(project_id=project.id, task="control", **values))
 
 
 def _tune(projects_: Projects, connection: Connection, project: Project, control: Goal, now: float) -> int | None:

@@ -1,7 +1,7 @@
 """Figures of each voter, for owners: accuracy on gold, accuracy by the crowd model, agreement, patterns.
 
-The steward computes them in the background from at most `MOST_VOTES` of the latest votes and stores them in table
-`stewards`; no request waits for it. `latest_people` reads them. No page or endpoint for voters does; access tests check
+Background jobs compute them from at most `MOST_VOTES` of the latest votes and store them in table
+`tasks`; no request waits for it. `latest_people` reads them. No page or endpoint for voters does; access tests check
 this.
 """
 
@@ -26,7 +26,7 @@ from quorate.numerics import wilson
 from quorate.service.domain.gold import GoldCalibration, gold_calibration
 from quorate.service.domain.listing import voter_names
 from quorate.service.domain.projects import Project, Projects
-from quorate.service.store.schema import ballots, events, items, not_withdrawn, stewards
+from quorate.service.store.schema import ballots, events, items, not_withdrawn, tasks
 from quorate.types import FloatArray, IntArray
 
 MOST_VOTES = 20_000  # the latest ones, gold answers included
@@ -102,7 +102,7 @@ def last_event(connection: Connection, project: Project) -> int:
 
 def latest_people(connection: Connection, project_id: str) -> dict[str, Any] | None:
     """The latest figures as JSON; None if there are none."""
-    query = select(stewards.c.state).where(stewards.c.project_id == project_id, stewards.c.task == "people")
+    query = select(tasks.c.state).where(tasks.c.project_id == project_id, tasks.c.task == "people")
     state = json.loads(connection.execute(query).scalar_one_or_none() or "{}")
     return state or None
 

@@ -1,6 +1,6 @@
-"""The numbers of a project's dashboard. They cost O(items + ballots), so the steward computes them in the background.
+"""The numbers of a project's dashboard. They cost O(items + ballots), so background jobs compute them.
 
-`stats` computes them, `latest_stats` reads the latest. Called by the steward, the API and the dashboard.
+`stats` computes them, `latest_stats` reads the latest. Called by `background`, the API and the dashboard.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from quorate.service.store.schema import (
     items,
     memberships,
     not_withdrawn,
-    stewards,
+    tasks,
 )
 from quorate.streams.target_error import CONFIDENCE_LEVEL, TargetErrorControl
 
@@ -118,7 +118,7 @@ def latest_stats(connection: Connection, project: Project, *, now: float) -> dic
 
     Computed here if there are none, or if an older version of the service stored fewer numbers.
     """
-    query = select(stewards.c.state).where(stewards.c.project_id == project.id, stewards.c.task == "stats")
+    query = select(tasks.c.state).where(tasks.c.project_id == project.id, tasks.c.task == "stats")
     state = json.loads(connection.execute(query).scalar_one_or_none() or "{}")
     latest = state.get("stats", {})
     has_all = latest.keys() >= {each.name for each in fields(Stats)}

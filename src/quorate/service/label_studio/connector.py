@@ -4,7 +4,7 @@
 changes them. It is called by `quorate connect`, `undo` by its `--undo`; the app starts the connector.
 
 Webhooks only say which task to read; what is done depends on the state read. All tasks are read at the start and every
-`poll_seconds`, so that webhooks may be lost. With several workers, the one that holds a project's task in `stewards`
+`poll_seconds`, so that webhooks may be lost. With several workers, the one that holds a project's task in `tasks`
 does its work.
 """
 
@@ -25,6 +25,7 @@ from quorate.connect.label_studio.settings import ConnectSettings, token_of
 from quorate.connect.label_studio.tasks import RemoteProject, single_choice
 from quorate.errors import QuorateError
 from quorate.service.access.accounts import create_account, enrol
+from quorate.service.background import BackgroundJobs
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.label_studio.connections import (
@@ -37,7 +38,6 @@ from quorate.service.label_studio.connections import (
     note_problem,
 )
 from quorate.service.label_studio.reconcile import PredictionOf, Reconciler, Stopped
-from quorate.service.steward import Steward
 from quorate.service.store import Store, StoreUnavailable
 from quorate.service.store.schema import accounts
 from quorate.tables.predictions.align import aligned, refuse_unusable
@@ -46,7 +46,7 @@ from quorate.validate import invalid
 
 log = logging.getLogger("quorate.service.connector")
 
-TASK = "connect"  # in `stewards`
+TASK = "connect"  # in `tasks`
 RHYTHM = 0.5  # seconds between checks for webhooks that other workers received
 READ_SHARE = 0.25  # largest fraction of the time spent on reading all tasks
 FIRST_PAUSE, LONGEST_PAUSE = 2.0, 15.0  # seconds to wait after a failure
@@ -58,12 +58,12 @@ class Connector:
     def __init__(
         self,
         projects_: Projects,
-        steward: Steward,
+        jobs: BackgroundJobs,
         *,
         clock: Callable[[], float] = time.time,
         client_of: Callable[[ConnectedProject], LabelStudio] | None = None,
     ) -> None:
-        self.projects, self.steward, self.clock = projects_, steward, clock
+        self.projects, self.jobs, self.clock = projects_, jobs, clock
         self._client_of = client_of or (lambda link: LabelStudio(link.url, token_of(link.how), sleep=self._pause))
         self._stop, self._awake = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
@@ -111,7 +111,7 @@ class Connector:
                 return
             if link.ended is not None or link.state != "active":
                 self._forget(link.project_id)
-            elif self.steward.hold(link.project_id, TASK):
+            elif self.jobs.hold(link.project_id, TASK):
                 self._tend(link)
 
     def _tend(self, link: ConnectedProject) -> None:
@@ -171,7 +171,7 @@ class Connector:
 
     def _goes_on(self, project_id: str) -> bool:
         """Whether to continue: not stopped, not disconnected, and this worker still holds the task."""
-        if self._stop.is_set() or not self.steward.hold(project_id, TASK):
+        if self._stop.is_set() or not self.jobs.hold(project_id, TASK):
             return False
         with self.projects.store.read() as connection:
             return connection_of(connection, project_id) is not None
@@ -182,7 +182,7 @@ class Connector:
         if opened is not None:
             opened.reconciler.client.close()
         if opened is not None or trouble is not None:
-            self.steward.release(project_id, TASK)
+            self.jobs.release(project_id, TASK)
 
 
 class _Open:
@@ -288,9 +288,9 @@ def _owner(store: Store, client: LabelStudio, now: float) -> str:
 def undo(projects_: Projects, link: ConnectedProject, client: LabelStudio, *, now: float, wait: float = 30.0) -> int:
     """Disconnect: wait until no worker syncs the project, then restore its tasks; returns how many were changed."""
     change_connection(projects_.store, link.project_id, ended=now)
-    steward = Steward(projects_)
+    jobs = BackgroundJobs(projects_)
     until = time.monotonic() + wait
-    while not steward.hold(link.project_id, TASK):  # the holder stops at its next task, and its hold expires
+    while not jobs.hold(link.project_id, TASK):  # the holder stops at its next task, and its hold expires
         if time.monotonic() >= until:
             rule = "a project that no service is working on; a service still holds this one"
             raise invalid("project", link.project_id, rule, "try again in a moment, or stop the service.")
@@ -298,4 +298,4 @@ def undo(projects_: Projects, link: ConnectedProject, client: LabelStudio, *, no
     try:
         return Reconciler(projects_, link, client).undo()
     finally:
-        steward.stop()
+        jobs.stop()

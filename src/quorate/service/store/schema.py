@@ -233,8 +233,8 @@ image_reports = Table(  # who could not see an item's image, and when; append-on
 Index("ix_image_reports_item_id", image_reports.c.item_id)
 Index("ix_image_reports_project_id_voter", image_reports.c.project_id, image_reports.c.voter)
 
-stewards = Table(  # background work, done by one worker at a time
-    "stewards",
+tasks = Table(  # background work, done by one worker at a time
+    "tasks",
     metadata,
     Column("project_id", String(40), ForeignKey("projects.id"), primary_key=True),
     Column("task", String(20), primary_key=True),  # learn, control, stats, people, demo

@@ -16,6 +16,7 @@ from quorate import Session
 from quorate.errors import DuplicateVote, InvalidInput
 from quorate.learning.learner import refit
 from quorate.methods import REFIT_EVERY
+from quorate.service.background import HOLD_SECONDS, BackgroundJobs
 from quorate.service.domain import learning
 from quorate.service.domain.audits import audit_report
 from quorate.service.domain.ballots import act
@@ -27,9 +28,8 @@ from quorate.service.domain.settings import ProjectSettings, goal_control
 from quorate.service.domain.stats import LIVE_SECONDS, latest_stats, stats
 from quorate.service.domain.trail import disagreements
 from quorate.service.domain.votes import Request
-from quorate.service.steward import HOLD_SECONDS, Steward
 from quorate.service.store import StoreBusy, schema
-from quorate.service.store.schema import deliveries, events, projects, stewards, webhooks
+from quorate.service.store.schema import deliveries, events, projects, tasks, webhooks
 from tests.processes import wait_until
 
 CLASSES = ["cat", "dog", "bird"]
@@ -302,8 +302,8 @@ def test_a_failing_project_does_not_block_others(desk, monkeypatch, problem):
             raise problem
         return told(projects_, project_id, **more)
 
-    monkeypatch.setattr("quorate.service.steward.learn", learn_or_fail)
-    Steward(desk.projects).round()
+    monkeypatch.setattr("quorate.service.background.learn", learn_or_fail)
+    BackgroundJobs(desk.projects).round()
     assert desk.projects.get(sound.id).learn_event > 0
 
 
@@ -371,7 +371,7 @@ def test_the_numbers_add_up(desk):
 def test_one_worker_at_a_time_holds_a_task_and_a_dead_one_loses_it(desk):
     project = desk.project()
     clock = [1000.0]
-    first, second = (Steward(Projects(desk.store), clock=lambda: clock[0]) for _ in range(2))
+    first, second = (BackgroundJobs(Projects(desk.store), clock=lambda: clock[0]) for _ in range(2))
     assert first.hold(project.id, "learn") and not second.hold(project.id, "learn") and first.hold(project.id, "learn")
     clock[0] += 5.0
     first.renew()
@@ -387,9 +387,9 @@ WORKER = """
 import sys, time
 from quorate.service.domain.item_actions import withdraw
 from quorate.service.domain.projects import Projects
-from quorate.service.steward import Steward
+from quorate.service.background import BackgroundJobs
 from quorate.service.store import Store
-Steward(Projects(Store(sys.argv[1])), hold_seconds=1.0).start()
+BackgroundJobs(Projects(Store(sys.argv[1])), hold_seconds=1.0).start()
 time.sleep(60)
 """
 
@@ -399,10 +399,10 @@ def test_numbers_of_a_killed_worker_are_taken_over_within_ten_seconds_and_never_
     worker = subprocess.Popen([sys.executable, "-c", WORKER, database_url])
     try:
         wait_until(lambda: holder(desk, project) is not None, "the worker has the task")
-        dead, steward = holder(desk, project), Steward(Projects(desk.store), hold_seconds=1.0)
+        dead, jobs = holder(desk, project), BackgroundJobs(Projects(desk.store), hold_seconds=1.0)
         worker.kill()
         worker.wait()
-        steward.start()
+        jobs.start()
         killed, seen = time.monotonic(), []
         vote_until_closed(desk, project, "x", ["cat"], now=time.time())
 
@@ -414,39 +414,41 @@ def test_numbers_of_a_killed_worker_are_taken_over_within_ten_seconds_and_never_
 
         wait_until(is_up_to_date, "the numbers are up to date")
         took = time.monotonic() - killed
-        steward.stop()
+        jobs.stop()
     finally:
         worker.kill()
         worker.wait()
     assert took <= 10.0 and seen == sorted(seen)
-    assert HOLD_SECONDS + 2 * steward.rhythm <= 10.0, "so long it takes by default, where a hold lasts longer"
-    assert holder(desk, project) == steward.name != dead
-    assert Steward(Projects(desk.store)).hold(project.id, "stats"), "a worker that stops in order frees its tasks"
+    assert HOLD_SECONDS + 2 * jobs.rhythm <= 10.0, "so long it takes by default, where a hold lasts longer"
+    assert holder(desk, project) == jobs.name != dead
+    assert BackgroundJobs(Projects(desk.store)).hold(project.id, "stats"), (
+        "a worker that stops in order frees its tasks"
+    )
 
 
 def holder(desk, project):
     """The worker that holds the project's numbers, once it has computed some."""
-    query = select(stewards.c.holder).where(stewards.c.project_id == project.id, stewards.c.task == "stats")
+    query = select(tasks.c.holder).where(tasks.c.project_id == project.id, tasks.c.task == "stats")
     with desk.store.read() as connection:
-        return connection.execute(query.where(stewards.c.state != "{}")).scalar_one_or_none()
+        return connection.execute(query.where(tasks.c.state != "{}")).scalar_one_or_none()
 
 
 def test_numbers_that_were_begun_before_newer_ones_are_dropped(desk, monkeypatch):
     """A worker that was paused must not overwrite its successor's numbers with old ones."""
     project = desk.project(["x"], method="ask-all")
-    slow, quick = Steward(Projects(desk.store)), Steward(Projects(desk.store))
+    slow, quick = BackgroundJobs(Projects(desk.store)), BackgroundJobs(Projects(desk.store))
     real = stats
 
     def overtaken(connection, project, *, now):
         told = real(connection, project, now=now)
         connection.rollback()
-        monkeypatch.setattr("quorate.service.steward.stats", real)
+        monkeypatch.setattr("quorate.service.background.stats", real)
         vote_until_closed(desk, project, "x", ["cat"])
         quick._compute_stats(project.id)
         return told
 
     assert slow.hold(project.id, "stats")
-    monkeypatch.setattr("quorate.service.steward.stats", overtaken)
+    monkeypatch.setattr("quorate.service.background.stats", overtaken)
     slow._compute_stats(project.id)
     with desk.store.read() as connection:
         assert latest_stats(connection, project, now=1.0)["num_votes"] == 1
@@ -455,27 +457,27 @@ def test_numbers_that_were_begun_before_newer_ones_are_dropped(desk, monkeypatch
 def test_numbers_have_an_age_and_paused_projects_get_new_ones(desk):
     project = desk.project(["x"])
     clock = [2000.0]
-    steward = Steward(desk.projects, clock=lambda: clock[0])
-    steward.round()
+    jobs = BackgroundJobs(desk.projects, clock=lambda: clock[0])
+    jobs.round()
     clock[0] += 50.0
     with desk.store.read() as connection:
         before = latest_stats(connection, project, now=clock[0])
     assert before["age"] == 50.0
     desk.projects.change(project.id, state="paused", now=clock[0])
-    steward._due.clear()
+    jobs._due.clear()
     clock[0] -= 500.0
-    steward.round()
+    jobs.round()
     with desk.store.read() as connection:
         after = latest_stats(connection, project, now=clock[0])
     assert after["age"] == 0.0
     assert after["version"] > before["version"] and after["time"] < before["time"], "the clock was set back"
 
 
-def test_two_stewards_at_once_learn_once(desk):
+def test_two_workers_at_once_learn_once(desk):
     project = desk.project()
     play(desk, project, stream(20))
-    stewards = [Steward(Projects(desk.store)) for _ in range(2)]
-    threads = [threading.Thread(target=steward.round) for steward in stewards]
+    workers = [BackgroundJobs(Projects(desk.store)) for _ in range(2)]
+    threads = [threading.Thread(target=jobs.round) for jobs in workers]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -486,14 +488,14 @@ def test_two_stewards_at_once_learn_once(desk):
         assert latest_stats(connection, project, now=1.0)["num_items"] == 20
 
 
-def test_the_steward_works_in_the_background_and_stops(desk):
+def test_background_jobs_run_in_the_background_and_stop(desk):
     project = desk.project()
     play(desk, project, stream(20))
-    steward, rounds = Steward(desk.projects, rhythm=0.01), threading.Semaphore(0)
-    steward.extra.append(lambda now: rounds.release())
-    steward.start()
+    jobs, rounds = BackgroundJobs(desk.projects, rhythm=0.01), threading.Semaphore(0)
+    jobs.extra.append(lambda now: rounds.release())
+    jobs.start()
     assert all(rounds.acquire(timeout=20.0) for _ in range(2))
-    steward.stop()
+    jobs.stop()
     assert desk.projects.get(project.id).learn_event > 0
 
 
@@ -503,12 +505,12 @@ def test_webhooks_report_closed_items_changes_and_completion(desk):
     with desk.store.write() as connection:
         hook = {"id": "h", "project_id": project.id, "url": "https://example.org", "secret": "s", "created": 1.0}
         connection.execute(insert(webhooks).values(hook | {"kinds": json.dumps(kinds)}))
-    steward = Steward(desk.projects)
-    steward.round()
+    jobs = BackgroundJobs(desk.projects)
+    jobs.round()
     desk.projects.change(project.id, price=0.5, now=1001.0)
     vote_until_closed(desk, project, "x", ["cat"])
-    steward._due.clear()
-    steward.round()
+    jobs._due.clear()
+    jobs.round()
     with desk.store.read() as connection:
         told = [json.loads(body) for body in connection.execute(select(deliveries.c.body)).scalars()]
     data = {each["type"]: each["data"] for each in told}
@@ -519,17 +521,17 @@ def test_webhooks_report_closed_items_changes_and_completion(desk):
 
 @pytest.fixture
 def ends(desk):
-    """`ends(project)`: how often a project's completion was reported, after one more round of its steward."""
-    stewards_ = {}
+    """`ends(project)`: how often a project's completion was reported, after one more round of its jobs."""
+    workers = {}
 
     def count(project):
-        if project.id not in stewards_:
+        if project.id not in workers:
             hook = {"id": project.id, "project_id": project.id, "url": "https://example.org", "secret": "s"}
             with desk.store.write() as connection:
                 connection.execute(insert(webhooks).values(hook | {"created": 1.0, "kinds": '["project.completed"]'}))
-            stewards_[project.id] = Steward(desk.projects)
-        stewards_[project.id]._due.clear()
-        stewards_[project.id].round()
+            workers[project.id] = BackgroundJobs(desk.projects)
+        workers[project.id]._due.clear()
+        workers[project.id].round()
         with desk.store.read() as connection:
             told = select(func.count()).select_from(deliveries).where(deliveries.c.webhook_id == project.id)
             return connection.execute(told).scalar_one()
@@ -561,5 +563,5 @@ def test_completion_reported_by_an_older_version_is_not_reported_again(desk, end
     vote_until_closed(desk, project, "x", ["cat"])
     with desk.store.write() as connection:
         seen = json.dumps({"stats": stats(connection, project, now=1001.0).as_json()})
-        connection.execute(insert(stewards).values(project_id=project.id, task="stats", state=seen))
+        connection.execute(insert(tasks).values(project_id=project.id, task="stats", state=seen))
     assert (ends(project), ends(project)) == (0, 0)

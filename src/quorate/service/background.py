@@ -1,6 +1,6 @@
 """Background work: learning, budget control, numbers for the dashboard, deleting old rows. One thread per worker.
 
-Workers share the work through the table `stewards`: the worker that holds a project's task does it, the others skip it.
+Workers share the work through the table `tasks`: the worker that holds a project's task does it, the others skip it.
 A worker renews its holds while it lives. If it dies, they expire within `hold_seconds`, and another worker continues
 from the state in the database. Old rows are deleted once an hour. Started by the app.
 """
@@ -37,10 +37,10 @@ from quorate.service.store.schema import (
     projects,
     requests,
     sign_ins,
-    stewards,
+    tasks,
 )
 
-log = logging.getLogger("quorate.service.steward")
+log = logging.getLogger("quorate.service.background")
 
 HOLD_SECONDS = 6.0  # after which a dead worker's tasks are free
 RENEWALS = 4  # per hold_seconds
@@ -50,7 +50,7 @@ STATS_SHARE = 0.05  # largest fraction of the time spent on computing numbers
 PEOPLE_SECONDS, PEOPLE_SHARE = 30.0, 0.02  # the same for the figures of each person
 
 
-class Steward:
+class BackgroundJobs:
     """Visits all active projects every `rhythm` seconds. `extra` jobs are called in each round, with the time."""
 
     def __init__(
@@ -75,7 +75,7 @@ class Steward:
         """Start two threads: one does the work, one renews the holds, however long a job takes."""
         rounds = partial(self._again_and_again, self.round, self.rhythm)
         renewals = partial(self._again_and_again, self.renew, self.hold_seconds / RENEWALS)
-        for name, target in (("quorate-steward", rounds), ("quorate-steward-holds", renewals)):
+        for name, target in (("quorate-jobs", rounds), ("quorate-jobs-holds", renewals)):
             self._threads.append(threading.Thread(target=target, name=name, daemon=True))
             self._threads[-1].start()
 
@@ -86,7 +86,7 @@ class Steward:
             thread.join(timeout)
         try:
             with self.projects.store.write() as connection:
-                connection.execute(update(stewards).where(stewards.c.holder == self.name).values(until=0.0))
+                connection.execute(update(tasks).where(tasks.c.holder == self.name).values(until=0.0))
         except StoreUnavailable as problem:
             log.info("could not release the tasks; they expire in %g seconds: %s", self.hold_seconds, problem)
 
@@ -97,7 +97,7 @@ class Steward:
             except StoreUnavailable as problem:
                 log.warning("waiting for the database: %s", problem)
             except Exception:  # the next round starts again; voters are not affected
-                log.exception("a round of the steward failed")
+                log.exception("a round of background jobs failed")
             self._stop.wait(seconds)
 
     def round(self) -> None:
@@ -117,11 +117,11 @@ class Steward:
         try:
             job(self.clock())
         except StoreBusy as problem:  # a row of this project is locked; other projects are not affected
-            log.info("a job of the steward waits for the next round: %s", problem)
+            log.info("a background job waits for the next round: %s", problem)
         except StoreUnavailable:
             raise
         except Exception:
-            log.exception("a job of the steward failed; it is tried again in the next round")
+            log.exception("a background job failed; it is tried again in the next round")
 
     def _tend(self, project_id: str, now: float) -> None:
         self._with_hold(project_id, "learn", lambda: learn(self.projects, project_id, now=now))
@@ -145,8 +145,8 @@ class Steward:
     def _compute_stats(self, project_id: str) -> None:
         """Store new numbers, unless another worker stored some in the meantime: those may be newer."""
         now = self.clock()
-        task = (stewards.c.project_id == project_id, stewards.c.task == "stats")
-        query = select(stewards.c.state).where(*task)
+        task = (tasks.c.project_id == project_id, tasks.c.task == "stats")
+        query = select(tasks.c.state).where(*task)
         with self.projects.store.read() as connection:
             version = _version(json.loads(connection.execute(query).scalar_one()))
             project = self.projects.get_in(connection, project_id)
@@ -158,7 +158,7 @@ class Steward:
             done = is_completed(before, computed)
             announced = computed.num_items if done else _announced(before)
             state = {"stats": computed.as_json(), "announced": announced, "version": version + 1}
-            connection.execute(update(stewards).where(*task).values(state=json.dumps(state)))
+            connection.execute(update(tasks).where(*task).values(state=json.dumps(state)))
             if done:
                 content = {"num_items": computed.num_items, "num_votes": computed.num_votes}
                 announce(connection, project.id, [("project.completed", content)], now=now)
@@ -176,9 +176,9 @@ class Steward:
             if before is not None and before["last_event"] == last_event(connection, project):
                 return
             found = people(self.projects, connection, project, now=self.clock())
-        mine = (stewards.c.project_id == project_id, stewards.c.task == "people")
+        mine = (tasks.c.project_id == project_id, tasks.c.task == "people")
         with self.projects.store.write() as connection:
-            connection.execute(update(stewards).where(*mine).values(state=json.dumps(asdict(found))))
+            connection.execute(update(tasks).where(*mine).values(state=json.dumps(asdict(found))))
 
     def _with_hold(self, project_id: str, task: str, job: Callable[[], object]) -> bool:
         """Do the job if no other worker holds the task; returns whether it was done."""
@@ -190,42 +190,50 @@ class Steward:
     def hold(self, project_id: str, task: str) -> bool:
         """Take or keep the task for `hold_seconds`; False if another worker holds it."""
         now = self.clock()
-        mine = (stewards.c.project_id == project_id, stewards.c.task == task)
-        free = or_(stewards.c.holder == self.name, stewards.c.until < now, stewards.c.until > now + SET_BACK_SECONDS)
+        mine = (tasks.c.project_id == project_id, tasks.c.task == task)
+        free = or_(
+            tasks.c.holder == self.name,
+            tasks.c.until < now,
+            tasks.c.until > now + SET_BACK_SECONDS,
+        )
         values = {"holder": self.name, "until": now + self.hold_seconds}
         with self.projects.store.read() as connection:
-            held = connection.execute(select(stewards.c.holder, stewards.c.until).where(*mine)).one_or_none()
+            held = connection.execute(select(tasks.c.holder, tasks.c.until).where(*mine)).one_or_none()
         if held is not None and now < held.until <= now + SET_BACK_SECONDS:
             return bool(held.holder == self.name)
         try:
             with self.projects.store.write() as connection:
-                if connection.execute(update(stewards).where(*mine, free).values(values)).rowcount:
+                if connection.execute(update(tasks).where(*mine, free).values(values)).rowcount:
                     return True
                 if held is None:
-                    connection.execute(insert(stewards).values(project_id=project_id, task=task, **values))
+                    connection.execute(insert(tasks).values(project_id=project_id, task=task, **values))
                 return held is None
         except IntegrityError:
             return False
 
     def release(self, project_id: str, task: str) -> None:
         """Release the task, so that another worker can take it at once."""
-        mine = (stewards.c.project_id == project_id, stewards.c.task == task, stewards.c.holder == self.name)
+        mine = (
+            tasks.c.project_id == project_id,
+            tasks.c.task == task,
+            tasks.c.holder == self.name,
+        )
         with self.projects.store.write() as connection:
-            connection.execute(update(stewards).where(*mine).values(until=0.0))
+            connection.execute(update(tasks).where(*mine).values(until=0.0))
 
     def renew(self) -> None:
         """Extend the holds of this worker; tasks that another worker took in the meantime are left to it."""
         now = self.clock()
         ending = (
-            stewards.c.holder == self.name,
-            stewards.c.until > 0.0,
-            stewards.c.until < now + self.hold_seconds / 2,
+            tasks.c.holder == self.name,
+            tasks.c.until > 0.0,
+            tasks.c.until < now + self.hold_seconds / 2,
         )
         with self.projects.store.read() as connection:
-            if connection.execute(select(stewards.c.task).where(*ending).limit(1)).first() is None:
+            if connection.execute(select(tasks.c.task).where(*ending).limit(1)).first() is None:
                 return
         with self.projects.store.write() as connection:
-            held = update(stewards).where(stewards.c.holder == self.name, stewards.c.until > 0.0)
+            held = update(tasks).where(tasks.c.holder == self.name, tasks.c.until > 0.0)
             connection.execute(held.values(until=now + self.hold_seconds))
 
 
