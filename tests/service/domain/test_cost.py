@@ -34,27 +34,6 @@ def test_a_pool_that_takes_too_long_is_refused_for_projects_changes_and_items(de
     assert refused.value.value == pool_size
 
 
-def test_a_batch_that_takes_minutes_is_refused_before_anything_is_decided(desk, monkeypatch):
-    most = cost.largest_pool(method("value"), len(TEN))
-    made = desk.projects.create("large", ProjectSettings(classes=TEN, pool_size=most), now=1000.0)
-    begin = time.perf_counter()
-    with pytest.raises(InvalidInput) as refused:
-        add_items(desk.projects, made.id, [NewItem(f"x{number}") for number in range(5000)], now=1001.0)
-    assert time.perf_counter() - begin < 10
-    error = refused.value
-    assert (error.field, error.value) == ("items", "5000 entries")
-    assert f"{cost.BATCH_SECONDS:g} s" in error.rule
-    fits = int(re.search(r"\d+", error.fix)[0])
-    each = cost.opening_seconds(method("value"), len(TEN), most, ahead=4)
-    assert fits * each <= cost.BATCH_SECONDS < (fits + 1) * each
-    monkeypatch.setattr(cost, "BATCH_SECONDS", 2 * each)
-    assert len(add_items(desk.projects, made.id, [NewItem("a"), NewItem("b")], now=1001.0)) == 2
-
-
-def test_the_largest_batch_is_accepted_with_default_pools():
-    cost.check_batch(method("value"), len(TEN), [20] * 5000, ahead=4)
-
-
 def test_methods_without_the_exact_posterior_accept_any_pool():
     for name in ("infexp", "ask-all"):
         ProjectSettings(classes=TEN, pool_size=100_000, method=name).check()

@@ -22,11 +22,6 @@ def numbers(hours, **more):
     return usual | {"hours": [{"hours_ago": 0.0, "votes": float(votes), "seconds": 3600.0} for votes in hours]} | more
 
 
-def test_a_pause_does_not_stop_the_clock_forever():
-    found = forecast(numbers([20, 40, 0]))
-    assert (found.pace, found.is_recent, found.votes_left, found.hours_left) == (30.0, False, 30.0, 1.0)
-
-
 def test_every_open_item_needs_at_least_one_more_vote():
     assert forecast(numbers([5], num_votes=60)).votes_left == 10.0
 
@@ -42,17 +37,17 @@ def test_the_pace_of_the_first_minutes_is_not_spread_over_an_hour():
     assert forecast(young).pace == 1800.0
 
 
-@pytest.mark.parametrize(("hours_ago", "is_idle"), [(0.1, False), (3.0, True)])
-def test_the_dashboard_shows_a_pace_only_while_somebody_votes(world, hours_ago, is_idle):
-    projects, now = world.app.state.projects, time.time() - 3600 * hours_ago
+@pytest.mark.parametrize(("num_items", "voted", "said"), [(0, False, "/data"), (1, False, "/people"), (1, True, None)])
+def test_the_dashboard_shows_the_next_step_until_there_are_votes(world, num_items, voted, said):
+    projects, now = world.app.state.projects, time.time()
     project = projects.create("Pets", ProjectSettings(classes=("cat", "dog"), pool_size=3), now=now).id
-    add_member(world.store, project, world.people["reader"], role="reader", now=now)
-    add_items(projects, project, [NewItem(f"i{number}") for number in range(8)], now=now)
-    for number in range(5):
-        for voter in "ab":
-            act(projects, Request(project, f"i{number}", f"ext:{voter}", "vote", "cat", served=False), now=now)
-    told = world.browser("reader").get(f"/p/{project}/live").text
-    assert ("data-hours-left" in told, "data-idle" in told) == (not is_idle, is_idle)
+    add_member(world.store, project, world.people["owner"], role="owner", now=now)
+    add_items(projects, project, [NewItem(f"i{number}") for number in range(num_items)], now=now)
+    if voted:
+        act(projects, Request(project, "i0", "ext:a", "vote", "cat", served=False), now=now)
+    told = world.browser("owner").get(f"/p/{project}").text
+    assert ("data-next" in told, "data-live=" in told) == (said is not None, num_items > 0)
+    assert said is None or f"/p/{project}{said}" in told.partition("data-next")[2]
 
 
 def test_the_dashboard_says_that_kernels_compile_until_they_are(world, monkeypatch):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import lru_cache
 
 from quorate.compiled import status
@@ -15,7 +14,6 @@ from quorate.validate import MOST_VOTES, invalid
 DECISION_SECONDS = 0.05  # limit for one decision
 AHEAD_SECONDS = 0.05  # limit for all look-ahead decisions of one vote together
 INTERPRETED = 600.0  # slowdown until kernels are compiled
-BATCH_SECONDS = 60.0  # limit for all decisions of one batch of items together
 
 # Seconds of one belief, measured on one core of 2.1 to 3 GHz. Finite pools: levels that
 # three or more classes can tie at cost K N^3 up to SMALL_POOL and K N^2 beyond; while K is small few of them matter,
@@ -65,23 +63,6 @@ def decisions_ahead(method: Method, num_classes: int, pool_size: int, *, most: i
     """How many look-ahead decisions are affordable for one vote: up to `most`, within AHEAD_SECONDS."""
     slower = 1.0 if status() == "compiled" else INTERPRETED
     return min(most, int(AHEAD_SECONDS / (slower * decision_seconds(method, num_classes, pool_size))))
-
-
-def opening_seconds(method: Method, num_classes: int, pool_size: int, *, ahead: int) -> float:
-    """Upper estimate of the time to open an item: one decision and up to `ahead` look-ahead decisions."""
-    looks = 1 + decisions_ahead(method, num_classes, pool_size, most=ahead)
-    return looks * decision_seconds(method, num_classes, pool_size)
-
-
-def check_batch(method: Method, num_classes: int, pool_sizes: Iterable[int], *, ahead: int) -> None:
-    """Raise unless all items of a batch, with pools of these sizes, can be opened within BATCH_SECONDS."""
-    spent = 0.0
-    sizes = list(pool_sizes)
-    for number, pool_size in enumerate(sizes):
-        spent += opening_seconds(method, num_classes, pool_size, ahead=ahead)
-        if spent > BATCH_SECONDS:
-            rule = f"a batch that can be decided within {BATCH_SECONDS:g} s, here {number} items"
-            raise invalid("items", f"{len(sizes)} entries", rule, f"send at most {number} at once.")
 
 
 def largest_pool(method: Method, num_classes: int) -> int:

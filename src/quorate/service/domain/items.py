@@ -16,9 +16,9 @@ from typing import Any, Literal
 from sqlalchemy import Connection, insert, select, update
 
 from quorate.service.addresses import host_of, may_be_public, refuse_private
-from quorate.service.domain.cost import check_batch, check_pool
+from quorate.service.domain.cost import check_pool
 from quorate.service.domain.gold import gold_values
-from quorate.service.domain.item_projection import FARTHEST, after_event, audit_draw
+from quorate.service.domain.item_projection import after_event, audit_draw
 from quorate.service.domain.projects import Project, Projects, not_archived
 from quorate.service.domain.webhooks import announce, closed
 from quorate.service.store.bulk import among, change_rows, encode
@@ -173,12 +173,11 @@ def decide_items(
 
 
 def _check_cost(project: Project, version: ParamsVersion, fresh: Sequence[NewItem]) -> None:
-    """Raise for a batch that would keep a batch thread busy for minutes."""
+    """Raise unless a decision about each pool is fast enough."""
     num_classes, usual = len(project.settings.classes), project.settings.pool_size
-    sizes = [usual if item.pool_size is None else members(item.pool_size) for item in fresh]
-    for item, size in zip(fresh, sizes, strict=True):
+    for item in fresh:
+        size = usual if item.pool_size is None else members(item.pool_size)
         check_pool(version.method, num_classes, size, where=f"pool_size of {item.name!r}")
-    check_batch(version.method, num_classes, sizes, ahead=FARTHEST - 1)
 
 
 def store_items(projects_: Projects, batch: DecidedBatch, *, now: float) -> list[Added]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Integer, and_, case, cast, desc, func, select
@@ -50,7 +50,6 @@ class Stats:
     num_open: int
     num_closed: int
     num_in_audit: int
-    num_exhausted: int  # open or in the audit, and everybody who ever voted in the project has acted on it
     num_people: int  # people who can vote: owners, seniors and voters, and people whose votes an owner sent
     num_waiting: int  # closed items that wait for a senior's verdict
     num_short: int  # open or in the audit, and pool size plus skips exceed the number of people
@@ -86,7 +85,7 @@ def stats(connection: Connection, project: Project, *, now: float) -> Stats:
     """Compute all numbers."""
     num_voters = _num_voters(connection, project)
     num_people = _num_people(connection, project)
-    counts = _counts(connection, project, num_voters, num_people)
+    counts = _counts(connection, project, num_people)
     closed, asked, pools = counts["num_closed"], counts["votes_on_closed"], counts["votes_of_pools"]
     price = project.settings.price
     gold = _gold(connection, project)
@@ -116,16 +115,13 @@ def stats(connection: Connection, project: Project, *, now: float) -> Stats:
 def latest_stats(connection: Connection, project: Project, *, now: float) -> dict[str, Any]:
     """The latest numbers as JSON, their `age` in seconds, and their `version`: how often they were stored.
 
-    Computed here if there are none, or if an older version of the service stored fewer numbers.
+    Computed here if there are none.
     """
     query = select(tasks.c.state).where(tasks.c.project_id == project.id, tasks.c.task == "stats")
     state = json.loads(connection.execute(query).scalar_one_or_none() or "{}")
-    latest = state.get("stats", {})
-    has_all = latest.keys() >= {each.name for each in fields(Stats)}
-    if not has_all or not latest["audit"].keys() >= {each.name for each in fields(ProjectAudit)}:
-        latest = stats(connection, project, now=now).as_json()
+    latest = state.get("stats") or stats(connection, project, now=now).as_json()
     age = abs(now - latest["time"])  # a time in the future: the clock was set back
-    return latest | {"age": age, "version": int(state.get("version", 0))}  # type: ignore[no-any-return]
+    return latest | {"age": age, "version": int(state.get("version", 0))}
 
 
 def learning_history(connection: Connection, project: Project, *, most: int = HISTORY) -> list[dict[str, Any]]:
@@ -143,18 +139,16 @@ def learning_history(connection: Connection, project: Project, *, most: int = HI
     return learned
 
 
-def _counts(connection: Connection, project: Project, num_voters: int, num_people: int) -> dict[str, Any]:
+def _counts(connection: Connection, project: Project, num_people: int) -> dict[str, Any]:
     closed = ~items.c.is_open
     skipped = items.c.num_ballots - items.c.num_votes - items.c.num_abstained
     short = and_(items.c.is_wanted, items.c.pool_size + skipped > num_people)
-    exhausted = and_(items.c.is_wanted, items.c.num_ballots >= max(1, num_voters))
     row = connection.execute(
         select(
             func.count().label("num_items"),
             func.sum(case((items.c.is_open, 1), else_=0)).label("num_open"),
             func.sum(case((closed, 1), else_=0)).label("num_closed"),
             func.sum(case((items.c.audit == "drawn", 1), else_=0)).label("num_in_audit"),
-            func.sum(case((exhausted, 1), else_=0)).label("num_exhausted"),
             func.sum(case((short, 1), else_=0)).label("num_short"),
             func.sum(items.c.num_votes).label("num_votes"),
             func.sum(items.c.num_abstained).label("num_abstained"),

@@ -40,11 +40,9 @@ FEWEST = 5  # closed items needed for a forecast
 
 @dataclass(frozen=True, slots=True)
 class VoteForecast:
-    """`pace`: votes per hour, of the last hour if it has votes (`is_recent`); `votes_left`, `hours_left`: None if
-    unknown."""
+    """`pace`: votes per hour, of the last hour; `votes_left`, `hours_left`: None if unknown."""
 
     pace: float
-    is_recent: bool
     votes_left: float | None
     hours_left: float | None
 
@@ -55,18 +53,16 @@ def forecast(numbers: Mapping[str, Any]) -> VoteForecast:
     >>> hours = [{"votes": 10.0, "seconds": 3600.0}, {"votes": 20.0, "seconds": 1800.0}]
     >>> forecast({"hours": hours, "num_open": 10, "num_closed": 10, "votes_per_closed": 3.0, "num_votes": 35,
     ...           "votes_on_closed": 30, "num_abstained": 0})
-    VoteForecast(pace=40.0, is_recent=True, votes_left=25.0, hours_left=0.625)
+    VoteForecast(pace=40.0, votes_left=25.0, hours_left=0.625)
     """
-    hours = [hour["votes"] for hour in numbers["hours"]]
-    busy = [votes for votes in hours if votes > 0]
-    last = hours[-1] * HOUR / max(numbers["hours"][-1]["seconds"], SHORTEST) if hours else 0.0
-    pace = last or (sum(busy) / len(busy) if busy else 0.0)
+    last = numbers["hours"][-1]
+    pace = last["votes"] * HOUR / max(last["seconds"], SHORTEST)
     if numbers["num_closed"] < FEWEST:
-        return VoteForecast(pace, bool(last), None, None)
+        return VoteForecast(pace, None, None)
     given = numbers["num_votes"] - numbers["votes_on_closed"]
     least = float(numbers["num_open"])  # each open item needs at least one
     left = max(numbers["num_open"] * numbers["votes_per_closed"] - given, least)
-    return VoteForecast(pace, bool(last), left, left / pace if pace else None)
+    return VoteForecast(pace, left, left / pace if pace else None)
 
 
 router = APIRouter(include_in_schema=False)
@@ -119,19 +115,18 @@ def _worth(projects_: Projects, project: Project, numbers: dict[str, Any], conne
     taus = [np.atleast_2d(np.asarray(each[3], float)).mean(axis=0) for each in past]
     highest = max(float(np.max(taus)), 1e-9)
     classes = project.settings.shown_classes
-    most = len(classes) if len(classes) == MOST_CLASSES + 1 else MOST_CLASSES  # avoids "1 more"
     by_class = [
         {
             "name": name, "now": float(taus[-1][index]),
             "svg": _curve(f"tau of {name}", [float(tau[index]) for tau in taus], 0, highest),
         }
-        for index, name in enumerate(classes[:most])
+        for index, name in enumerate(classes[:MOST_CLASSES])
     ]  # fmt: skip
     return {
         "theta": params.theta, "phi": params.phi, "num_fits": len(numbers["learning"]),
         "theta_svg": _curve("theta over time", thetas, 0, max(thetas)),
         "phi_svg": _curve("phi over time", phis, 1, max(phis)),
-        "classes": by_class, "more": max(0, len(classes) - most),
+        "classes": by_class, "more": max(0, len(classes) - MOST_CLASSES),
         "last": past[-1][0] if numbers["learning"] else None,
     }  # fmt: skip
 
