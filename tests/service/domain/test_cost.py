@@ -71,11 +71,3 @@ def test_every_pool_up_to_the_largest_is_accepted(num_classes):
     most = cost.largest_pool(method("value"), num_classes)
     for pool_size in {1, 50, 100, SMALL_POOL, SMALL_POOL + 1, most // 2, most}:
         cost.check_pool(method("value"), num_classes, pool_size)
-
-
-def test_the_docs_name_the_bounds():
-    page = (Path(__file__).parents[3] / "docs" / "service.md").read_text(encoding="utf-8")
-    (told,) = re.findall(r"about (4,440 with 5.*?) \(", page, re.DOTALL)
-    for pool_size, num_classes in re.findall(r"([\d,]+) with (\d+)", told):
-        most = cost.largest_pool(method("value"), int(num_classes))
-        assert int(pool_size.replace(",", "")) == pytest.approx(most, rel=0.02), num_classes
