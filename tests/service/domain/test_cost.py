@@ -1,8 +1,6 @@
 """The time of a decision: pools that are too slow are refused; look-ahead is limited."""
 
-import re
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest

@@ -31,8 +31,9 @@ def come_in(page, live: Live, account_id: str):
 def new_project(page, live: Live, *, name="Animals", classes="cat\ndog\nfox", pool="3", **fields) -> str:
     page.goto(f"{live.url}/new")
     page.get_by_label("Name", exact=True).fill(name)
-    page.get_by_label("What voters choose from").fill(classes)
+    page.get_by_label("Answers to choose from").fill(classes)
     page.get_by_label("Experts in the pool").fill(pool)
+    page.get_by_text("More settings").click()
     for label, value in fields.items():
         page.locator(f"#{label}").fill(value)
     page.get_by_role("button", name="Create the project").click()

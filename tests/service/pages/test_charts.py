@@ -28,15 +28,3 @@ def test_a_line_goes_from_edge_to_edge_and_never_leaves_the_square():
     svg = str(line_chart([ChartLine("a", 0, [-5.0, 0.5, 99.0])], title="t", most=1.0))
     (path,) = re.findall(r'class="line[^>]* d="([^"]+)"', svg)
     assert path == "M0.00 99.50L50.00 50.00L100.00 0.50"
-
-
-def test_one_value_is_a_level_line():
-    (path,) = re.findall(
-        r'class="line[^>]* d="([^"]+)"', str(line_chart([ChartLine("a", 0, [0.5])], title="t", most=1.0))
-    )
-    assert path == "M0.00 50.00L100.00 50.00"
-
-
-def test_the_parts_of_a_bar_stand_side_by_side():
-    widths = re.findall(r'x="([\d.]+)" width="([\d.]+)"', str(bar([(3, 0), (1, 1)], whole=8)))
-    assert widths == [("0.00", "37.50"), ("37.50", "12.50")]

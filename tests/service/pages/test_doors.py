@@ -15,7 +15,6 @@ from quorate.service.app import create_app
 from quorate.service.config import ServiceConfig
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import NewItem, add_items
-from quorate.service.domain.settings import ProjectSettings
 from quorate.service.domain.votes import Request
 from quorate.service.pages import router
 from quorate.service.pages.rendering import qr_code
@@ -303,45 +302,6 @@ def test_every_member_is_listed_and_can_get_another_role_however_many_there_are(
     assert world.people["stranger"] not in roles
 
 
-def test_past_sentences_count_who_could_not_tell_until_then(world):
-    projects, now = world.app.state.projects, time.time()
-    project = projects.create("Pets", ProjectSettings(classes=("cat", "dog"), pool_size=9), now=now).id
-    accounts.add_member(world.store, project, world.people["owner"], role="owner", now=now)
-    add_items(projects, project, [NewItem("x", [0.6, 0.4])], now=now)
-    for voter, kind, label in (("ada", "vote", "cat"), ("ben", "abstain", None), ("eve", "abstain", None)):
-        act(projects, Request(project, "x", f"ext:{voter}", kind, label, served=False), now=now)
-    page = world.browser("owner").get(f"/p/{project}/item", params={"id": "x"}).text
-    assert re.findall(r"the pool of 9(?: \(less \d who cannot tell\))? would", page)[-4:] == [
-        "the pool of 9 would", "the pool of 9 would",
-        "the pool of 9 (less 1 who cannot tell) would", "the pool of 9 (less 2 who cannot tell) would",
-    ]  # fmt: skip
-
-
-def test_a_tie_is_shown_in_the_table_and_on_the_items_page(world):
-    projects, browser, now = world.app.state.projects, world.browser("owner"), time.time()
-    project = projects.create("Pets", ProjectSettings(classes=("cat", "dog"), pool_size=9), now=now).id
-    accounts.add_member(world.store, project, world.people["owner"], role="owner", now=now)
-    add_items(projects, project, [NewItem("tied"), NewItem("led", [0.7, 0.3])], now=now)
-
-    def said(name):
-        table = browser.get(f"/p/{project}/items?search={name}").text
-        page = browser.get(f"/p/{project}/item?id={name}").text
-        sentence = re.search('<p class="statement">(.*?)</p>', page)[1]
-        return table.count("data-tie"), page.count("data-tie"), " tie " in sentence, "sure that" in sentence
-
-    assert said("tied") == (1, 1, True, False)
-    assert said("led") == (0, 0, False, True)
-    act(projects, Request(project, "tied", "ext:ada", "vote", "dog", served=False), now=now)
-    assert said("tied") == (0, 1, False, True)  # only its beginning was one
-
-
-def test_the_export_of_votes_holds_what_the_data_page_says(world):
-    browser = world.browser("owner")
-    assert "late and undone votes are marked" in browser.get(world.address("/data")).text
-    export = browser.get(f"/api/v1/projects/{world.project}/export", params={"what": "votes", "format": "csv"})
-    assert {"late", "retracted", "kind"} <= set(export.text.partition("\n")[0].strip().split(","))
-
-
 def test_wrong_settings_come_back_with_what_was_typed(world):
     browser = world.browser("owner")
     data = {"name": "kept", "pool_size": "0"}
@@ -399,13 +359,6 @@ def test_signed_out_visitors_of_a_page_see_the_start_page(world):
         assert "open the invitation link you were sent" in answer.text
         assert "Not signed in" not in answer.text
     assert browser.get(world.address("")).json()["title"] == "Not signed in"  # programs
-
-
-def test_error_messages_start_with_a_capital_letter(world):
-    page = world.browser("voter").get(world.address("/settings"), headers=HTML).text
-    told = re.findall(r"<p[^>]*>([^<]+)</p>", page)
-    assert told
-    assert all(words[0].isupper() for words in told)
 
 
 def test_static_files_are_kept_by_browsers_and_nothing_else_is_served(world):

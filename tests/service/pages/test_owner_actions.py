@@ -2,12 +2,14 @@
 
 from sqlalchemy import select, update
 
-from quorate.service.access.accounts import add_member
+from quorate.service.access.accounts import add_member, create_account, list_members
 from quorate.service.domain.events import list_actions, project_events
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.store.schema import image_reports, items
+from tests.service.pages.conftest import window
+from tests.service.pages.people import come_in
 from tests.service.pages.world import made_world
 
 
@@ -44,3 +46,29 @@ def test_an_owner_changes_pools_withdraws_and_closes_on_the_pages(tmp_path):
         assert done == ["pool", "pool", "withdraw", "close-open"]
         kept = [each for each in events if each[0] in ("abstain", "close")]
         assert kept == [*4 * [("abstain", "test")], ("close", "test")], "two places less for x and y, x closed"
+
+
+def test_nobody_is_made_an_owner_by_a_slip(live, chromium):
+    olga, ann = (create_account(live.store, name, now=1.0).id for name in ("Olga", "Ann"))
+    project = live.projects.create("Shared", ProjectSettings(classes=("a", "b"), pool_size=3), now=1.0).id
+    for account, role in ((olga, "owner"), (ann, "voter")):
+        add_member(live.store, project, account, role=role, now=1.0)
+
+    def role_of_ann():
+        return {each.account_id: each.role for each in list_members(live.store, project)}[ann]
+
+    with window(chromium) as page:
+        come_in(page, live, olga)
+        page.goto(f"{live.url}/p/{project}/people")
+        asked = []
+        page.once("dialog", lambda dialog: (asked.append(dialog.message), dialog.dismiss()))
+        page.get_by_label("Role of Ann").select_option("owner")
+        assert asked[0].startswith("Make Ann an owner?")
+        assert page.get_by_label("Role of Ann").input_value() == "voter"
+        page.get_by_label("Role of Ann").select_option("reader")  # is not asked
+        page.get_by_text("The role was changed.").wait_for()
+        assert role_of_ann() == "reader"
+        page.once("dialog", lambda dialog: dialog.accept())
+        with page.expect_navigation():
+            page.get_by_label("Role of Ann").select_option("owner")
+        assert role_of_ann() == "owner"

@@ -77,8 +77,9 @@ class Views:
         """A form with an error: the message uses its labels, and the field is marked."""
         self.new(page)
         page.get_by_label("Name", exact=True).fill("Ducks")
-        page.get_by_label("What voters choose from").fill("mallard\nteal")
-        page.get_by_text("Limits, audit, times").click()
+        page.get_by_label("Answers to choose from").fill("mallard\nteal")
+        page.get_by_label("Experts in the pool").fill("3")
+        page.get_by_text("More settings").click()
         page.get_by_label("Fewest votes per item").fill("9")
         page.get_by_role("button", name="Create the project").click()
         page.locator("[aria-invalid]").wait_for()
