@@ -15,9 +15,7 @@ from typing import Any, cast
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Executable,
     Row,
-    Table,
     and_,
     bindparam,
     exists,
@@ -29,7 +27,7 @@ from sqlalchemy import (
 )
 
 from quorate.service.domain.projects import Project, Projects
-from quorate.service.store.bulk import among, each_of, insert_rows
+from quorate.service.store.bulk import among, insert_rows
 from quorate.service.store.schema import ballots, is_gold, items, leases
 
 CLOCK_SLACK = 300.0  # seconds of clock difference or waiting that are tolerated; more means that a clock was set back
@@ -67,23 +65,10 @@ HELD = (
 )
 
 
-def _voters_of(table: Table, *which: ColumnElement[bool]) -> ColumnElement[Any]:
-    return select(func.array_agg(table.c.voter)).where(*which).scalar_subquery().label(table.name)
-
-
-def _met() -> dict[str, Executable]:
-    """Who has acted on or holds some items, by database: PostgreSQL one row per item, SQLite one row per pair."""
-    given = each_of(ids=items.c.id)
-    acted = _voters_of(ballots, ballots.c.item_id == given.c.ids)
-    held = _voters_of(leases, leases.c.item_id == given.c.ids, leases.c.is_out)
-    plain = [select(table.c.item_id, table.c.voter).where(among(table.c.item_id, "ids")) for table in (ballots, leases)]
-    return {
-        "postgresql": select(given.c.ids, acted, held),
-        "sqlite": union_all(plain[0], plain[1].where(leases.c.is_out)),
-    }
-
-
-MET = _met()
+MET = union_all(  # who has acted on or holds some items
+    select(ballots.c.item_id, ballots.c.voter).where(among(ballots.c.item_id, "ids")),
+    select(leases.c.item_id, leases.c.voter).where(among(leases.c.item_id, "ids"), leases.c.is_out),
+)
 
 
 def is_new() -> ColumnElement[bool]:
@@ -168,10 +153,7 @@ def met(connection: Connection, ids: Sequence[int]) -> set[tuple[int, str]]:
     """The pairs of an item and a voter who has acted on it or holds it. Call it after locking the items."""
     if not ids:
         return set()
-    rows = connection.execute(MET[connection.dialect.name], {"ids": list(ids)}).all()
-    if connection.dialect.name == "sqlite":
-        return {(item_id, voter) for item_id, voter in rows}
-    return {(item_id, voter) for item_id, *lists in rows for each in lists for voter in each or ()}
+    return {(item_id, voter) for item_id, voter in connection.execute(MET, {"ids": list(ids)})}
 
 
 def grant(connection: Connection, project: Project, pairs: Sequence[tuple[int, str]], now: float) -> None:

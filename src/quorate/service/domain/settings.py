@@ -95,7 +95,7 @@ class ProjectSettings(BaseModel):
     method: Annotated[str, StringConstraints(min_length=1, max_length=200)] = Field(
         default="value",
         title="Method",
-        description="As `quorate methods` lists them, e.g. finexp:threshold=0.95. "
+        description="One of the list that the command quorate methods prints, e.g. finexp:threshold=0.95. "
         "Later only its parameters can change.",
     )
     min_votes: int = Field(

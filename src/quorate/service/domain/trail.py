@@ -76,13 +76,6 @@ def signed_in_by(connection: Connection, item_id: int) -> dict[int, str]:
     return {row.seq: row.signed_in_by for row in connection.execute(query)}
 
 
-def standing_probs(projects_: Projects, connection: Connection, project: Project, row: Row[Any]) -> list[float] | None:
-    """The probability of every class in the current decision; None if the method computes none."""
-    session, _ = projects_.item_session(connection, project, row, item_events(connection, row.id))
-    probs = session.decision(row.name).probs
-    return None if probs is None else [float(value) for value in probs]
-
-
 def disagreements(projects_: Projects, connection: Connection, project: Project) -> Iterator[Disagreement]:
     """Every stored decision and item's row that does not follow from the events."""
     for row in all_items(connection, project.id):

@@ -199,22 +199,18 @@ def number(fields: Mapping[str, str], name: str, *, example: str = "3 or 2.5", t
     return value
 
 
-def share(fields: Mapping[str, str], name: str, *, above: float = -1.0, why: str = "") -> float | None:
-    """A percentage as a share; it must be above `above` percent, because of `why`. None if the field is empty.
+def share(fields: Mapping[str, str], name: str) -> float | None:
+    """A percentage as a share; None if the field is empty.
 
-    >>> share({"threshold": "95 %"}, "threshold")
-    0.95
+    >>> share({"target_error": "2 %"}, "target_error")
+    0.02
     """
     without_sign = {**fields, name: fields.get(name, "").strip().removesuffix("%").strip()}
     percentage = number(without_sign, name, thousands=False)
     if percentage is None:
         return None
-    if not (0 <= percentage <= 100 and percentage > above):
-        rule = f"more than {above:.3g} %{why}, at most 100 %" if above >= 0 else "0 to 100 %"
-        fix = "lower it." if percentage > 100 else "raise it."
-        if 0 < percentage <= 1:
-            fix = f"did you mean {100 * percentage:g}? Raise it."
-        raise invalid(name, fields[name], rule, fix)
+    if not 0 <= percentage <= 100:
+        raise invalid(name, fields[name], "0 to 100 %", "lower it." if percentage > 100 else "raise it.")
     return percentage / 100
 
 

@@ -23,18 +23,6 @@ from quorate.session.inputs import parse_prediction
 from quorate.validate import invalid
 
 SAVE_AS_CSV = "In a spreadsheet, save it as CSV UTF-8."
-WITH_TABLE = "Drop it without a table, or together with the one that names it."
-KINDS = (  # first bytes of files that people drop by mistake
-    (b"%PDF", "a PDF", "Write its rows as CSV."),
-    (b"PK\x03\x04", "a ZIP archive or an Excel workbook", SAVE_AS_CSV),
-    (b"\xd0\xcf\x11\xe0", "an old Excel or Word file", SAVE_AS_CSV),
-    (b"\x1f\x8b", "a compressed file", "Unpack it first."),
-    (b"\x89PNG", "a PNG image", WITH_TABLE),
-    (b"\xff\xd8\xff", "a JPEG image", WITH_TABLE),
-    (b"GIF8", "a GIF image", WITH_TABLE),
-    (b"PAR1", "a Parquet file", "Write it as CSV or JSON lines."),
-    (b"SQLite format 3", "a database", "Export it as CSV."),
-)
 MARKS = (b"\xff\xfe", b"\xfe\xff")  # byte order marks of UTF-16
 
 
@@ -46,9 +34,6 @@ def text_of(content: bytes) -> str:
     """
     if not content.removeprefix(b"\xef\xbb\xbf").strip():
         raise _unreadable("The file is empty", "Choose a file with a row for each item.")
-    for start, name, fix in KINDS:
-        if content.startswith(start):
-            raise _unreadable(f"This is {name}, not a table", fix)
     is_wide = content[:2] in MARKS
     if not is_wide and b"\0" in content:
         raise _unreadable("This is a binary file, not a table", SAVE_AS_CSV)

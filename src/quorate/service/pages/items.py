@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, cast
@@ -31,9 +31,9 @@ from quorate.service.domain.listing import (
     waiting,
 )
 from quorate.service.domain.projects import Project, Projects
-from quorate.service.domain.trail import standing_probs, trail
+from quorate.service.domain.trail import trail
 from quorate.service.domain.votes import Request as Act
-from quorate.service.pages.explain import Step, audit_sentence, because, likeliest, timeline
+from quorate.service.pages.explain import Step, audit_sentence, because, timeline
 from quorate.service.pages.formats import Fields, whole_number
 from quorate.service.pages.rendering import (
     REST,
@@ -126,8 +126,7 @@ def items_page(
     with on.store.read() as connection:
         project = on.projects.get_in(connection, on.project_id)
         found = page_of(connection, project, wanted)
-        ties = _ties(on.projects, connection, project, found.rows)
-    shown = {"project": project, "wanted": wanted, "found": found, "short": SHORT, "orders": ORDERS, "ties": ties}
+    shown = {"project": project, "wanted": wanted, "found": found, "short": SHORT, "orders": ORDERS}
     return on.render("items.html", **shown, tab="items")
 
 
@@ -193,14 +192,6 @@ def clear_item(on: OwnerVisit, id: str) -> Response:  # noqa: A002
     """Ask voters again about an item that was set aside."""
     clear_image(on.projects, on.project_id, id, by=on.me, now=on.now)
     return on.go("items", "cleared")
-
-
-def _ties(projects_: Projects, connection: Connection, project: Project, rows: Iterable[Row[Any]]) -> dict[int, int]:
-    """By item, how many classes share the highest probability, if more than one."""
-    unsure = [row for row in rows if row.confidence <= 0.5 + NOTHING]  # above one half there is no tie
-    beliefs = {row.id: standing_probs(projects_, connection, project, row) for row in unsure}
-    tied = {item: len(likeliest(probs)) for item, probs in beliefs.items() if probs is not None}
-    return {item: number for item, number in tied.items() if number > 1}
 
 
 def _item(projects_: Projects, connection: Connection, project: Project, name: str) -> dict[str, Any]:

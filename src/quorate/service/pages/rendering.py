@@ -38,7 +38,7 @@ def favicon() -> Response:
 TEMPLATES = Path(__file__).parent / "templates"
 NOTES = {  # messages on the page after a form was submitted
     "saved": "Saved.",
-    "created": "The project was created. Next: import items, then invite people to vote.",
+    "created": "The project was created.",
     "removed": "Removed.",
     "revoked": "Revoked: it no longer works.",
     "role": "The role was changed.",
