@@ -196,12 +196,10 @@ def test_ragged_rows_are_listed_up_to_a_number_and_counted_beyond_it(tmp_path, m
     monkeypatch.setattr("quorate.tables.readers.open_files.BLOCK_BYTES", 256)
     (tmp_path / "v.csv").write_text("item,worker,label\n" + "1,a,x\nbad\nbad\n2,b,\n" * 50)
     report = read_votes(tmp_path / "v.csv").report
-    assert report.count("ragged-row") == 100
-    assert sum(len(entry.rows) for entry in report.entries if entry.rule == "ragged-row") == 10
-    assert report.num_set_aside == report.count("ragged-row") + report.count("blank-label") + report.count(
-        "repeated-vote"
-    ) + report.count("exact-duplicate")
-    blank = np.sort(np.concatenate([entry.rows for entry in report.entries if entry.rule == "blank-label"]))
+    assert report.count("unreadable") == 100
+    assert sum(len(entry.rows) for entry in report.entries if entry.rule == "unreadable") == 10
+    assert report.num_set_aside == report.count("unreadable") + report.count("no-answer") + report.count("duplicate")
+    blank = np.sort(np.concatenate([entry.rows for entry in report.entries if entry.rule == "no-answer"]))
     assert blank.tolist() == list(range(5, 205, 4))
 
 

@@ -113,4 +113,4 @@ def test_rows_of_votes_set_aside_are_written_beside_the_sample(run, drawn, tmp_p
     result = run("audit", "report", "-a", audit, "-v", votes)
     beside = tmp_path / "audit.rejects.csv"
     assert result.exit_code == 0 and "Rows of votes set aside: 1, listed in " in " ".join(result.stdout.split())
-    assert "missing-task" in beside.read_text()
+    assert "no-item" in beside.read_text()

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from tests.tables.votes.test_people import chaos_records
+from tests.tables.votes.test_layouts import chaos_records
 from tests.tables.writing import write_csv
 
 NUM_ITEMS, CLASSES = 40, ("cat", "dog")
@@ -58,75 +58,51 @@ def accepted(run, options, command="run"):
     return done.stdout
 
 
-def test_the_terminal_says_how_the_tables_were_read_after_the_answer(run, files):
+def test_one_line_says_how_the_votes_were_read_and_what_was_set_aside(run, files, votes, tmp_path):
     said = accepted(run, files()).splitlines()
-    first = next(number for number, line in enumerate(said) if line.startswith("Read "))
-    assert first > 0
-    said = said[first:]
-    assert said[0].startswith("Read votes.csv: one vote per row: item 'item', label 'label', worker 'worker', no time")
-    assert said[1] == "Read probs.csv: probabilities: item 'item', classes ['cat', 'dog']"
-    assert said[2].startswith("120 votes on 40 items, 2 classes: ")
-    assert said[3] == "Items with a usable prediction: 40 of 40 (probs)."
-
-
-def test_the_worst_rules_and_the_file_of_rejects_are_named(run, files, votes, tmp_path):
+    assert "Read 120 votes of 40 items: item 'item', label 'label', worker 'worker'." in said
     dirty = [*votes, votes[0], ("p1", "dan", ""), ("p2", "dan", "")]
-    said = accepted(run, files(votes_rows=dirty))
-    assert "2 votes without a label: set aside as an abstention; a vote with the same item" in said
-    assert f"Rows set aside: 3, listed in {tmp_path / 'out'}/rejects.csv." in said
-
-
-def test_an_unusual_delimiter_is_told(run, files, votes, tmp_path):
-    options = files()
-    semicolons = write_csv(tmp_path / "semi.csv", ("item", "worker", "label"), votes, delimiter=";")
-    said = accepted(run, ("--votes", semicolons, *options[2:]))
-    assert "no time (rows are in order) (utf-8 text, columns separated by semicolons)" in said
+    said = accepted(run, (*files(votes_rows=dirty), "--overwrite"))
+    assert f"; 3 rows set aside: no-answer 2, duplicate 1 ({tmp_path / 'out'}/rejects.csv)." in said
 
 
 def test_programs_find_the_same_lines_in_the_summary(run, files):
     data = json.loads(accepted(run, (*files(), "--json")))["data"]
-    assert data["understood"][0].startswith("Read votes.csv: one vote per row")
+    assert data["understood"][0].startswith("Read 120 votes of 40 items")
     assert sum(each["votes"] for each in data["votes_by_class"]) == 120
     assert data["usable_predictions"] == [{"model": "probs", "items": 40}]
 
 
-def test_a_row_per_vote_with_unusual_names_is_not_read_as_a_wide_table(run, files, votes):
+def test_a_row_per_vote_with_unusual_names_is_refused_until_they_are_named(run, files, votes):
     options = files(votes_head=("pic", "who", "said_so"))
-    refused(run, options, "a row per vote", "--task-column ...", "--label-column ...")
-    assert "--worker-column" in refused(run, options, "'who', 'said_so'")
+    words = ("--task-column ...", "--label-column ...", "--worker-column ...", "--format wide", "--format counts")
+    refused(run, options, "['pic', 'who', 'said_so']", *words)
     named = ("--task-column", "pic", "--label-column", "said_so", "--worker-column", "who")
-    assert "120 votes on 40 items" in accepted(run, (*options, *named))
-
-
-def test_columns_that_share_no_label_are_no_annotators(run, files, votes):
-    rows = [(number, *row) for number, row in enumerate(votes)]
-    refused(run, files(("row", "pic", "who", "said_so"), rows), "no two of them share a label", "--label-column ...")
+    assert "120 votes of 40 items" in accepted(run, (*options, *named))
 
 
 def test_numbers_in_a_row_per_vote_are_not_read_as_counts(run, files, votes):
     rows = [(item[1:], WORKERS.index(who), CLASSES.index(label)) for item, who, label in votes]
-    refused(run, files(("pic", "who", "said_so"), rows), "a row per vote", "as classes")
+    refused(run, files(("pic", "who", "said_so"), rows), "--format counts")
 
 
 def test_a_wide_table_is_read_without_the_answer_key_and_the_remarks(run, files, votes):
     by_item = {item: [label for other, _, label in votes if other == item] for item, _, _ in votes}
     rows = [(item, *labels, labels[0], ("easy", "hard")[t % 2]) for t, (item, labels) in enumerate(by_item.items())]
-    said = accepted(run, files(("item", *WORKERS, "gold", "remark"), rows))
-    assert "annotators ['ann', 'bob', 'cy']" in said
-    assert "(gold, remark): not used" in said
+    options = files(("item", *WORKERS, "gold", "remark"), rows)
+    said = accepted(run, (*options, "--format", "wide"))
+    assert "a column for each of 'ann', 'bob', 'cy'" in said
 
 
 def test_annotators_columns_can_be_listed_with_commas(run, files, votes):
     by_item = {item: [label for other, _, label in votes if other == item] for item, _, _ in votes}
     rows = [(item, *labels) for item, labels in by_item.items()]
-    assert "80 votes on 40 items" in accepted(run, (*files(("item", *WORKERS), rows), "--worker-column", "ann,cy"))
+    assert "80 votes of 40 items" in accepted(run, (*files(("item", *WORKERS), rows), "--worker-column", "ann,cy"))
 
 
-@pytest.mark.parametrize("command", ["run", "plan"])
-def test_swapped_files_are_named(run, files, votes, probs, command):
+def test_swapped_files_are_refused(run, files, votes, probs):
     options = files(("item", *CLASSES), probs, ("item", "worker", "label"), votes)
-    words = ("--votes votes.csv", "hold probabilities", "are --votes and --predictions swapped?")
-    refused(run, options, *words, command=command)
+    refused(run, options, "--votes votes.csv", "a column named like a label")
 
 
 @pytest.mark.parametrize("command", ["run", "plan", "score"])
@@ -147,9 +123,7 @@ def test_scores_say_how_the_tables_were_read_and_follow_the_run(run, files, vote
     said = accepted(
         run, (*options[:4], "--params", tmp_path / "out" / "params.json", "--out", tmp_path / "o.csv"), "score"
     )
-    assert said.startswith("Read votes.csv: one vote per row: item 'item', label 'label', worker 'worker'")
-    assert "2 votes for labels that were named as abstentions (NA)" in said
-    assert "A pool of 3 is the largest" in said
+    assert "no-answer 2" in said and "A pool of 3 is the largest" in said
 
 
 def test_votes_given_as_predictions_are_named(run, files, votes):
@@ -182,7 +156,7 @@ def test_numbers_that_are_no_probabilities_are_called_what_they_are(run, files, 
     options = files(probs_rows=changed(probs, change))
     if np.isnan(change(np.ones(2))).all():
         options = files(probs_rows=[(item, "x", "x") for item, *_ in probs])
-        refused(run, options, "a column per class")
+        refused(run, options, "a column of numbers per class")
         return
     refused(run, options, "of 40 rows are", *words)
 
@@ -210,7 +184,7 @@ def test_a_typo_in_the_classes_is_named(run, files):
 def test_most_rows_set_aside_is_a_warning_that_says_which_rule(run, files, votes):
     rows = [(item, who, label if t % 3 == 0 else "") for t, (item, who, label) in enumerate(votes)]
     said = accepted(run, files(votes_rows=rows))
-    assert "Warning: 80 rows of votes.csv are set aside and 40 votes are left (80 votes without a label)" in said
+    assert "Warning: 80 rows of votes.csv are set aside and 40 votes are left (no-answer 80)" in said
 
 
 def test_labels_that_never_come_again_are_no_classes(run, files, votes):
@@ -227,21 +201,15 @@ def test_annotators_labels_in_numbers_are_not_taken_for_counts(run, files, votes
     by_item = {item: [CLASSES.index(label) for other, _, label in votes if other == item] for item, _, _ in votes}
     rows = [(item, *(3 * label for label in labels)) for item, labels in by_item.items()]
     options = files(("item", *WORKERS), rows)[:2]
+    refused(run, (*options, "--out", tmp_path / "out"), "--format wide")
     said = accepted(run, (*options, "--out", tmp_path / "out", "--format", "wide"))
-    assert "annotators ['ann', 'bob', 'cy']" in said and "2 classes" in said
-
-
-def test_hints_on_the_terminal_name_options(run, files, votes, tmp_path):
-    by_item = {item: [label for other, _, label in votes if other == item] for item, _, _ in votes}
-    counts = [(item, labels.count("cat"), labels.count("dog")) for item, labels in by_item.items()]
-    said = accepted(run, files(("item", *CLASSES), counts))
-    assert "pass --format wide if the columns are annotators" in said
+    assert "a column for each of 'ann', 'bob', 'cy'" in said
 
 
 def test_the_right_answer_is_not_taken_for_the_votes(run, files, votes):
     gold = {item: label for item, _, label in votes}
     options = files(("item", "worker", "label", "answer"), [(item, who, gold[item], said) for item, who, said in votes])
-    refused(run, options, "are unanimous", "label 'label' (not 'answer')", "--label-column ...")
+    refused(run, options, "are unanimous", "['answer']", "--label-column ...")
     assert "label 'answer', worker" in accepted(run, (*options, "--label-column", "answer"))
 
 
@@ -263,14 +231,14 @@ def test_a_label_that_means_no_answer_is_asked_about(run, files, votes):
     options = files(votes_rows=rows)
     refused(run, options, "don't know", "--abstain-labels", "--classes")
     said = accepted(run, (*options, "--abstain-labels", "Don't know,NA"))
-    assert "12 votes for labels that were named as abstentions (don't know)" in said and "2 classes" in said
-    assert "3 classes" in accepted(run, (*options, "--classes", "cat,dog,don't know", "--overwrite"))
+    assert "120 votes of 40 items" in said and "no-answer 12" in said
+    assert "132 votes" in accepted(run, (*options, "--classes", "cat,dog,don't know", "--overwrite"))
 
 
 def test_without_predictions_it_is_a_class_that_is_named(run, files, votes, tmp_path):
     options = files(votes_rows=[*votes, *((f"p{t}", "dan", "N/A") for t in range(12))])
     said = accepted(run, (*options[:2], "--out", tmp_path / "out"))
-    assert "12 votes for labels that often mean no answer, such as NA or don't know (N/A)" in said
+    assert "Also found: doubtful-label 12 (N/A)" in said
 
 
 @pytest.mark.parametrize(
@@ -298,17 +266,15 @@ def test_a_class_in_the_table_of_error_costs_with_other_case_is_named(run, files
     refused(run, (*files(), "--error-cost", costs), "--error-cost Cat", "did you mean 'cat'?")
 
 
-def test_a_column_that_is_the_plurality_under_another_name_stops_the_run(run, tmp_path):
+def test_a_column_that_is_the_majority_under_another_name_is_doubted(run, tmp_path):
     rng = np.random.default_rng(8)
     truth = rng.integers(0, 2, (200, 1))
     said = np.where(rng.random((200, 5)) < 0.75, truth, 1 - truth)
     names = np.array(CLASSES)
     rows = [(f"p{t}", *names[each], names[int(each.sum() > 2)]) for t, each in enumerate(said)]
     path = write_csv(tmp_path / "wide.csv", ("item", *"abcde", "outcome"), rows)
-    told = refused(run, ("--votes", path, "--out", tmp_path / "out"), "outcome", "--ignore-columns", "--worker-column")
-    assert "wide.csv" in told and not (tmp_path / "out").exists()
-    done = accepted(run, ("--votes", path, "--out", tmp_path / "out", "--ignore-columns", "outcome"))
-    assert "1000 votes on 200 items" in done
+    told = accepted(run, ("--votes", path, "--format", "wide", "--out", tmp_path / "out"))
+    assert "Warning: Column 'outcome' of wide.csv" in told and "--ignore-columns outcome" in told
 
 
 def test_records_like_those_of_chaosnli_run_with_all_their_votes(run, tmp_path):
@@ -322,10 +288,8 @@ def test_records_like_those_of_chaosnli_run_with_all_their_votes(run, tmp_path):
     assert [by_class[name] for name in "enc"] == counts.sum(axis=0).tolist()
 
 
-def test_a_column_of_people_that_is_not_read_has_its_own_line(run, files, votes):
-    said = accepted(run, files(votes_head=("item", "sitting", "label"), votes_rows=votes)).splitlines()
-    (line,) = (each for each in said if "'sitting'" in each)
-    assert "--worker-column" in line
+def test_votes_without_people_are_told_to_have_none(run, files, votes):
+    assert "label 'label', no worker." in accepted(run, files(votes_head=("item", "sitting", "label")))
 
 
 ABOUT = ("nodule", "effusion")
@@ -337,16 +301,9 @@ def reads(votes, findings=ABOUT):
     return [(*row[:2], finding, answers[n, k]) for n, row in enumerate(votes) for k, finding in enumerate(findings)]
 
 
-@pytest.mark.parametrize("head", [("item", "reader", "finding", "label"), ("item", "reader", "finding", "present")])
-@pytest.mark.parametrize("findings", [ABOUT, (*ABOUT, "fracture")])
-def test_a_row_per_finding_is_not_read_as_people_who_vote_again(run, tmp_path, votes, head, findings):
-    table = write_csv(tmp_path / "votes.csv", head, reads(votes, findings))
-    refused(run, ("--votes", table, "--out", tmp_path / "out"), "'finding'", "--label-column", "--worker-column reader")
-
-
-def test_people_who_vote_again_in_another_round_are_read_as_such(run, tmp_path, votes):
-    rows = reads(votes, ("1", "2"))
-    for head in (("item", "reader", "round", "label"), ("item", "reader", "day", "label")):
-        accepted(run, ("--votes", write_csv(tmp_path / "votes.csv", head, rows), "--out", tmp_path / head[2]))
-    told = write_csv(tmp_path / "votes.csv", ("item", "reader", "finding", "label"), reads(votes))
-    accepted(run, ("--votes", told, "--worker-column", "reader", "--out", tmp_path / "out"))
+def test_a_row_per_finding_is_doubted(run, tmp_path, votes):
+    table = write_csv(tmp_path / "votes.csv", ("item", "reader", "finding", "label"), reads(votes))
+    said = accepted(run, ("--votes", table, "--out", tmp_path / "out"))
+    assert "Warning: 120 votes of votes.csv are a person's further votes on an item" in said
+    table = write_csv(tmp_path / "votes.csv", ("item", "reader", "finding", "present"), reads(votes))
+    refused(run, ("--votes", table, "--out", tmp_path / "other"), "--classes effusion")

@@ -144,7 +144,7 @@ def test_the_task_column_is_that_of_the_predictions_if_they_have_it(run, tmp_pat
     tables = ("--votes", tmp_path / "votes.csv", "--predictions", tmp_path / "probs.csv")
     done = run("run", *tables, "--task-column", "scan ref", "--out", tmp_path / "out")
     assert done.exit_code == 0, done.stderr
-    assert "Items with a usable prediction: 2 of 2" in done.stdout
+    assert "Read 4 votes of 2 items: item 'scan ref'" in done.stdout
 
 
 def test_help_needs_no_extra():

@@ -30,10 +30,7 @@ def test_people_see_how_many_to_ask_and_where_the_scores_are(run, files):
     result = run(*options(files, "--votes", files[1] / "votes.csv"))
     assert result.exit_code == 0, result.output
     assert "3 items scored" in result.stdout and "confident" in result.stdout and "settled" in result.stdout
-    assert (
-        "A row with a probability that is negative or not a number" in result.stdout
-        and "out.rejects.csv" in result.stdout
-    )
+    assert "bad-number 1" in result.stdout and "out.rejects.csv" in result.stdout
     lines = (files[1] / "out.csv").read_text().splitlines()
     assert lines[0] == '"item","consensus_label","confidence","num_votes","ask","reason","prob_cat","prob_dog"'
     assert lines[2] == '"b","dog",1,3,false,"settled",0,1'
@@ -45,7 +42,7 @@ def test_programs_get_json_alone(run, files):
     assert result.stderr == ""
     assert (content["num_items"], content["ask"], content["stop"]) == (3, 2, 1)
     assert content["method"]["name"] == "infexp" and content["version"] == quorate.__version__
-    assert [each["rule"] for each in content["tables"]["findings"]] == ["bad-probability"]
+    assert [each["rule"] for each in content["tables"]["findings"]] == ["bad-number"]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ import pytest
 import quorate
 from quorate.errors import InvalidInput
 from quorate.tables.options import OPTIONS, ScoreKeywords, TableKeywords, TableOptions, options_page, table_options
-from quorate.workflows.audit.files import VotesTable
 
 
 def test_the_keywords_are_the_fields_with_their_types():
@@ -18,7 +17,7 @@ def test_the_keywords_are_the_fields_with_their_types():
     assert get_type_hints(TableKeywords) == get_type_hints(TableOptions)
 
 
-@pytest.mark.parametrize("name", ["run", "plan", "score", "calibrate"])
+@pytest.mark.parametrize("name", ["run", "plan", "score"])
 def test_help_shows_every_option_with_its_default(name):
     shown = inspect.signature(getattr(quorate, name)).parameters
     keywords = ScoreKeywords if name == "score" else TableKeywords
@@ -26,12 +25,6 @@ def test_help_shows_every_option_with_its_default(name):
         assert shown[option].kind is inspect.Parameter.KEYWORD_ONLY
         assert shown[option].default == OPTIONS[option].default
     assert not [each for each in shown.values() if each.kind is inspect.Parameter.VAR_KEYWORD]
-
-
-def test_a_table_of_panel_votes_has_the_options_of_votes():
-    assert {field.name for field in dataclasses.fields(VotesTable)} - {"path"} == {
-        each.name for each in OPTIONS.values() if each.tables == "votes" or each.name == "strict"
-    }
 
 
 def test_the_page_has_the_table_of_the_options():

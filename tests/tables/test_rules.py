@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from quorate.errors import InvalidInput
-from quorate.tables import RULES, read_votes
+from quorate.tables import RULES, join, read_predictions, read_votes
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference" / "table-rules.md"
 
@@ -15,6 +15,47 @@ def test_every_rule_stands_in_the_documentation_in_its_own_words():
     for rule in RULES.values():
         where = "summary, rejects" if rule.set_aside else "summary"
         assert f"| {rule.met} | {rule.done} | `{rule.name}` | {where} |" in lines
+
+
+def csv_votes(rows):
+    return "task,worker,label\n" + "".join(f"{each}\n" for each in rows)
+
+
+PLAIN = ["1,a,x", "1,b,y"]
+PROBS = "id,x,y\n1,0.6,0.4\n"
+CAUGHT = {  # each rule catches what would be read silently as something else: votes, predictions
+    "unreadable": (csv_votes([*PLAIN, "2,a"]), PROBS),
+    "no-item": (csv_votes([*PLAIN, ",a,x"]), PROBS),
+    "no-answer": (csv_votes([*PLAIN, "2,a,"]), PROBS),
+    "unknown-label": (csv_votes([*PLAIN, "2,a,z"]), PROBS),
+    "duplicate": (csv_votes([*PLAIN, "1,a,y"]), PROBS),
+    "bad-number": (csv_votes(PLAIN), PROBS + "2,1.2,-0.2\n"),
+    "rounded": (csv_votes(PLAIN), PROBS + "2,0.5,0.48\n"),
+    "no-worker": (csv_votes([*PLAIN, "2,,x"]), PROBS),
+    "bad-time": ("task,worker,label,time\n1,a,x,60\n1,b,y,soon\n", PROBS),
+    "line-break": (csv_votes([*PLAIN, '2,"a\nb",x']), PROBS),
+    "doubtful-label": (csv_votes([*PLAIN, "2,a,X"]), None),
+    "missing-class": (csv_votes([*PLAIN, "2,a,z"]), PROBS),
+    "unmatched": (csv_votes([*PLAIN, "2,a,x"]), PROBS),
+    "spelling": (csv_votes([*PLAIN, "1.0,c, x"]), PROBS),
+    "ignored-column": ("task,worker,label,note\n1,a,x,n\n1,b,y,n\n", PROBS),
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_every_rule_is_counted_and_named(tmp_path, rule):
+    votes, probs = CAUGHT[rule]
+    (tmp_path / "v.csv").write_text(votes)
+    (tmp_path / "p.csv").write_text(probs or "")
+    found = None if probs is None else read_predictions(tmp_path / "p.csv")
+    classes = ["x", "y"] if rule == "unknown-label" else None
+    report = join(read_votes(tmp_path / "v.csv"), found, classes=classes).report
+    assert report.count(rule) >= 1
+    assert (rule in " ".join(report.understood())) == RULES[rule].strict
+
+
+def test_there_are_fifteen_rules():
+    assert set(CAUGHT) == set(RULES) and len(RULES) == 15
 
 
 def test_rejects_can_be_written_as_parquet_and_tell_the_value(tmp_path):

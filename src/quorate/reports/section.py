@@ -146,5 +146,5 @@ def data_section(data: Mapping[str, Any]) -> Section:
     heads = ("rule", "times", "what was found", "what was done")
     table = Table("", "Rules that applied to rows or columns", heads, rows)
     clean = () if rows else ("Nothing unusual was found in the tables.",)
-    points = (*data["understood"], f"{totals}.")
+    points = (*data["understood"], *data["decisions"], f"{totals}.")
     return Section("data", "The data", clean, points=points, tables=(table,) if rows else ())

@@ -27,7 +27,6 @@ from quorate.tables.predictions.align import (
     looked_up,
     named_classes,
     unpredicted_labels,
-    unvoted_classes,
     without_other_columns,
 )
 from quorate.tables.predictions.read import Predictions, uniform
@@ -180,7 +179,7 @@ def join(
     outcome, more = _with_predictions(votes, recorded, sources, len(final))
     entries = [*(entry for source in sources for entry in source.entries), *more]
     if given is None:
-        entries += [*unvoted_classes(tables, final, votes.labels), *unpredicted_labels(tables, known, votes)]
+        warnings += unpredicted_labels(tables, known, votes)
     if strict:
         refuse_dirt(entries)
     joined = _joined(votes, recorded, final, outcome, _report(votes, predictions, recorded, final, outcome, entries))
@@ -268,8 +267,7 @@ def _with_predictions(
     apart = every.filter(pc.invert(pc.is_in(every, value_set=votes.raw.task.names.take(pa.array(votes.voted)))))
     if len(apart):
         where = ", ".join(source.table.source for source in sources)
-        entries += fired_whole("prediction-without-votes", where, apart, of="items")
-        entries += _leading_zeros(votes, names, apart)
+        entries += fired_whole("unmatched", where, apart, of="items")
     unvoted = np.stack([looked_up(source, apart)[0] for source in sources])
     models = tuple(source.table.model for source in sources)
     usable = tuple(int(each.sum()) for _, _, each in found)
@@ -285,14 +283,7 @@ def _unmatched(votes: Votes, source: Aligned, names: pa.Array, present: np.ndarr
         rule = f"the ids of {votes.raw.source}, such as {voted}; it has other ids, such as {predicted}"
         raise invalid("predictions", source.table.source, rule, "name the id columns: `task=...`, `id_column=...`.")
     absent = names.filter(pa.array(~present))
-    return fired_whole("no-prediction", source.table.source, absent, of="items")
-
-
-def _leading_zeros(votes: Votes, names: pa.Array, apart: pa.Array) -> list[Fired]:
-    """Ids of predictions that differ from an item's id by leading zeros only."""
-    known = pc.utf8_ltrim(names, characters="0")
-    hit = apart.filter(pc.is_in(pc.utf8_ltrim(apart, characters="0"), value_set=known))
-    return fired_whole("leading-zeros", votes.raw.source, hit, of="items")
+    return fired_whole("unmatched", source.table.source, absent, of="items")
 
 
 def _report(

@@ -16,7 +16,6 @@ from quorate.errors import shown
 from quorate.tables.predictions.align import Aligned, matched, refuse_unusable
 from quorate.tables.predictions.checks import CheckedPredictions
 from quorate.tables.rules import RULES, Fired
-from quorate.tables.votes.layouts import PASSED_OVER
 from quorate.tables.votes.names import means_no_answer, meant
 from quorate.tables.votes.read import Votes
 from quorate.validate import invalid
@@ -26,7 +25,6 @@ FEWEST_LABELS = 20  # with this many votes, labels that are nearly all different
 MOST_TIED = 0.9  # share of the pools with two votes or more
 MOST_AGAIN = 0.1  # share of the votes that are a person's second vote on an item
 LEAST_PREDICTED = 0.1  # share of the items with votes
-_AGAIN = ("exact-duplicate", "repeated-vote", "changed-vote")
 
 
 def refuse_misread_votes(votes: Votes, predicted: Sequence[str] = (), *, in_order: bool = True) -> None:
@@ -43,19 +41,22 @@ def refuse_misread_votes(votes: Votes, predicted: Sequence[str] = (), *, in_orde
 
 def doubtful_votes(votes: Votes) -> list[str]:
     """Warnings about the rows of votes: most set aside, or many second votes of a person on an item."""
-    entries = [each for each in (*votes.raw.entries, *votes.settled) if each.rule != "abstained"]
     lost = Counter[str]()
-    for each in entries:
+    for each in (*votes.raw.entries, *votes.settled):
         lost[each.rule] += each.count if RULES[each.rule].set_aside else 0
-    found, total, source = [], lost.total(), votes.raw.source
-    if total >= FEWEST and total > votes.num_votes:
-        worst = "; ".join(RULES[rule].told(count) for rule, count in lost.most_common(2) if count)
+    return doubtful_rows(votes.raw.source, votes.num_votes, lost)
+
+
+def doubtful_rows(source: str, num_votes: int, lost: Counter[str]) -> list[str]:
+    """The same from the number of votes that count, and of rows that each rule set aside."""
+    found, total, again = [], lost.total(), lost["duplicate"]
+    if total >= FEWEST and total > num_votes:
+        worst = ", ".join(f"{rule} {count}" for rule, count in lost.most_common(2) if count)
         found.append(
-            f"{total} rows of {source} are set aside and {votes.num_votes} votes are left ({worst}): check the "
-            f"columns, `task`, `label`, and `format` (read as: {_how(votes)})."
+            f"{total} rows of {source} are set aside and {num_votes} votes are left ({worst}): check `task`, "
+            "`label` and `format`."
         )
-    again = sum(lost[rule] for rule in _AGAIN)
-    if again >= FEWEST and again > MOST_AGAIN * (again + votes.num_votes):
+    if again >= FEWEST and again > MOST_AGAIN * (again + num_votes):
         found.append(
             f"{again} votes of {source} are a person's further votes on an item, of which one counts: if each row is "
             "about another finding, read a finding at a time; if another column holds the people, name it: `worker`."
@@ -80,17 +81,16 @@ def doubtful_pools(votes: Votes, item: np.ndarray, label: np.ndarray, num_classe
         return []
     return [
         f"{int(tied.sum())} of {int(several.sum())} items with two or more votes end in a tie, which happens when "
-        f"other columns are read as people or classes: check `format` (read as: {_how(votes)})."
+        f"other columns are read as people or classes: check `format` (read as: {votes.columns})."
     ]
 
 
 def _refuse_answer_key(votes: Votes, several: int, unanimous: int) -> None:
     """Refuse pools that are all unanimous if another column is named like labels: the one read may be the truth."""
-    how = _how(votes)
-    if several >= FEWEST_LABELS and unanimous == several and f" ({PASSED_OVER} '" in how:
+    if several >= FEWEST_LABELS and unanimous == several and votes.passed_over:
         rule = (
             f"some disagreement; all {several} items with two or more votes are unanimous, and another column is named "
-            f"like labels (read as: {how})"
+            f"like labels, {list(votes.passed_over)} (read as: {votes.columns})"
         )
         raise invalid("votes", votes.raw.source, rule, "name the column of the votes: `label=...`.")
 
@@ -152,7 +152,7 @@ def _refuse_free_text(votes: Votes) -> None:
     if votes.given is None and votes.num_votes >= FEWEST_LABELS and len(labels) > votes.num_votes / 2:
         rule = (
             f"a few classes; the {votes.num_votes} votes have {len(labels)} different labels, such as "
-            f"{shown(list(labels[:3]))} (read as: {_how(votes)})"
+            f"{shown(list(labels[:3]))} (read as: {votes.columns})"
         )
         raise invalid("votes", votes.raw.source, rule, "name the column: `label=...`, or all classes: `classes=[...]`.")
 
@@ -191,7 +191,3 @@ def _values(entries: Sequence[Fired], rule: str) -> Counter[str]:
             found: Any = entry.values.value_counts().to_pylist()
             seen.update({each["values"].strip(): each["counts"] for each in found if each["values"]})
     return Counter(dict(seen.most_common()))
-
-
-def _how(votes: Votes) -> str:
-    return votes.decisions[-1].removeprefix(f"{votes.raw.source}: ") if votes.decisions else "as it is"

@@ -6,7 +6,6 @@ The file lists every row that a rule set aside, except ragged rows beyond the fi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,103 +15,6 @@ from quorate.errors import shown
 from quorate.tables.readers import TEXT, arrow_csv, pa, pq
 from quorate.tables.rules import MOST_SAMPLES, RULES, Fired
 from quorate.validate import invalid
-
-KIND_OF_FILE = re.compile(r"^(\S+ text, columns separated by|sheet )")
-USUAL_KIND = "utf-8 text, columns separated by commas"
-MOST_CLASSES, MOST_SOURCES, MOST_RULES, MOST_NAMES = 12, 3, 3, 5
-ON_OWN_LINE = ("class-without-votes", "unpredicted-label", "unread-people")
-HARMLESS = ("ignored-column", "prediction-without-votes", "byte-order-mark")  # listed last
-
-
-def understood(report: Report, rejects: str | None = None, *, most_sources: int = MOST_SOURCES) -> list[str]:
-    """Warnings, how the tables were read, votes by class, usable predictions, and the rules that fired most."""
-    sources = _by_source(report.decisions)
-    read = [f"Read {line}" for line in sources[:most_sources]]
-    if len(sources) > most_sources:
-        read[-1] += f"; and {len(sources) - most_sources} more"
-    return [
-        *(f"Warning: {each}" for each in report.warnings),
-        *read,
-        *_classes(report),
-        *_unpredicted(report),
-        *_people(report),
-        *_predictions(report),
-        *_dirt(report, rejects),
-    ]
-
-
-def _by_source(decisions: Sequence[str]) -> list[str]:
-    """A line per source: how it was read, and in brackets which sheet or what unusual kind of text it is."""
-    lines: list[str] = []
-    kinds: dict[str, str] = {}
-    for decision in decisions:
-        source, _, text = decision.partition(": ")
-        if KIND_OF_FILE.search(text):
-            kinds[source] = "" if text == USUAL_KIND else f" ({text})"
-        else:
-            lines.append(decision + kinds.pop(source, ""))
-    return [*lines, *(source + kind for source, kind in kinds.items())]
-
-
-def _classes(report: Report) -> list[str]:
-    if not report.classes:
-        return []
-    ranked = sorted(report.classes.items(), key=lambda pair: -pair[1])
-    shown = ", ".join(f"{name} {count}" for name, count in ranked[:MOST_CLASSES])
-    more = len(ranked) - MOST_CLASSES
-    many = f"{report.totals.get('votes', 0)} votes on {report.totals.get('items', 0)} items, {len(ranked)} classes"
-    none = [name for name, count in report.classes.items() if not count]
-    also = f" and {len(none) - MOST_NAMES} more" if len(none) > MOST_NAMES else ""
-    unvoted = f" Nobody voted for {', '.join(none[:MOST_NAMES])}{also}." if none else ""
-    return [f"{many}: {shown}{f' and {more} more' if more > 0 else ''}.{unvoted}"]
-
-
-def _unpredicted(report: Report) -> list[str]:
-    """The labels that no classifier predicts, each with its votes and the class that was perhaps meant."""
-    found = next((each for each in report.findings if each.rule == "unpredicted-label"), None)
-    if found is None:
-        return []
-    names = ", ".join(str(sample["value"]) for sample in found.samples)
-    more = " and others" if len(found.samples) == MOST_NAMES else ""
-    return [f"No classifier predicts {names}{more}: kept as {'a class' if len(found.samples) == 1 else 'classes'}."]
-
-
-def _people(report: Report) -> list[str]:
-    """The column that looks like the people who voted, if no column was read as such."""
-    found = next((each for each in report.findings if each.rule == "unread-people"), None)
-    if found is None:
-        return []
-    source, name = (found.samples[0][key] for key in ("source", "value"))
-    fix = f"if they are, name it: `worker={name!r}`"
-    return [f"Column {name!r} of {source} looks like the people who voted, but was not read; {fix}."]
-
-
-def _predictions(report: Report) -> list[str]:
-    items = report.totals.get("items", 0)
-    if not report.usable:
-        return []
-    each = [f"{count} of {items} ({model})" for model, count in list(report.usable.items())[:MOST_SOURCES]]
-    more = len(report.usable) - MOST_SOURCES
-    return [f"Items with a usable prediction: {', '.join(each)}{f' and {more} more models' if more > 0 else ''}."]
-
-
-def _dirt(report: Report, rejects: str | None) -> list[str]:
-    others = [each for each in report.findings if each.rule not in ON_OWN_LINE]
-    ranked = sorted(others, key=lambda each: (each.rule in HARMLESS, not each.set_aside, -each.count))
-    if not ranked:
-        return []
-    worst = "; ".join(_with_values(each) for each in ranked[:MOST_RULES])
-    more = len(ranked) - MOST_RULES
-    where = f" Rows set aside: {report.num_set_aside}" if report.num_set_aside else ""
-    where += f", listed in {rejects}" if where and rejects else ""
-    also = f"; and {more} more {'rule' if more == 1 else 'rules'}" if more > 0 else ""
-    return [f"{worst[0].upper()}{worst[1:]}{also}.{where}{'.' if where else ''}"]
-
-
-def _with_values(each: Finding) -> str:
-    values = list(dict.fromkeys(str(sample["value"]) for sample in each.samples if "value" in sample))
-    such = f" ({', '.join(values[:2])}{', ...' if len(values) > 2 else ''})" if values else ""
-    return f"{each.told}{such}: {each.done}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +29,11 @@ class Finding:
     samples: tuple[Mapping[str, Any], ...]
 
     @property
-    def told(self) -> str:
-        """What was found and how often: "17 columns that ..."."""
-        return RULES[self.rule].told(self.count)
+    def such(self) -> str:
+        """The rule, how often it fired and the first values: "doubtful-label 12 (NA)"."""
+        values = [str(sample.get("value", sample.get("task", ""))) for sample in self.samples]
+        few = ", ".join(dict.fromkeys(filter(None, values[:2])))
+        return f"{self.rule} {self.count:,}{f' ({few})' if few else ''}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,7 +42,7 @@ class Report:
 
     `decisions` sentences: the format, the columns, the delimiter   `totals` rows, votes, items ... by name
     `classes` votes for each class   `usable` items with a usable prediction, by classifier; both once they are joined
-    `warnings` why the tables may have been misread
+    `warnings` why the tables may have been misread   `columns` how the columns of the votes were read
     """
 
     decisions: tuple[str, ...]
@@ -147,6 +51,7 @@ class Report:
     classes: Mapping[str, int] = field(default_factory=dict)
     usable: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    columns: str = ""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -183,18 +88,26 @@ class Report:
             "set_aside": self.num_set_aside,
             "votes_by_class": [{"class": name, "votes": count} for name, count in self.classes.items()],
             "usable_predictions": [{"model": name, "items": count} for name, count in self.usable.items()],
-            "understood": understood(self, most_sources=len(self.decisions)),
+            "understood": self.understood(),
             "findings": findings,
         }
 
     def understood(self, rejects: str | None = None) -> list[str]:
-        """What was understood, in a few lines to check before any figure; `rejects`: where the rows set aside are."""
-        return understood(self, rejects)
+        """Warnings, and a line on what was read; what else was found has a second line. `rejects`: the file's name."""
+        lost = ", ".join(f"{each.rule} {each.count:,}" for each in self.findings if each.set_aside)
+        aside = f"; {self.num_set_aside:,} rows set aside: {lost}{f' ({rejects})' if rejects else ''}" if lost else ""
+        votes, items = (self.totals.get(name, 0) for name in ("votes", "items"))
+        kept = [each for each in self.findings if RULES[each.rule].strict and not each.set_aside]
+        return [
+            *(f"Warning: {each}" for each in self.warnings),
+            f"Read {votes:,} votes of {items:,} items{f': {self.columns}' if self.columns else ''}{aside}.",
+            *([f"Also found: {', '.join(each.such for each in kept)}."] if kept else []),
+        ]
 
     def lines(self) -> list[str]:
         """The summary for people, as lines."""
         totals = ", ".join(f"{number} {name[:-1] if number == 1 else name}" for name, number in self.totals.items())
-        found = [f"{f.told}: {f.done} ({f.rule})" for f in self.findings]
+        found = [f"{f.rule} {f.count}: {f.done}" for f in self.findings]
         return [*self.decisions, totals, *found]
 
 
@@ -203,7 +116,8 @@ def merged(reports: Sequence[Report], *, totals: Mapping[str, int], entries: Seq
     decisions = [line for report in reports for line in report.decisions]
     earlier = [entry for report in reports for entry in report.entries]
     warnings = tuple(line for report in reports for line in report.warnings)
-    return Report(tuple(dict.fromkeys(decisions)), dict(totals), (*earlier, *entries), warnings=warnings)
+    entries = (*earlier, *entries)
+    return Report(tuple(dict.fromkeys(decisions)), dict(totals), entries, warnings=warnings, columns=reports[0].columns)
 
 
 def refuse_dirt(entries: Sequence[Fired], hint: str = "") -> None:
@@ -217,7 +131,7 @@ def refuse_dirt(entries: Sequence[Fired], hint: str = "") -> None:
     place = f"row {sample['row']}" if "row" in sample else None
     more = sum(entry.count for entry in entries) - 1
     by_rule = ", ".join(f"{n} {rule}" for rule, n in _tally(entries).items())
-    own_fix = "Name the classes: `classes=[...]`. " if first.rule == "labels-differ-by-case" else ""
+    own_fix = "Name the classes: `classes=[...]`. " if first.rule == "doubtful-label" else ""
     fix = f"{own_fix}Correct the source, or read it without `strict`.{hint and f' {hint}'}"
     met = f"{RULES[first.rule].met}{f' ({cells})' if cells else ''}"
     rule = f"no irregularity, because of `strict`; found: {met}, and {more} more (in all: {by_rule})"

@@ -40,7 +40,7 @@ def test_what_a_mapping_leaves_out_is_zero_and_a_blank_one_is_no_prediction(tmp_
     records += [{"id": "3", "probs": None}, {"id": "4", "probs": "what"}]
     (table,) = read_predictions(jsonl(tmp_path / "p.jsonl", records)).tables
     assert np.array_equal(table.values[:2], [[1, 0], [0.4, 0.6]]) and list(table.usable) == [True, True, False, False]
-    assert {"blank-prediction", "bad-probability"} == {entry.rule for entry in table.entries}
+    assert {"no-answer", "bad-number"} == {entry.rule for entry in table.entries}
 
 
 def test_a_list_takes_the_names_of_its_numbers_from_classes(tmp_path, votes):
@@ -57,7 +57,7 @@ def test_a_list_takes_the_names_of_its_numbers_from_classes(tmp_path, votes):
 
 def test_a_list_of_another_length_is_set_aside(tmp_path):
     path = jsonl(tmp_path / "p.jsonl", [{"id": "1", "probs": [0.7, 0.3]}, {"id": "2", "probs": [1]}])
-    assert read_predictions(path, classes=CLASSES).report.count("bad-probability") == 1
+    assert read_predictions(path, classes=CLASSES).report.count("bad-number") == 1
 
 
 @pytest.mark.parametrize("kind", ["struct", "text"])
@@ -74,5 +74,5 @@ def test_a_row_per_class_is_refused_with_the_cure(tmp_path):
     with pytest.raises(InvalidInput) as caught:
         read_predictions(path)
     assert caught.value.field == "source"
-    assert "pivot(index='id', columns='class', values='prob')" in caught.value.fix
-    assert read_predictions(path, prediction_column="class").report.count("repeated-prediction") == 2
+    assert "pivot(index='id', columns='class'" in caught.value.fix
+    assert read_predictions(path, prediction_column="class").report.count("duplicate") == 2

@@ -20,16 +20,16 @@ def test_an_export_gives_one_vote_per_annotation_with_one_choice(tmp_path):
         ("102", "3", "Dog"),
     ]
     assert rejected(votes.report, tmp_path / "rejects.csv") == [
-        (1, "skipped-annotation"),
-        (2, "blank-label"),
-        (2, "several-choices"),
+        (1, "no-answer"),
+        (2, "no-answer"),
+        (2, "unreadable"),
     ]
-    assert any("Label Studio" in line for line in votes.report.decisions)
+    assert any("from the choices of the control 'animal'" in line for line in votes.report.decisions)
 
 
 def test_choices_of_several_controls_are_set_aside_until_one_is_named():
-    assert read_votes(EXPORT).report.count("several-choices") == 2
-    assert read_votes(EXPORT, label="animal").report.count("several-choices") == 1
+    assert read_votes(EXPORT).report.count("unreadable") == 2
+    assert read_votes(EXPORT, label="animal").report.count("unreadable") == 1
     assert read_votes(EXPORT, label="quality").classes == ("sharp",)
 
 
@@ -45,7 +45,7 @@ def test_probabilities_come_from_the_data_by_class_name():
     joined = join(read_votes(EXPORT, label="animal"), read_predictions(EXPORT, field="probs"))
     assert joined.classes == ("Cat", "Dog", "Bird")
     assert np.allclose(joined.predictions[0], [[0.7, 0.2, 0.1], [0.08 / 0.98, 0.9 / 0.98, 0]], atol=1e-8)
-    assert joined.report.count("sum-near-one") == 1
+    assert joined.report.count("rounded") == 1
 
 
 def test_a_prediction_with_one_score_is_the_score_of_its_choice():
@@ -53,7 +53,7 @@ def test_a_prediction_with_one_score_is_the_score_of_its_choice():
     assert joined.models == ("resnet",) and joined.classes[0] == "Cat"
     assert np.allclose(joined.predictions[0, 0], [0.8, 0.1, 0.1])
     assert np.allclose(joined.predictions[0, 1], 1 / 3)
-    assert joined.report.count("no-prediction") == 1
+    assert joined.report.count("unmatched") == 1
 
 
 def test_the_array_is_read_piece_by_piece(monkeypatch):
@@ -75,7 +75,7 @@ def test_an_array_of_plain_records_is_a_long_table(tmp_path):
     path.write_text(json.dumps([{"id": 1, "annotator": 2, "choice": "x"}, {"id": 1, "annotator": 3, "choice": "y"}, 7]))
     votes = read_votes(path)
     assert vote_rows(join(votes)) == [("1", "2", "x"), ("1", "3", "y")]
-    assert rejected(votes.report, tmp_path / "r.csv") == [(3, "bad-line")]
+    assert rejected(votes.report, tmp_path / "r.csv") == [(3, "unreadable")]
 
 
 def test_tasks_that_nobody_annotated_are_counted_and_odd_shapes_are_no_votes(tmp_path):
@@ -84,4 +84,4 @@ def test_tasks_that_nobody_annotated_are_counted_and_odd_shapes_are_no_votes(tmp
     path.write_text(json.dumps([{"id": 1, "data": {}, "annotations": []}, {"id": 2, "data": None, "annotations": odd}]))
     votes = read_votes(path)
     assert votes.items == ("2",) and votes.classes == ("Cat",)
-    assert votes.report.count("item-without-votes") == 1 and votes.report.count("blank-label") == 2
+    assert votes.report.count("unmatched") == 1 and votes.report.count("no-answer") == 2

@@ -48,7 +48,7 @@ def test_crosstabs_and_pivots_are_read_with_their_index_and_their_columns_of_num
 def test_predictions_of_a_classifier_are_read_by_its_classes_and_the_index():
     probs = pd.DataFrame(np.c_[1 - 0.8 * TRUTH, 0.8 * TRUTH], columns=np.array([0, 1]), index=range(100, 130))
     joined = join(read_votes(pd.DataFrame(LONG)), read_predictions(probs), classes=np.array([0, 1]))
-    assert joined.classes == ("0", "1") and joined.report.count("no-prediction") == 0
+    assert joined.classes == ("0", "1") and joined.report.count("unmatched") == 0
     flags = probs.set_axis([False, True], axis=1)
     votes = read_votes(pd.DataFrame(LONG).astype({"label": bool}))
     assert join(votes, read_predictions(flags)).classes == ("false", "true")

@@ -63,4 +63,4 @@ def test_whole_floats_of_a_frame_are_no_irregularity():
     frame = pd.DataFrame({"item": [7.0, 7.0, None, 8.0], "reader": [1.0, 2.0, 1.0, 1.0], "label": [1.0, 0.0, 1.0, 1.0]})
     votes = read_votes(frame)
     assert (votes.classes, votes.items) == (("1", "0"), ("7", "8"))
-    assert {finding.rule for finding in votes.report.findings} == {"missing-task"}
+    assert {finding.rule for finding in votes.report.findings} == {"no-item"}

@@ -296,7 +296,7 @@ def test_of_a_worker_who_votes_twice_the_last_vote_counts(tmp_path, audit):
         text.write(f"{first},expert-0,dog\n")
     report = report_audit(audit, votes=full)
     assert report.tally.num_wrong == 1
-    assert any("(changed-vote)" in note for note in report.notes)
+    assert any("(duplicate, 1 times)" in note for note in report.notes)
 
 
 def test_rates_that_differ_leave_the_running_bound_and_say_why_there_is_no_other(tmp_path):

@@ -250,7 +250,7 @@ def test_irregular_data_are_told_in_notes_page_and_a_file_of_rejects(tmp_path):
     assert any("Found in the tables" in note and "rejects.csv" in note for note in made.notes())
     page = (tmp_path / "out" / "report.html").read_text()
     assert "Rules that applied" in page
-    assert "a vote without a label" in page
+    assert "a blank label" in page
     with (tmp_path / "out" / "rejects.csv").open() as file:
         assert len(list(csv.DictReader(file))) == made.report.num_set_aside > 0
 

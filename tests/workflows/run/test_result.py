@@ -169,5 +169,5 @@ def test_the_page_loads_nothing_and_runs_nothing(written):
     )
     for head in heads:
         assert re.search(f'<h2 id="[a-z-]+">{head}', page)
-    for rule in ("changed-vote", "blank-label", "sum-near-one"):
+    for rule in ("duplicate", "no-answer", "rounded"):
         assert rule in page

@@ -131,7 +131,7 @@ def test_long_votes_count_as_their_counts_do_in_any_order(data, tmp_path):
 def test_wide_votes_are_found_by_id(data, tmp_path):
     path = tmp_path / "wide.csv"
     path.write_text("item,ann,bob,cid\nitem-7,cat,cat,\nitem-2,dog,,owl\n")
-    score(params(), data[0] / "net0.parquet", votes=path, out=tmp_path / "out.parquet")
+    score(params(), data[0] / "net0.parquet", votes=path, format="wide", out=tmp_path / "out.parquet")
     assert read(tmp_path / "out.parquet")["num_votes"][:9] == [0, 0, 2, 0, 0, 0, 0, 2, 0]
 
 
@@ -145,7 +145,7 @@ def test_a_worker_who_votes_twice_counts_once(data, tmp_path):
     found = score(params(), net, votes=path, out=out)
     assert read(out)["num_votes"][:5] == [1, 0, 0, 1, 0]
     assert [(each.rule, each.count) for each in found.report.findings] == [
-        ("unknown-label", 1), ("exact-duplicate", 1), ("changed-vote", 1)]  # fmt: skip
+        ("unknown-label", 1), ("duplicate", 2)]  # fmt: skip
     assert found.rejects == str(tmp_path / "out.rejects.csv")
     assert sorted(read(tmp_path / "out.rejects.csv")["row"]) == [3, 4, 6]
 
@@ -194,7 +194,7 @@ def test_dirty_predictions_are_counted_set_aside_and_refused_when_strict(tmp_pat
     rows = read(tmp_path / "out.csv")
     assert rows["item"] == ["a", "b", "c", "d", "e"]
     counts = {each.rule: each.count for each in found.report.findings}
-    assert counts == {"missing-task": 1, "ignored-column": 1, "sum-near-one": 1, "sum-off": 1, "bad-probability": 1, "blank-prediction": 1}  # noqa: E501  # fmt: skip
+    assert counts == {"no-item": 1, "ignored-column": 1, "rounded": 1, "bad-number": 2, "no-answer": 1}  # fmt: skip
     assert sorted(read(tmp_path / "out.rejects.csv")["row"]) == [3, 4, 5, 6]
     uniform = decider(quorate.method("value"), params().params, POOL).decide(np.full((1, 1, 3), 1 / 3), np.zeros((1, 3), int))  # noqa: E501  # fmt: skip
     assert rows["confidence"][1] == rows["confidence"][3] == pytest.approx(uniform.probs.max())
@@ -222,7 +222,7 @@ def test_mistakes_are_named(data, tmp_path):
     assert caught.value.field == "method"
     with pytest.raises(InvalidInput) as caught:
         score(params(), np.ones((3, 5)) / 5, out=tmp_path / "no.csv")
-    assert caught.value.field == "predictions"
+    assert caught.value.field == "classes"
     stranger = table(tmp_path / "strange.csv", ["x"], votes[:1] * 0 + 1)
     with pytest.raises(InvalidInput) as caught:
         score(params(), net, votes=stranger, out=tmp_path / "no.csv")
@@ -238,7 +238,7 @@ def test_an_item_is_scored_once_however_far_apart_its_rows_are(tmp_path, monkeyp
         found = score(params(), path, out=tmp_path / "out.csv")
         assert read(tmp_path / "out.csv")["item"] == [1, 2, 3]
         assert read(tmp_path / "out.csv")["consensus_label"] == list(CLASSES)
-        assert found.report.count("repeated-item") == 3
+        assert found.report.count("duplicate") == 3
         assert sorted(read(tmp_path / "out.rejects.csv")["row"]) == [4, 6, 7]
 
 
@@ -283,7 +283,7 @@ def test_votes_are_read_as_the_options_and_the_params_say(data, tmp_path):
     out = tmp_path / "out.parquet"
     found = score(replace(params(), abstain_labels=("na",)), net, votes=path, out=out, **named)
     assert read(out)["num_votes"][:3] == [1, 0, 1]
-    assert found.report.count("abstained") == 1 and found.report.count("unknown-label") == 0
+    assert found.report.count("no-answer") == 1 and found.report.count("unknown-label") == 0
     assert any("item 'label', label 'said', worker 'who'" in line for line in found.report.decisions)
 
 
@@ -298,7 +298,7 @@ def test_votes_of_other_items_and_numbers_that_are_no_probabilities_are_caught(d
         "task,worker,label\n" + "".join(f"{item},w,{'cat' if n < 5 else 'cow'}\n" for n, item in enumerate(ids))
     )
     (warning,) = score(params(), folder / "net0.parquet", votes=other, out=tmp_path / "yes.csv").report.warnings
-    assert warning.startswith("495 rows of other.csv are set aside and 5 votes are counted")
+    assert warning.startswith("495 rows of other.csv are set aside and 5 votes are left")
     percent = table(tmp_path / "percent.csv", ids, 100 * probs[0])
     with pytest.raises(InvalidInput, match=r"0 of 500 rows.*percentages.*divide them by 100"):
         score(params(), percent, out=tmp_path / "no.csv")

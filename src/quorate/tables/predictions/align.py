@@ -15,7 +15,7 @@ import numpy as np
 
 from quorate.tables.predictions.checks import CheckedPredictions, narrowed, sums
 from quorate.tables.readers import pa, pc
-from quorate.tables.rules import MOST_SAMPLES, NEARLY_ALL, SUM_TOLERANCE, Fired, fired, fired_whole
+from quorate.tables.rules import MOST_SAMPLES, NEARLY_ALL, SUM_TOLERANCE, Fired, fired_whole
 from quorate.tables.votes.codes import encode, hits
 from quorate.tables.votes.names import match_labels, meant
 from quorate.types import FloatArray, IntArray
@@ -95,11 +95,12 @@ def _class_entries(
 ) -> list[Fired]:
     dropped = [name for name in table.classes if name not in names]
     absent = [name for number, name in enumerate(classes) if number not in set(target)]
-    found = {"class-not-asked-for": dropped, "class-without-column": [] if table.shares_rest else absent}
     respelled = [name for name, final in names.items() if final != name]
-    for name, match in zip(respelled, match_labels(respelled, classes, given=True), strict=True):
-        if match.rule is not None:
-            found.setdefault(match.rule, []).append(name)
+    found = {
+        "ignored-column": dropped,
+        "missing-class": [] if table.shares_rest else absent,
+        "spelling": respelled,
+    }
     return [entry for rule, those in found.items() for entry in fired_whole(rule, table.source, those, of="columns")]
 
 
@@ -113,8 +114,8 @@ def _still_sums(table: CheckedPredictions, values: FloatArray) -> tuple[np.ndarr
     def sum_texts(at: IntArray) -> list[str]:
         return [f"sum {each:.6g} over the classes given" for each in total[at]]
 
-    entries = hits("sum-off", table.source, table.rows, far, task, value=sum_texts)
-    return table.usable & ~far, entries + hits("sum-near-one", table.source, table.rows, near, task)
+    entries = hits("bad-number", table.source, table.rows, far, task, value=sum_texts)
+    return table.usable & ~far, entries + hits("rounded", table.source, table.rows, near, task)
 
 
 def _completed(values: FloatArray, *, shares_rest: bool) -> FloatArray:
@@ -156,7 +157,7 @@ def columns_read(table: CheckedPredictions) -> str:
 def _diagnosis(source: Aligned) -> str:
     table = source.table
     if table.usable.sum() > source.usable.sum():
-        left = [entry for entry in source.entries if entry.rule == "class-not-asked-for"]
+        left = [entry for entry in source.entries if entry.rule == "ignored-column"]
         names = [name for entry in left if entry.values is not None for name in entry.values.to_pylist()]
         return f"`classes` leaves out {names}, which the predictions have: correct `classes`."
     return likely_form(table)
@@ -168,71 +169,54 @@ def likely_form(table: CheckedPredictions) -> str:
     >>> import pyarrow as pa
     >>> from quorate.tables import read_predictions
     >>> likely_form(read_predictions(pa.table({"id": ["a"], "cat": [90.0], "dog": [10.0]})).tables[0])
-    'They look like percentages (they sum to 100): divide them by 100.'
+    'They look like percentages (90 10): divide them by 100.'
     """
     rows = table.values[~table.usable]
-    such = _few(rows)
+    such = " ".join(f"{value:.4g}" for value in rows[0][:5]) if len(rows) else ""
     rows = rows[np.isfinite(rows).any(axis=1)]
     if not len(rows):
-        return "Their cells are blank or not numbers: check the columns and the decimal sign."
-    total, low = sums(rows), np.nanmin(rows)
+        return "Their cells are blank or not numbers: check the columns and the decimal sign; write 92% as 0.92."
+    what, cure = _form(rows, one_class=table.shares_rest)
+    return f"They look like {what} ({such}): {cure}."
+
+
+def _form(rows: FloatArray, *, one_class: bool) -> tuple[str, str]:
+    """What the numbers look like, and what to do about it."""
+    total, low, high = sums(rows), np.nanmin(rows), np.nanmax(rows)
     if low < 0:
-        return _of_logarithms(rows, such)
-    if np.median(np.abs(total - 100)) <= 5:
-        return "They look like percentages (they sum to 100): divide them by 100."
-    if table.shares_rest and np.nanmax(rows) <= 100:
-        return f"They look like percentages ({such}): divide them by 100."
-    if np.nanmax(rows) <= 1:
-        return (
-            f"They are between 0 and 1 but do not sum to 1 ({such}): if a column of a class is missing, add it; if "
-            "each class was scored independently (sigmoid), divide each row by its sum."
-        )
+        with np.errstate(over="ignore"):
+            is_log = np.median(np.abs(sums(np.exp(rows)) - 1)) <= SUM_TOLERANCE
+        logs = "logarithms of probabilities", "take their exponentials"
+        return logs if is_log else ("logits, not probabilities", "apply a softmax to each row")
+    if np.median(np.abs(total - 100)) <= 5 or (one_class and high <= 100):
+        return "percentages", "divide them by 100"
+    if high <= 1:
+        cure = "if a column of a class is missing, add it; if each class was scored independently (sigmoid), divide"
+        return "numbers between 0 and 1 that do not sum to 1", f"{cure} each row by its sum"
     if (rows[np.isfinite(rows)] % 1 == 0).all():
-        return f"They look like counts of votes ({such}): pass the file as `votes`, or divide each row by its sum."
-    return f"They look like scores before the softmax ({such}): apply a softmax to each row."
-
-
-def _of_logarithms(rows: FloatArray, such: str) -> str:
-    """Logits, or logarithms of probabilities."""
-    with np.errstate(over="ignore"):
-        back = sums(np.exp(rows))
-    if np.median(np.abs(back - 1)) <= 0.05:
-        return f"They look like logarithms of probabilities ({such}): take their exponentials."
-    return f"They look like logits, not probabilities ({such}): apply a softmax to each row."
-
-
-def _few(rows: FloatArray) -> str:
-    if not len(rows):
-        return ""
-    return " ".join(f"{value:.4g}" for value in rows[0][:5]) + (" ..." if rows.shape[1] > 5 else "")
+        return "counts of votes", "pass the file as `votes`, or divide each row by its sum"
+    return "scores before the softmax", "apply a softmax to each row"
 
 
 def without_other_columns(predictions: Predictions, voted: Sequence[str]) -> Predictions:
     """The predictions without the columns that are not classes, given `voted`, the labels of the votes."""
-    report = predictions.report
-    tables = []
-    for table in predictions.tables:
-        keep = class_places(table, voted)
-        if len(keep) == len(table.classes):
-            tables.append(table)
-            continue
-        left = [name for place, name in enumerate(table.classes) if place not in keep]
-        fewer = narrowed(table, keep, entries=fired_whole("ignored-column", table.source, left, of="columns"))
-        tables.append(fewer)
-        before, after = (f"classes {list(each.classes[:30])}" for each in (table, fewer))
-        decisions = [
-            line.replace(before, after) if line.startswith(f"{table.source}: ") else line for line in report.decisions
-        ]
-        report = replace(report, decisions=tuple(decisions))
+    tables = tuple(_without_other_columns(table, voted) for table in predictions.tables)
     entries = tuple(entry for table in tables for entry in table.entries)
-    return replace(predictions, tables=tuple(tables), report=replace(report, entries=entries))
+    return replace(predictions, tables=tables, report=replace(predictions.report, entries=entries))
+
+
+def _without_other_columns(table: CheckedPredictions, voted: Sequence[str]) -> CheckedPredictions:
+    keep = class_places(table, voted)
+    left = [name for place, name in enumerate(table.classes) if place not in keep]
+    if not left:
+        return table
+    return narrowed(table, keep, entries=fired_whole("ignored-column", table.source, left, of="columns"))
 
 
 def class_places(table: CheckedPredictions, voted: Sequence[str]) -> list[int]:
-    """Positions of the columns that are classes: only those voted for, if these alone sum to 1 in nearly every row.
+    """Positions of the columns that are classes: only those voted for, if these alone sum to 1, else all.
 
-    That is the case if more rows sum to 1 without the other columns than with them, or if the others hold only zeros
-    and these hold fractions. Otherwise every column is a class, even one that nobody voted for.
+    They do if they sum to 1 in nearly every row, and in more rows than all columns together.
 
     >>> import pyarrow as pa
     >>> from quorate.tables import read_predictions
@@ -243,59 +227,28 @@ def class_places(table: CheckedPredictions, voted: Sequence[str]) -> list[int]:
     every = list(range(len(table.classes)))
     matches = match_labels(table.classes, tuple(voted), given=True)
     named = [place for place in every if matches[place].name is not None]
-    others = [place for place in every if matches[place].name is None]
-    if table.shares_rest or len(named) < 2 or not others or not len(table.rows):
+    if table.shares_rest or len(named) < 2 or len(named) == len(every) or not len(table.rows):
         return every
     for tolerance in (SUM_ROUNDING, SUM_TOLERANCE):
-        alone, together = (_share_summing(table.values[:, places], tolerance) for places in (named, every))
+        off = [np.abs(table.values[:, places].sum(axis=1) - 1) for places in (named, every)]
+        alone, together = (float((each <= tolerance).mean()) for each in off)
         if alone >= NEARLY_ALL and alone > together and (tolerance == SUM_ROUNDING or together < 0.5):
             return named
-    zeros = [place for place in others if not np.nan_to_num(table.values[:, place]).any()]
-    if zeros and _share_summing(table.values[:, named], SUM_ROUNDING) >= NEARLY_ALL and _has_fractions(table, named):
-        return [place for place in every if place not in zeros]
-    return every
+    zeros = [place for place in every if place not in named and not np.nan_to_num(table.values[:, place]).any()]
+    are_shares = np.modf(np.nan_to_num(table.values[:, named]))[0].any()  # in one-hot labels, zeros may be a rare class
+    return [place for place in every if not are_shares or place not in zeros]
 
 
-def unvoted_classes(
-    tables: Sequence[CheckedPredictions], classes: tuple[str, ...], voted: Sequence[str]
-) -> list[Fired]:
-    """An entry for each classifier that has classes nobody voted for; it names the first few."""
-    entries: list[Fired] = []
-    for table in tables:
-        names = [name for name in matched(table, classes, given=False).values() if name not in voted]
-        entries += fired_whole("class-without-votes", table.source, names, of="columns")
-    return entries
-
-
-def unpredicted_labels(tables: Sequence[CheckedPredictions], predicted: Sequence[str], votes: Votes) -> list[Fired]:
-    """An entry for the votes for labels that no classifier predicts, with the class that was perhaps meant.
+def unpredicted_labels(tables: Sequence[CheckedPredictions], predicted: Sequence[str], votes: Votes) -> list[str]:
+    """A warning about labels of votes that no classifier predicts, with the class that was perhaps meant.
 
     If every classifier names only some classes per item, a missing class means little: then only near spellings count.
     """
-    if not tables:
-        return []
     near = {name: meant(name, predicted) for name in votes.labels if name not in predicted}
     if all(table.shares_rest for table in tables):
         near = {name: close for name, close in near.items() if close is not None}
-    if not near:
+    if not tables or not near:
         return []
-    codes = {name: code for code, name in enumerate(votes.raw.label.names.to_pylist())}
-    at = [np.flatnonzero((votes.raw.label.codes == codes[name]) & votes.counts_vote) for name in near]
-    values = [_with_meant(*pair, len(hit)) for pair, hit in zip(near.items(), at, strict=True)][:MOST_SAMPLES]
-    rows = [votes.raw.rows[hit[0]] for hit in at[:MOST_SAMPLES]]
-    return [fired("unpredicted-label", votes.raw.source, rows, count=sum(map(len, at)), values=values)]
-
-
-def _with_meant(name: str, close: str | None, count: int) -> str:
-    many = f"{count} {'vote' if count == 1 else 'votes'}"
-    return f"{name} ({many})" if close is None else f"{name} ({many}; perhaps {close})"
-
-
-def _share_summing(values: FloatArray, tolerance: float) -> float:
-    return float((np.abs(values.sum(axis=1) - 1) <= tolerance).mean())
-
-
-def _has_fractions(table: CheckedPredictions, places: Sequence[int]) -> bool:
-    """Whether some are neither 0 nor 1; in one-hot labels, a column of zeros may be a rare class."""
-    values = table.values[:, places]
-    return bool((values[np.isfinite(values)] % 1 != 0).any())
+    names = [repr(name) + (f" (perhaps {close!r})" if close else "") for name, close in near.items()]
+    more = " and others" if len(names) > MOST_SAMPLES else ""
+    return [f"No classifier predicts {', '.join(names[:MOST_SAMPLES])}{more}: kept as a class; see `classes`."]

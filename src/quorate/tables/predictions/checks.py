@@ -13,11 +13,11 @@ import numpy as np
 from quorate.tables.readers import pa
 from quorate.tables.rules import SUM_TOLERANCE, Fired
 from quorate.tables.votes.clean import tidy_ids
-from quorate.tables.votes.codes import Coded, encode, hits, last_of_each
+from quorate.tables.votes.codes import Coded, encode, first_of_each, hits
 from quorate.types import FloatArray, IntArray
 from quorate.validate import SUM_ROUNDING
 
-_OF_ROWS = ("blank-prediction", "bad-probability", "sum-off", "sum-near-one")
+_OF_ROWS = ("no-answer", "bad-number", "rounded")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,11 +64,13 @@ class CheckedPredictions:
 
 
 def checked(given: Given) -> CheckedPredictions:
-    """Tidy the ids, keep the last prediction of each item, and mark the rows that are not probabilities."""
+    """Tidy the ids, keep the first prediction of each item, and mark the rows that are not probabilities."""
     task, of_ids = tidy_ids(given.task, given.source, given.rows)
-    last, repeated = _last_of_each(given, task)
-    usable, unusable = _judged(given, task, last)
-    at = np.flatnonzero(last)
+    named = task.codes >= 0
+    first = first_of_each(task.codes, named)
+    repeated = [*_entries("no-item", given, task, ~named), *_entries("duplicate", given, task, named & ~first)]
+    usable, unusable = _judged(given, task, first)
+    at = np.flatnonzero(first)
     return CheckedPredictions(
         model=given.model,
         source=given.source,
@@ -86,7 +88,7 @@ def checked(given: Given) -> CheckedPredictions:
 def narrowed(table: CheckedPredictions, keep: Sequence[int], *, entries: Sequence[Fired]) -> CheckedPredictions:
     """The predictions with some of the columns only, checked again; `entries` are added."""
     kept = table.values[:, list(keep)]
-    blank = [entry.rows for entry in table.entries if entry.rule == "blank-prediction"]
+    blank = [entry.rows for entry in table.entries if entry.rule == "no-answer"]
     given = Given(
         model=table.model,
         source=table.source,
@@ -108,14 +110,6 @@ def sums(values: FloatArray) -> FloatArray:
     return np.asarray(np.nansum(values, axis=1))
 
 
-def _last_of_each(given: Given, task: Coded) -> tuple[np.ndarray, list[Fired]]:
-    named = task.codes >= 0
-    last = last_of_each(task.codes, named)
-    found = (("missing-task", ~named), ("repeated-prediction", named & ~last))
-    entries = [entry for rule, hit in found for entry in _entries(rule, given, task, hit)]
-    return last, entries
-
-
 def _judged(given: Given, task: Coded, among: np.ndarray) -> tuple[np.ndarray, list[Fired]]:
     """Which rows are probabilities, and entries for those that are not or had to be renormalised."""
     values, total = given.values, sums(given.values)
@@ -126,7 +120,7 @@ def _judged(given: Given, task: Coded, among: np.ndarray) -> tuple[np.ndarray, l
         off = np.maximum(total - 1, 0)
     fine = ~bad & ~given.is_blank
     far, near = fine & (off > SUM_TOLERANCE), fine & (off <= SUM_TOLERANCE) & (off > SUM_ROUNDING)
-    found = (("blank-prediction", given.is_blank), ("bad-probability", bad), ("sum-off", far), ("sum-near-one", near))
+    found = (("no-answer", given.is_blank), ("bad-number", bad | far), ("rounded", near))
     entries = [entry for rule, hit in found for entry in _entries(rule, given, task, hit & among)]
     return fine & ~far, entries
 

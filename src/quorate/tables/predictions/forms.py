@@ -25,7 +25,7 @@ from quorate.tables.readers.sources import (
     nested_cell,
     unique_columns,
 )
-from quorate.tables.rules import NEARLY_ALL, SUM_TOLERANCE, Fired, fired, fired_whole
+from quorate.tables.rules import Fired, fired, fired_whole
 from quorate.tables.votes.clean import blank_cells
 from quorate.tables.votes.codes import Coded, encode, hits, merge
 from quorate.tables.votes.names import (
@@ -38,7 +38,7 @@ from quorate.tables.votes.names import (
 )
 from quorate.validate import invalid
 
-NOT_A_PREDICTION = "no prediction"  # not a number, so the rule "bad-probability" applies
+NOT_A_PREDICTION = "no prediction"  # not a number, so the rule "bad-number" applies
 PREFIXES = ("probability_", "proba_", "prob_", "score_", "pred_", "p_")
 
 
@@ -86,13 +86,12 @@ def from_table(
         return _vectors(opened, model, item, columns, others)
     if label is not None:
         if prediction_column is None:
-            _refuse_long(opened.name, first, item, label, score)
+            _refuse_several_rows(opened.name, first, item, label)
         return _labels(opened, model, item, label, score, classes=classes)
     if score is not None:
         return _scores(opened, model, item, score, classes)
-    signs = _percent_signs(first, others)
-    rule = f"a column per class, a label or a score beside {item!r}; it has {others[:30]}{signs}"
-    raise invalid("source", opened.name, rule, f"name the classes: `classes=[...]`{opened.advice}.")
+    rule = f"a column of numbers per class, a label or a score beside {item!r}; it has {others[:12]}"
+    raise invalid("source", opened.name, rule, f"name the classes: `classes=[...]`; write 92% as 0.92{opened.advice}.")
 
 
 def _refuse_votes(opened: Opened, others: Sequence[str], columns: dict[str, str]) -> None:
@@ -104,46 +103,26 @@ def _refuse_votes(opened: Opened, others: Sequence[str], columns: dict[str, str]
         raise invalid("source", opened.name, rule, fix)
 
 
-def _refuse_long(source: str, first: pa.Table, item: str, label: str, score: str | None) -> None:
-    """Refuse a table with several rows for most items: votes, or a row for each class, whose scores sum to 1."""
+def _refuse_several_rows(source: str, first: pa.Table, item: str, label: str) -> None:
+    """Refuse a table with several rows for most items: votes, or a row for each class."""
     codes = encode(first[item]).codes
-    if score is None:
-        sizes = np.bincount(codes[codes >= 0], minlength=1)
-        if (sizes > 1).sum() > 0.5 * (sizes > 0).sum():
-            rule = f"one row per item, not {len(codes)} rows for {int((sizes > 0).sum())} items"
-            fix = f"are `votes` and `predictions` swapped? If not, name the column: `prediction_column={label!r}`."
-            raise invalid("source", source, rule, fix)
+    sizes = np.bincount(codes[codes >= 0], minlength=1)
+    if (sizes > 1).sum() <= 0.5 * (sizes > 0).sum():
         return
-    scores = as_numbers(first[score], blank=np.nan).values
-    named = (codes >= 0) & np.isfinite(scores)
-    sizes = np.bincount(codes[named], minlength=1)
-    sums = np.bincount(codes[named], weights=scores[named], minlength=1)[sizes > 0]
-    if (sizes > 1).sum() > 0.5 * (sizes > 0).sum() and np.mean(np.abs(sums - 1) <= SUM_TOLERANCE) > 0.5:
-        rule = (
-            f"a row per item with a column per class, not a row per class: the {score!r} of an item sum to 1 over its "
-            f"rows, one for each {label!r}"
-        )
-        fix = (
-            f"in pandas: frame.pivot(index={item!r}, columns={label!r}, values={score!r}).reset_index(); if each row "
-            f"is a prediction of its own, name the column: `prediction_column={label!r}`."
-        )
-        raise invalid("source", source, rule, fix)
-
-
-def _percent_signs(table: pa.Table, others: Sequence[str]) -> str:
-    """A hint where cells are written as 92%."""
-    for name in others:
-        text = next((str(cell).strip() for cell in table[name].slice(0, 20).to_pylist() if cell is not None), "")
-        if text.endswith("%"):
-            return f", and {name!r} holds {text!r}: write 92% as 0.92"
-    return ""
+    rule = f"one row per item, not {len(codes)} rows for {int((sizes > 0).sum())} items"
+    fix = (
+        "are `votes` and `predictions` swapped? With a row per class, make a column of each: "
+        f"frame.pivot(index={item!r}, columns={label!r}, values=...). If each row is a prediction, name the column: "
+        f"`prediction_column={label!r}`."
+    )
+    raise invalid("source", source, rule, fix)
 
 
 def class_columns(table: pa.Table, others: Sequence[str], classes: tuple[str, ...] | None) -> dict[str, str]:
     """Column -> class: the columns named after the classes given, or else the numeric columns.
 
-    Left out are columns with another role, columns without a name and, where columns such as prob_cat sum to 1, those
-    without such a prefix.
+    Left out are columns with another role, columns without a name and, beside columns such as prob_cat, those without
+    such a prefix.
     """
     if classes is not None:
         plain = dict(zip(others, match_labels(others, classes, given=True), strict=True))
@@ -154,15 +133,9 @@ def class_columns(table: pa.Table, others: Sequence[str], classes: tuple[str, ..
     named = [name for name in others if squeezed(name) not in roles and not is_nameless(name)]
     numeric = [name for name in named if _is_numeric(table[name])]
     prefixed = [name for name in numeric if _bare(name) != name]
-    if prefixed and (len(prefixed) == len(numeric) or _sum_to_one(table, prefixed)):
+    if len(prefixed) > 1 or (prefixed and len(prefixed) == len(numeric)):
         return {name: _bare(name) for name in prefixed}
     return {name: name for name in numeric}
-
-
-def _sum_to_one(table: pa.Table, columns: Sequence[str]) -> bool:
-    """Whether these columns alone are probabilities in nearly every row."""
-    values = np.column_stack([as_numbers(table[name], blank=np.nan).values for name in columns])
-    return len(columns) > 1 and float((np.abs(values.sum(axis=1) - 1) <= SUM_TOLERANCE).mean()) >= NEARLY_ALL
 
 
 def _bare(name: str) -> str:
@@ -194,7 +167,7 @@ def _vectors(opened: Opened, model: str, item: str, columns: dict[str, str], oth
         commas += sum(cell.num_commas for cell in cells)
         entries.extend(batch.entries)
     if commas:
-        entries.append(fired("decimal-comma", opened.name, count=commas))
+        entries.append(fired("spelling", opened.name, count=commas))
     left = [name for name in others if name not in columns]
     entries.extend(fired_whole("ignored-column", opened.name, left, of="columns"))
     table = np.concatenate(values)
@@ -209,7 +182,7 @@ def _vectors(opened: Opened, model: str, item: str, columns: dict[str, str], oth
         is_blank=np.concatenate(blanks),
         rows=np.concatenate(rows),
         shares_rest=len(columns) == 1,
-        decisions=_decisions(opened, f"{how}: item {item!r}, classes {list(columns.values())[:30]}"),
+        decisions=_decisions(opened, f"{how}: item {item!r}"),
         entries=tuple(entries),
     )
 
@@ -255,7 +228,7 @@ def from_labels(
     names = label.names.to_pylist()
     matches = match_labels([name if name.strip() else None for name in names], classes, given=classes is not None)
     more = list(entries)
-    for rule in ("label-space", "label-number", "label-case", "unknown-label"):
+    for rule in ("spelling", "unknown-label"):
         hit = np.array([match.rule == rule for match in matches] + [False])[label.codes]
         more += hits(rule, source, rows, hit, task, value=label)
     known = list(dict.fromkeys([*(classes or ()), *(match.name for match in matches if match.name is not None)]))

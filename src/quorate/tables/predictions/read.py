@@ -74,7 +74,7 @@ def read_predictions(
 
     >>> import pyarrow as pa
     >>> found = read_predictions(pa.table({"id": ["a", "b"], "cat": [0.9, 0.5], "dog": [0.1, 0.48]}))
-    >>> found.classes, found.report.count("sum-near-one")
+    >>> found.classes, found.report.count("rounded")
     (('cat', 'dog'), 1)
     """
     known = class_texts(classes)
@@ -101,7 +101,7 @@ def read_predictions(
 
 def _read_as_classes(tables: Sequence[CheckedPredictions]) -> str:
     """Which columns were read as classes, if rows do not sum to 1: one of them may not be a class."""
-    off = [table for table in tables if {"sum-off", "sum-near-one"} & {entry.rule for entry in table.entries}]
+    off = [table for table in tables if {"bad-number", "rounded"} & {entry.rule for entry in table.entries}]
     return columns_read(off[0]) if off and not off[0].shares_rest else ""
 
 
@@ -230,7 +230,7 @@ def _given(array: np.ndarray, model: str, source: str, classes: tuple[str, ...],
         is_blank=np.isnan(array).all(axis=1),
         rows=np.arange(len(array), dtype=np.int64) + 1,
         shares_rest=False,
-        decisions=(f"{source}: an array of probabilities of {len(classes)} classes, {list(classes[:10])} ...",),
+        decisions=(f"{source}: an array of probabilities of {len(classes)} classes",),
     )
 
 

@@ -18,7 +18,6 @@ import numpy as np
 from quorate.errors import MissingExtra
 from quorate.tables.readers import INSTALL, TEXT, pa, pc
 from quorate.tables.readers.sources import Opened, TableBatch, unique_columns
-from quorate.tables.rules import fired
 from quorate.tables.votes.names import SYNONYMS, cell_text, find_column, name_text, squeezed
 from quorate.validate import invalid
 
@@ -57,7 +56,6 @@ def open_frame(frame: object, *, name: str = "frame") -> Opened:
         kind="frame",
         columns=unique_columns(clean, name),
         read=partial(_read, table),
-        entries=() if clean == columns else (fired("byte-order-mark", name, count=1),),
         backend="datasets" if is_dataset else str(known.implementation.value),
         frame=table,
         headers=headers,

@@ -60,11 +60,6 @@ def is_lines(path: Path) -> bool:
     return any(suffix.lower() in (".jsonl", ".ndjson") for suffix in path.suffixes)
 
 
-def has_mark(path: Path) -> bool:
-    """Whether the file begins with a byte-order mark."""
-    return encoding_of(_first_bytes(path))[1]
-
-
 def first_records(path: Path, most: int = 1000) -> list[dict[str, Any]]:
     """The first readable records, to detect what the file holds."""
     found: list[dict[str, Any]] = []
@@ -227,7 +222,7 @@ def _annotations(number: int, record: Mapping[str, Any], task: str | None, contr
 def _annotation(number: int, item: str | None, given: Mapping[str, Any], control: str | None) -> Annotation:
     picked = choices(given.get("result"), control)
     cancelled = given.get("was_cancelled") is True
-    rule = "skipped-annotation" if cancelled else "several-choices" if len(picked) > 1 else None
+    rule = "no-answer" if cancelled else "unreadable" if len(picked) > 1 else None
     label = " | ".join(picked) if picked else None
     time = json_text(given.get("created_at"))
     return Annotation(number, item, _worker(given.get("completed_by")), label, time, rule)
@@ -240,8 +235,8 @@ def _worker(given: object) -> str | None:
 
 
 def _chunk(name: str, found: list[Annotation], bad: list[int], tasks: list[str | None], num_rows: int) -> Chunk:
-    entries = [fired("bad-line", name, bad)] if bad else []
-    for rule in ("skipped-annotation", "several-choices"):
+    entries = [fired("unreadable", name, bad)] if bad else []
+    for rule in ("no-answer", "unreadable"):
         aside = [each for each in found if each.rule == rule]
         if aside:
             items, workers, labels = ([getattr(a, each) for a in aside] for each in ("task", "worker", "label"))

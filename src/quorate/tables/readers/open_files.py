@@ -26,7 +26,7 @@ import numpy as np
 from quorate.errors import InvalidInput, MissingExtra
 from quorate.packed_files import VOTE_BYTES, check_size, parquet_batches
 from quorate.tables.readers import INSTALL, PACKINGS, TEXT, Counted, arrow_csv, encoding_of, pa, packing, pq
-from quorate.tables.readers.json_files import first_records, has_mark, is_lines, json_text, records
+from quorate.tables.readers.json_files import first_records, is_lines, json_text, records
 from quorate.tables.readers.sources import Opened, Reader, TableBatch, text_batches, text_size, unique_columns
 from quorate.tables.rules import Fired, fired
 from quorate.tables.votes.names import cell_text
@@ -105,14 +105,12 @@ def _open_text(file: Path, encoding: str | None = None) -> Opened:
         rule = f"a header in the first line, which is empty or beyond {HEAD_BYTES} bytes"
         raise invalid("source", str(file), rule, "put the header first.")
     names = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
-    entries = (fired("byte-order-mark", file.name, count=1),) if found.has_mark else ()
     return Opened(
         name=file.name,
         kind="csv",
         columns=unique_columns(found.columns, file.name),
         read=partial(_read_text, file, found),
         decisions=(f"{file.name}: {found.encoding} text, columns separated by {names[found.delimiter]}",),
-        entries=entries,
     )
 
 
@@ -181,9 +179,8 @@ def _open_json(file: Path) -> Opened:
     columns = tuple(dict.fromkeys(key for record in first for key in record))
     if not columns:
         raise invalid("source", str(file), "a JSON object in each record; the first have none", "export it again.")
-    entries = (fired("byte-order-mark", file.name, count=1),) if has_mark(file) else ()
     kind = "jsonl" if is_lines(file) else "json"
-    return Opened(file.name, kind, columns, partial(_read_json, file, columns), entries=entries)
+    return Opened(file.name, kind, columns, partial(_read_json, file, columns))
 
 
 def _read_json(file: Path, every: Sequence[str], columns: Sequence[str] | None) -> Iterator[TableBatch]:
@@ -294,7 +291,7 @@ class Ragged:
         count = len(self._rows) + self._unlisted
         if not count:
             return ()
-        entry = fired("ragged-row", self._source, self._rows, count=count, values=self._texts)
+        entry = fired("unreadable", self._source, self._rows, count=count, values=self._texts)
         self._rows, self._texts, self._unlisted = [], [], 0
         return (entry,)
 

@@ -115,7 +115,7 @@ def text_batches(
     def batch() -> TableBatch:
         by_column = list(zip(*cells, strict=True)) or [()] * len(wanted)
         table = pa.table({each: pa.array(column, type=TEXT) for each, column in zip(wanted, by_column, strict=True)})
-        entries = (fired("bad-line", name, bad),) if bad else ()
+        entries = (fired("unreadable", name, bad),) if bad else ()
         return TableBatch(table, np.asarray(numbers, dtype=np.int64), done, done if total is None else total, entries)
 
     for number, row, done in rows:  # noqa: B007 - `batch` reads it

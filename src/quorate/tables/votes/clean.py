@@ -33,7 +33,7 @@ def clean(raw: Raw, classes: Sequence[str] | None, abstain: Sequence[str] = ()) 
     tidy = replace(filled, task=task, worker=worker)
     labelled, of_label = relabelled(tidy, classes, given=classes is not None)
     broken = _line_breaks(labelled)
-    lost = [] if labelled.time is None else _entry("bad-timestamp", labelled, np.isnan(labelled.time))
+    lost = [] if labelled.time is None else _entry("bad-time", labelled, np.isnan(labelled.time))
     everything = (*raw.entries, *entries, *of_task, *of_worker, *of_label, *broken, *lost)
     return replace(labelled, entries=everything)
 
@@ -44,16 +44,11 @@ def tidy_ids(
     """Ids as text without outer white space, 7 for 7.0, with leading zeros. `task`, `worker`: of each row."""
     spaced = pc.utf8_trim_whitespace(coded.names)
     whole = pc.replace_substring_regex(spaced, WHOLE_NUMBER, r"\1")
-    entries = [
-        entry
-        for rule, before, after in (("id-space", coded.names, spaced), ("id-number", spaced, whole))
-        for entry in hits(
-            rule, source, rows, _cells(coded, changed(before, after)), task or coded, worker=worker, value=coded
-        )
-    ]
+    respelled = changed(coded.names, whole)
     blank = pc.equal(whole, "")
-    if not pc.any(blank).as_py() and not changed(coded.names, whole).any():
+    if not pc.any(blank).as_py() and not respelled.any():
         return coded, []
+    entries = hits("spelling", source, rows, _cells(coded, respelled), task or coded, worker=worker, value=coded)
     return renamed(coded, pc.if_else(blank, pa.scalar(None, TEXT), whole)), entries
 
 
@@ -63,7 +58,7 @@ def relabelled(raw: Raw, classes: Sequence[str] | None, *, given: bool) -> tuple
     used = np.bincount(raw.label.codes[raw.label.codes >= 0], minlength=len(names)) > 0
     matches = match_labels([name if on else None for name, on in zip(names, used, strict=True)], classes, given=given)
     entries = []
-    for rule in ("label-space", "label-number", "label-case", "unknown-label"):
+    for rule in ("spelling", "unknown-label"):
         hit = _cells(raw.label, np.array([match.rule == rule for match in matches], dtype=bool))
         entries += _entry(rule, raw, hit, raw.label)
     if all(name is None or match.name == name for name, match in zip(names, matches, strict=True)):
@@ -85,13 +80,11 @@ def blank_cells(coded: Coded) -> np.ndarray:
 
 def _without_blanks(raw: Raw) -> tuple[Raw, list[Fired]]:
     no_task, no_label, no_worker = (blank_cells(each) for each in (raw.task, raw.label, raw.worker))
-    empty = no_task & no_label & (no_worker | (not raw.has_workers))
-    entries = _entry("blank-row", raw, empty)
-    entries += _entry("missing-task", raw, no_task & ~empty, raw.label)
-    entries += _entry("blank-label", raw, no_label & ~no_task)
+    entries = _entry("no-item", raw, no_task, raw.label)
+    entries += _entry("no-answer", raw, no_label & ~no_task)
     keep = ~(no_task | no_label)
     if raw.has_workers:
-        entries += _entry("missing-worker", raw, no_worker & keep)
+        entries += _entry("no-worker", raw, no_worker & keep)
     worker = Coded(np.where(no_worker, np.int32(-1), raw.worker.codes), raw.worker.names)
     return only(replace(raw, worker=worker), keep), entries
 
@@ -104,7 +97,7 @@ def _without_abstentions(raw: Raw, named: Sequence[str]) -> tuple[Raw, list[Fire
     known = raw.classes
     if known is not None:
         known = tuple(name for name, out in zip(known, are_abstentions(known, named), strict=True) if not out)
-    return only(replace(raw, classes=known), ~hit), _entry("abstained", raw, hit, raw.label)
+    return only(replace(raw, classes=known), ~hit), _entry("no-answer", raw, hit, raw.label)
 
 
 def _line_breaks(raw: Raw) -> list[Fired]:
@@ -129,16 +122,15 @@ def _cells(coded: Coded, of_name: np.ndarray) -> np.ndarray:
 def settle(raw: Raw) -> tuple[np.ndarray, tuple[Fired, ...]]:
     """Resolve repeated votes: which votes count (V,), and entries for the others and for items left without votes."""
     kept = np.ones(len(raw.rows), dtype=bool)
-    entries: list[Fired] = []
     at = _contested(raw)
     if len(at):
-        verdict = _verdicts(raw, at)
-        kept[at[verdict > 0]] = False
-        for code, rule in enumerate(("exact-duplicate", "repeated-vote", "changed-vote"), start=1):
-            hit = np.zeros(len(kept), dtype=bool)
-            hit[at[verdict == code]] = True
-            entries += _entry(rule, raw, hit, raw.label)
-    return kept, (*entries, *_voteless(raw, kept))
+        kept[at] = _counts(raw, at)
+    without = np.bincount(raw.task.codes[kept], minlength=len(raw.task.names)) == 0
+    items = raw.task.names.take(np.flatnonzero(without))
+    return kept, (
+        *_entry("duplicate", raw, ~kept, raw.label),
+        *fired_whole("unmatched", raw.source, items, of="items"),
+    )
 
 
 def _contested(raw: Raw) -> IntArray:
@@ -153,25 +145,16 @@ def _contested(raw: Raw) -> IntArray:
     return np.flatnonzero(named & (twice[np.minimum(at, len(twice) - 1)] == key))
 
 
-def _verdicts(raw: Raw, at: IntArray) -> IntArray:
-    """For each contested vote: 0 it counts, 1 exact duplicate, 2 repeated, 3 changed later."""
+def _counts(raw: Raw, at: IntArray) -> np.ndarray:
+    """Which contested votes count: a person's last label on an item, and of the votes for it at the end the first."""
     time = np.zeros(len(at)) if raw.time is None else filled(raw.time)[at]
     task, worker, label = (each.codes[at] for each in (raw.task, raw.worker, raw.label))
     order = np.lexsort((at, time, worker, task))
-    task, worker, label, time = task[order], worker[order], label[order], time[order]
+    task, worker, label = task[order], worker[order], label[order]
     new_pair = np.append(True, (task[1:] != task[:-1]) | (worker[1:] != worker[:-1]))
     new_run = new_pair | np.append(True, label[1:] != label[:-1])
     run, pair = np.cumsum(new_run), np.cumsum(new_pair)
-    last_of_pair = np.append(new_pair[1:], True)
-    in_last_run = run == run[last_of_pair][pair - 1]
-    same_time = np.append(False, time[1:] == time[:-1])
-    found = np.where(in_last_run, np.where(new_run, 0, np.where(same_time, 1, 2)), 3)
-    verdict = np.empty(len(at), dtype=np.int64)
-    verdict[order] = found
-    return verdict
-
-
-def _voteless(raw: Raw, kept: np.ndarray) -> tuple[Fired, ...]:
-    votes = np.bincount(raw.task.codes[kept], minlength=len(raw.task.names))
-    without = np.flatnonzero(votes == 0)
-    return tuple(fired_whole("item-without-votes", raw.source, raw.task.names.take(without), of="items"))
+    in_last_run = run == run[np.append(new_pair[1:], True)][pair - 1]
+    counts = np.empty(len(at), dtype=bool)
+    counts[order] = in_last_run & new_run
+    return counts

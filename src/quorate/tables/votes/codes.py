@@ -117,17 +117,16 @@ def by_first(codes: Codes, num_names: int) -> IntArray:
     return np.asarray(used[np.argsort(first[used])], dtype=np.int64)
 
 
-def last_of_each(codes: Codes, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """(n,) the last cell of each name, of those where `among`.
+def first_of_each(codes: Codes, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(n,) the first cell of each name, of those where `among`.
 
-    >>> last_of_each(np.array([0, 1, 0]), np.array([True, True, False]))
-    array([ True,  True, False])
+    >>> first_of_each(np.array([0, 1, 0]), np.array([False, True, True]))
+    array([False,  True,  True])
     """
     at = np.flatnonzero(among)
-    _, from_end = np.unique(codes[at][::-1], return_index=True)
-    last = np.zeros(len(codes), dtype=bool)
-    last[at[::-1][from_end]] = True
-    return last
+    first = np.zeros(len(codes), dtype=bool)
+    first[at[np.unique(codes[at], return_index=True)[1]]] = True
+    return first
 
 
 def hits(

@@ -1,5 +1,6 @@
-"""An opened table -> its layout: long, wide, counts or cells, and which columns are read; doubtful tables are refused.
+"""An opened table -> its layout: long, wide, counts or cells, and which columns are read.
 
+The names of the columns and `format` decide; where they do not, the table is refused with the options that settle it.
 Called by `read_votes`. The decisions go into the report.
 """
 
@@ -13,316 +14,269 @@ import numpy as np
 
 from quorate.tables.readers import pa
 from quorate.tables.readers.frames import TEXTS, OwnTypes, cell_type, header_type
-from quorate.tables.readers.sources import Opened, Progress, as_numbers, head
-from quorate.tables.rules import Fired, fired, fired_whole
-from quorate.tables.votes.codes import Raw, collect, encode
-from quorate.tables.votes.layouts import (
-    LongColumns,
-    distinct_values,
-    long_chunks,
-    looks_like_counts,
-    nested_columns,
-    read_cells,
-    read_counts,
-    vote_columns,
-    wide_chunks,
-)
+from quorate.tables.readers.sources import Opened, Progress, as_numbers, head, nested_cell
+from quorate.tables.rules import Fired, fired_whole
+from quorate.tables.votes.clean import blank_cells
+from quorate.tables.votes.codes import Raw, encode, merge
+from quorate.tables.votes.layouts import read_cells, read_counts, read_long, read_wide
 from quorate.tables.votes.names import (
     find_column,
-    find_label,
+    is_numbered_person,
+    is_summary,
     label_like,
-    looks_like_worker,
     refuse_own_output,
-)
-from quorate.tables.votes.people import (
-    only_people,
-    refuse_summed_counts,
-    refuse_wrong_people,
-    summary_columns,
-    unread_people,
 )
 from quorate.validate import invalid
 
-FEWEST = 10  # with fewer rows no conclusion is drawn
-MOST_REPEATED = 0.1  # share of rows whose item occurred before
-MOST_NUMBERS = 20  # different numbers that are not whole; with more they are not classes
-_FORMS = {1.0: "probabilities", 100.0: "percentages"}
-
-
-def refuse_other_tables(table: pa.Table, source: str, item: str, columns: Sequence[str], *, layout: str) -> None:
-    """Refuse predictions read as votes, rows per vote read as rows per item, and columns that share no value."""
-    if table.num_rows < FEWEST or not columns:
-        return
-    _refuse_probabilities(table, source, columns)
-    _refuse_repeated_items(table, source, item, columns, layout)
-    if layout == "wide":
-        _refuse_unlike_columns(table, source, item, columns)
-
-
-def _refuse_probabilities(table: pa.Table, source: str, columns: Sequence[str]) -> None:
-    cells = {name: as_numbers(table[name], blank=np.nan).values for name in columns}
-    cells = {name: each for name, each in cells.items() if np.isfinite(each).mean() >= 0.9}
-    if len(cells) < 2:
-        return
-    numbers = np.column_stack(list(cells.values()))
-    fractions = numbers[np.isfinite(numbers) & (numbers % 1 != 0)]
-    form = next((what for total, what in _FORMS.items() if _mostly_sum_to(numbers, total)), None)
-    if len(fractions) and (form or (len(cells) == len(columns) and len(np.unique(fractions)) > MOST_NUMBERS)):
-        rule = f"labels or counts of votes, but the columns {list(cells)[:10]} hold {form or 'numbers'}"
-        fix = (
-            "are `votes` and `predictions` swapped? A table of votes has an item, a label and perhaps a worker per row"
-        )
-        raise invalid("source", source, rule, f"{fix}.")
-
-
-def _mostly_sum_to(numbers: np.ndarray, total: float) -> bool:
-    return bool(np.mean(np.abs(np.nansum(numbers, axis=1) - total) <= 0.05 * total) > 0.5)
-
-
-def has_repeated_items(table: pa.Table, item: str) -> bool:
-    """Whether more than a few rows repeat an item, as in a table with a row per vote."""
-    again, named = _repeated(table, item)
-    return again > MOST_REPEATED * named
-
-
-def _repeated(table: pa.Table, item: str) -> tuple[int, int]:
-    codes = encode(table[item]).codes
-    named = codes[codes >= 0]
-    return len(named) - len(np.unique(named)), len(named)
-
-
-def _refuse_repeated_items(table: pa.Table, source: str, item: str, columns: Sequence[str], layout: str) -> None:
-    again, named = _repeated(table, item)
-    if again > MOST_REPEATED * named:
-        rule = (
-            f"a label column, or one row per item; no column is named like labels, so {item!r} was read as the item "
-            f"and {list(columns)[:10]} as {'annotators' if layout == 'wide' else 'classes'}, but {again} of {named} "
-            "rows repeat an item, as in a table with a row per vote"
-        )
-        fix = f"name the columns: `task=...`, `label=...`, `worker=...`; or pass `format={layout!r}`"
-        raise invalid("source", source, rule, f"{fix}.")
-
-
-def _refuse_unlike_columns(table: pa.Table, source: str, item: str, columns: Sequence[str]) -> None:
-    values = [distinct_values(table[name]) for name in columns]
-    filled = [found for found in values if found]
-    if len(filled) >= 2 and len(set().union(*filled)) == sum(len(found) for found in filled):
-        rule = (
-            f"a label column, or annotators who use the same labels; no column is named like labels, so {item!r} was "
-            f"read as the item and {list(columns)[:10]} as annotators, but no two of them share a label"
-        )
-        fix = (
-            "for a row per vote name the columns: `task=...`, `label=...`, `worker=...`; for a column per annotator "
-            "list them: `worker=[...]`"
-        )
-        raise invalid("source", source, rule, f"{fix}.")
-
-
-GUESSED_COUNTS = "every cell is a whole number"
+Kind = Literal["long", "wide", "counts", "cells"]
+FEWEST = 10  # with fewer rows no conclusion is drawn from the content
+MOST_ROWS, MOST_LABELS = 1000, 100  # in which a column is compared with the others
+LOOKED_AT = 100  # cells from which the form of a column is taken
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a table is read, with the decisions for the report; `own`: the types of its ids, workers and labels."""
+    """How a table is read, with the decision for the report.
 
-    kind: Literal["long", "wide", "counts", "cells"]
+    `own`: the types of its ids, workers and labels; `passed_over`: other columns of a long table that are named like
+    labels; `warnings`: columns that may not be people.
+    """
+
+    kind: Kind
     read: Callable[[Progress | None], Raw]
-    decisions: tuple[str, ...]
+    decision: str
     entries: tuple[Fired, ...] = ()
     own: OwnTypes = TEXTS
+    passed_over: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def choose(
     opened: Opened,
     *,
-    format: str,  # noqa: A002
-    task: str | None,
-    worker: str | Sequence[str] | None,
-    label: str | None,
-    timestamp: str | None,
-    classes: Sequence[str] | None,
+    format: str = "auto",  # noqa: A002
+    task: str | None = None,
+    worker: str | Sequence[str] | None = None,
+    label: str | None = None,
+    timestamp: str | None = None,
+    classes: Sequence[str] | None = None,
 ) -> Layout:
-    """The layout that `format` requests, or the one that fits the columns; a guess is checked."""
+    """The layout that `format` requests, or the one that the names of the columns say."""
     if label is None:
         refuse_own_output(opened.columns, opened.name, expected="votes")
-    about = {"source": opened.name, "advice": opened.advice}
-    item = find_column("task", opened.columns, named=task, **about)
+    _found(opened, "label", label)
+    people = _people(opened, worker)
+    kind = _requested(format) or _kind(opened, task, label, people, classes)
+    if kind in ("long", "cells") and people is not None:
+        raise invalid("worker", people, "one worker column in a long table", "name one column.")
+    if kind == "long":
+        return _long(opened, task, worker if isinstance(worker, str) else None, label, timestamp)
+    item = _item(opened, task, "item")
     rest = [name for name in opened.columns if name != item]
-    answer = find_column("label", rest, named=label, **about) if label is not None else _label(opened, item, rest)
-    worker = _several(worker, opened.columns)
-    listed = None if worker is None or isinstance(worker, str) else list(worker)
-    if format == "cells" or (format in ("auto", "long") and worker is None):
-        cells = _cells(opened, task, label, requested=format == "cells")
-        if cells is not None:
-            return cells
-    if format == "long" or label is not None or (format == "auto" and item and answer and listed is None):
-        return _long(opened, item, answer, worker, timestamp, label_named=label is not None)
-    known = find_column("item", opened.columns, named=task, argument="task", **about)
-    item = known if known is not None else _first_column(opened, format)
-    others = [name for name in opened.columns if name != item]
-    if listed is not None:
-        others = [str(find_column("worker", opened.columns, named=name, **about)) for name in listed]
-    if format == "counts" or (format == "auto" and listed is None and _are_counts(opened, others, classes)):
-        return _counts(opened, item, others, classes, requested=format == "counts")
-    return _wide(opened, item, others, classes, requested=format == "wide", listed=listed is not None)
+    if kind == "cells":
+        return _cells(opened, item, rest, label)
+    return _counts(opened, item, rest, classes) if kind == "counts" else _wide(opened, item, rest, people, classes)
 
 
-def _label(opened: Opened, item: str | None, rest: Sequence[str]) -> str | None:
-    return find_label(rest, is_per_vote=lambda: item is not None and has_repeated_items(head(opened), item))
+def _requested(format: str) -> Kind | None:  # noqa: A002
+    return format if format in ("long", "wide", "counts", "cells") else None  # type: ignore[return-value]
 
 
-def _several(worker: str | Sequence[str] | None, columns: Sequence[str]) -> str | Sequence[str] | None:
-    """Split annotators' columns that are named in one text with commas."""
-    if not isinstance(worker, str) or worker in columns or "," not in worker:
-        return worker
-    return [name.strip() for name in worker.split(",")]
+def _people(opened: Opened, worker: str | Sequence[str] | None) -> list[str] | None:
+    """The columns of people, if several are named; a text with commas names several."""
+    if isinstance(worker, str):
+        worker = [worker] if worker in opened.columns or "," not in worker else worker.split(",")
+        named = [str(_found(opened, "worker", name.strip())) for name in worker]
+        return named if len(named) > 1 else None
+    return None if worker is None else [str(_found(opened, "worker", name)) for name in worker]
 
 
-def _long(
-    opened: Opened,
-    task: str | None,
-    label: str | None,
-    worker: str | Sequence[str] | None,
-    timestamp: str | None,
-    *,
-    label_named: bool,
-) -> Layout:
-    if task is None or label is None:
-        missing = "item" if task is None else "label"
-        rule = f"a column for the {missing}; it has {list(opened.columns)[:30]}"
-        raise invalid(
-            "source", opened.name, rule, f"name it: `{'task' if task is None else 'label'}=...`{opened.advice}."
-        )
-    if worker is not None and not isinstance(worker, str):
-        raise invalid("worker", list(worker), "one worker column in a long table", "name one column.")
-    rest = [name for name in opened.columns if name not in (task, label)]
-    about = {"source": opened.name, "advice": opened.advice}
-    who = find_column("worker", opened.columns if worker else rest, named=worker, **about)
-    when = find_column("timestamp", opened.columns if timestamp else rest, named=timestamp, **about)
-    others = () if label_named else label_like([name for name in rest if name not in (who, when)])
-    columns = LongColumns(task, label, who, when, others)
-
-    def read(progress: Progress | None) -> Raw:
-        return collect(long_chunks(opened, columns, progress), opened.name, has_workers=who is not None)
-
-    unread = [name for name in opened.columns if name not in columns.names]
-    entries = _ignored(opened, opened.columns, columns.names)
-    if worker is None and unread:
-        first = head(opened)
-        if who is not None:
-            refuse_wrong_people(first, opened.name, task, who, label, unread)
-        else:
-            people = unread_people(first, task, unread)
-            entries += (fired("unread-people", opened.name, [0], values=people[:1]),) if people else ()
-    own = OwnTypes(cell_type(opened, task), cell_type(opened, who) if who else None, cell_type(opened, label))
-    return Layout("long", read, (f"{opened.name}: {columns.describe()}",), entries, own)
-
-
-def _cells(opened: Opened, task: str | None, label: str | None, *, requested: bool) -> Layout | None:
-    """All votes of an item in one cell, if a column holds such cells and each item has one row; else None."""
-    first = head(opened)
-    item = task or find_column("item", opened.columns)
-    if item is None and requested:
-        raise invalid("task", None, f"a column of {opened.name} for the item", "name it: `task=...`.")
-    if item is None or (not requested and has_repeated_items(first, item)):
-        return None
-    others = [name for name in opened.columns if name != item] if label is None else [label]
-    found = nested_columns(first, others, requested=requested or label is not None)
-    if len(found) > 1:
-        fix = "name the column of the votes: `label=...`, or leave others out: `ignore_columns=...`."
-        raise invalid("label", list(found), f"one column of {opened.name} with all votes of an item in a cell", fix)
-    if not found:
-        if requested:
-            rule = f"a column of {opened.name} with a list of labels or a mapping of label to count in each cell"
-            raise invalid("format", "cells", rule, "name it: `label=...`, or pass another format.")
-        return None
-    (column, form), *_ = found.items()
-    what = "a list of labels" if form == "list" else "how many voted for each label"
-    decision = f"{opened.name}: all votes of an item in one cell: item {item!r}, {what} in {column!r}"
-
-    def read(progress: Progress | None) -> Raw:
-        return read_cells(opened, item, column, form, progress)
-
-    entries = _ignored(opened, opened.columns, [item, column])
-    own = OwnTypes(task=cell_type(opened, item), label=cell_type(opened, column) if form == "list" else None)
-    return Layout("cells", read, (decision,), entries, own)
-
-
-def _first_column(opened: Opened, format: str) -> str:  # noqa: A002
-    if len(opened.columns) < 2:
-        rule = f"an item and a label column at least; it has {list(opened.columns)}"
-        raise invalid("source", opened.name, rule, f"name them: `task=...`, `label=...`{opened.advice}.")
-    if format == "auto" and find_label(opened.columns, is_per_vote=lambda: False) is not None:
-        rule = f"a column for the item beside the label; it has {list(opened.columns)[:30]}"
-        raise invalid("source", opened.name, rule, f"name it: `task=...`{opened.advice}.")
-    return opened.columns[0]
-
-
-def _are_counts(opened: Opened, others: Sequence[str], classes: Sequence[str] | None) -> bool:
-    """Whether every cell is a whole number and the columns are not named like annotators."""
-    if any(looks_like_worker(name) for name in others):
-        return False
-    if classes is not None and not set(others) & set(classes):
-        return False
+def _kind(
+    opened: Opened, task: str | None, label: str | None, people: list[str] | None, classes: Sequence[str] | None
+) -> Kind:
+    """The layout that the names of the columns say."""
+    item = _found(opened, "task", task)
+    rest = [name for name in opened.columns if name != item]
+    answer = label or find_column("label", rest)
+    if people is not None or (label is None and len([name for name in rest if is_numbered_person(name)]) > 1):
+        return "wide"
+    if item is not None and answer is not None:
+        return "cells" if _is_nested(head(opened), answer) else "long"
     if opened.headed and find_column("worker", [opened.headed]) is not None:  # a pivot names what its columns are
-        return False
-    first = head(opened)
-    summaries = summary_columns(first, others)
-    return looks_like_counts(first, [name for name in others if name not in summaries])
+        return "wide"
+    is_titled = opened.headed and find_column("label", [opened.headed]) is not None
+    if is_titled or len([name for name in rest if name in (classes or ())]) > 1:
+        return "counts"
+    if find_column("cells", rest) is not None:
+        return "cells"
+    if answer is not None:
+        _item(opened, task, "task")
+    raise invalid(
+        "votes",
+        opened.name,
+        f"a column named like a label; it has {list(opened.columns)[:12]}",
+        "name the columns (`task=...`, `label=...`, `worker=...`), or pass `format='wide'` for a column per person, "
+        f"`format='counts'` for a column per class{opened.advice}.",
+    )
 
 
-def _counts(
-    opened: Opened, task: str, others: Sequence[str], classes: Sequence[str] | None, *, requested: bool
-) -> Layout:
-    picked = [name for name in others if classes is None or name in classes]
-    if classes is None:
-        summaries = summary_columns(head(opened), picked)
-        picked = [name for name in picked if name not in summaries]
+def _found(opened: Opened, role: str, named: str | None, argument: str | None = None) -> str | None:
+    return find_column(
+        role, opened.columns, named=named, source=opened.name, argument=argument, advice=opened.advice
+    )  # fmt: skip
+
+
+def _item(opened: Opened, task: str | None, role: str) -> str:
+    found = _found(opened, role, task, "task")
+    if found is None:
+        rule = f"a column for the item; it has {list(opened.columns)[:12]}"
+        raise invalid("votes", opened.name, rule, f"name it: `task=...`{opened.advice}.")
+    return found
+
+
+def _long(opened: Opened, task: str | None, worker: str | None, label: str | None, timestamp: str | None) -> Layout:
+    item = _item(opened, task, "task")
+    rest = [name for name in opened.columns if name != item]
+    answer = label if label is not None else find_column("label", rest)
+    if answer is None:
+        rule = f"a column for the label; it has {list(opened.columns)[:12]}"
+        raise invalid("votes", opened.name, rule, f"name it: `label=...`{opened.advice}.")
+    rest = [name for name in rest if name != answer]
+    who = _found(opened, "worker", worker) if worker is not None else find_column("worker", rest)
+    when = _found(opened, "timestamp", timestamp) if timestamp is not None else find_column("timestamp", rest)
+    if _is_nested(head(opened), answer):
+        rule = "one label in each cell, not a list or a mapping"
+        raise invalid("label", answer, rule, "pass `format='cells'`.", place=opened.name)
+    passed_over = () if label is not None else label_like([name for name in rest if name not in (who, when)])
+    by = "no worker" if who is None else f"worker {who!r}"
+    time = "" if when is None else f", time {when!r}"
+    return Layout(
+        "long",
+        lambda progress: read_long(opened, item, answer, who, when, progress),
+        f"item {item!r}, label {answer!r}, {by}{time}",
+        _ignored(opened, [item, answer, who, when]),
+        OwnTypes(cell_type(opened, item), cell_type(opened, who) if who else None, cell_type(opened, answer)),
+        passed_over,
+    )
+
+
+def _cells(opened: Opened, item: str, rest: Sequence[str], label: str | None) -> Layout:
+    column = _found(opened, "label", label) if label is not None else find_column("cells", rest)
+    column = column or find_column("label", rest)
+    cells = [] if column is None else _nested_cells(head(opened), column)
+    if column is None or not any(cells):
+        rule = f"a column of {opened.name} with a list of labels or a mapping of label to count in each cell"
+        raise invalid("label", column, rule, "name it: `label=...`, or pass another format.")
+    has_counts = isinstance(next(filter(None, cells)), dict)
+    return Layout(
+        "cells",
+        lambda progress: read_cells(opened, item, column, progress, has_counts=has_counts),
+        f"item {item!r}, all votes of an item in {column!r}",
+        _ignored(opened, [item, column]),
+        OwnTypes(task=cell_type(opened, item), label=None if has_counts else cell_type(opened, column)),
+    )
+
+
+def _counts(opened: Opened, item: str, rest: Sequence[str], classes: Sequence[str] | None) -> Layout:
+    picked = [name for name in rest if (name in classes if classes is not None else not is_summary(name))]
     if not picked:
-        rule = f"a column of {opened.name} for each class; it has {list(others)[:30]}"
+        rule = f"a column of {opened.name} for each class; it has {list(rest)[:12]}"
         raise invalid("classes", list(classes or ()), rule, "use the names of the columns.")
-    if not requested:
-        refuse_other_tables(head(opened), opened.name, task, picked, layout="counts")
     if classes is None:
-        refuse_summed_counts(head(opened), opened.name, picked)
-    why = "" if requested else f"; {GUESSED_COUNTS}: pass `format='wide'` if the columns are annotators"
-    decision = f"{opened.name}: counts of votes: item {task!r}, classes {picked[:30]}{why}"
+        _refuse_total(opened, picked)
+    return Layout(
+        "counts",
+        lambda progress: read_counts(opened, item, picked, progress),
+        f"item {item!r}, counts of {_listed(picked)}",
+        _ignored(opened, [item, *picked]),
+        OwnTypes(task=cell_type(opened, item), label=header_type(opened, picked)),
+    )
 
-    def read(progress: Progress | None) -> Raw:
-        return read_counts(opened, task, picked, progress)
 
-    own = OwnTypes(task=cell_type(opened, task), label=header_type(opened, picked))
-    return Layout("counts", read, (decision,), _ignored(opened, others, picked), own)
+def _refuse_total(opened: Opened, picked: Sequence[str]) -> None:
+    """Refuse a column of counts that is the sum of the others."""
+    table = head(opened)
+    numbers = np.column_stack([as_numbers(table[name], blank=0.0).values for name in picked])
+    if len(picked) < 3 or len(numbers) < FEWEST:
+        return
+    total = (2 * numbers == numbers.sum(axis=1, keepdims=True)).mean(axis=0) >= 0.98
+    if total.any():
+        name = picked[int(total.argmax())]
+        rule = "the votes for one class in each column; this one is the sum of the others"
+        fix = f"pass `ignore_columns={name!r}`, or list all classes: `classes=[...]`."
+        raise invalid("columns", [name], rule, fix, place=opened.name)
 
 
 def _wide(
-    opened: Opened,
-    task: str,
-    others: Sequence[str],
-    classes: Sequence[str] | None,
-    *,
-    requested: bool,
-    listed: bool,
+    opened: Opened, item: str, rest: Sequence[str], people: list[str] | None, classes: Sequence[str] | None
 ) -> Layout:
     first = head(opened)
-    if not (requested or listed):
-        refuse_other_tables(first, opened.name, task, others, layout="wide")
-    picked = list(others) if listed else vote_columns(first, others, classes)
+    warnings: tuple[str, ...] = ()
+    numbered = [name for name in rest if is_numbered_person(name)]
+    picked = people if people is not None else numbered if len(numbered) > 1 else _voters(first, rest, classes)
     if not picked:
-        rule = f"a column per annotator; none of {list(others)[:30]} holds votes"
-        raise invalid("source", opened.name, rule, "name the annotators' columns: `worker=[...]`.")
-    if not listed:
-        picked = only_people(first, opened.name, picked)
-    why = "" if requested or listed else "; pass `format='long'` or name the columns if that is wrong"
-    decision = f"{opened.name}: a column per annotator: item {task!r}, annotators {picked[:30]}{why}"
+        rule = f"a column per person; none of {list(rest)[:12]} holds votes"
+        raise invalid("votes", opened.name, rule, "name them: `worker=[...]`.")
+    if people is None:
+        warnings = tuple(
+            f"Column {name!r} of {opened.name} equals the majority of the other columns: if it is no person, pass "
+            f"`ignore_columns={name!r}`."
+            for name in _majorities(first, picked)
+        )
+    return Layout(
+        "wide",
+        lambda progress: read_wide(opened, item, picked, progress),
+        f"item {item!r}, a column for each of {_listed(picked)}",
+        _ignored(opened, [item, *picked]),
+        OwnTypes(cell_type(opened, item), header_type(opened, picked), cell_type(opened, *picked)),
+        warnings=warnings,
+    )
 
-    def read(progress: Progress | None) -> Raw:
-        return collect(wide_chunks(opened, task, picked, progress), opened.name)
 
-    own = OwnTypes(cell_type(opened, task), header_type(opened, picked), cell_type(opened, *picked))
-    return Layout("wide", read, (decision,), _ignored(opened, others, picked), own)
+def _voters(table: pa.Table, columns: Sequence[str], classes: Sequence[str] | None) -> list[str]:
+    """The columns that hold a class or a label of another column, and are not named like a summary of the votes."""
+    values = {name: _distinct(table[name]) for name in columns if not is_summary(name)}
+    if classes is not None:
+        return [name for name, found in values.items() if found & set(classes)]
+    several = {each for found in values.values() for each in found}
+    alone = {each for each in several if sum(each in found for found in values.values()) == 1}
+    return [name for name, found in values.items() if found - alone]
 
 
-def _ignored(opened: Opened, others: Sequence[str], picked: Sequence[str]) -> tuple[Fired, ...]:
-    left = [name for name in others if name not in picked]
+def _distinct(column: pa.ChunkedArray) -> set[str]:
+    """The different values of a column, without outer white space and without blanks."""
+    return {text.strip() for text in encode(column).names.to_pylist() if text and text.strip()}
+
+
+def _majorities(table: pa.Table, columns: Sequence[str]) -> list[str]:
+    """The one column that equals the majority of the others in every row where these disagree and have one."""
+    cells = merge([encode(table.slice(0, MOST_ROWS)[name]) for name in columns])
+    num_labels = len(cells.names)
+    if len(columns) < 4 or not 2 <= num_labels <= MOST_LABELS:
+        return []
+    codes = np.where(blank_cells(cells), -1, cells.codes).reshape(len(columns), -1).T  # (rows, columns)
+    own = codes[:, :, None] == np.arange(num_labels)
+    rest = own.sum(axis=1, keepdims=True, dtype=np.int16) - own  # (rows, columns, labels): votes of the others
+    top, votes = rest.max(axis=2), rest.sum(axis=2)
+    disputed = (top < votes) & (2 * top > votes) & (codes >= 0)
+    differs = disputed & (rest.argmax(axis=2) != codes)
+    hits = (disputed.sum(axis=0) >= FEWEST) & ~differs.any(axis=0)
+    return [name for name, hit in zip(columns, hits, strict=True) if hit] if hits.sum() == 1 else []
+
+
+def _is_nested(table: pa.Table, column: str) -> bool:
+    """Whether a column holds lists or mappings; they may be JSON in text."""
+    return column in table.column_names and any(_nested_cells(table, column))
+
+
+def _nested_cells(table: pa.Table, column: str) -> list[object]:
+    return [nested_cell(cell) for cell in table[column].slice(0, LOOKED_AT).to_pylist()]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+
+
+def _ignored(opened: Opened, read: Sequence[str | None]) -> tuple[Fired, ...]:
+    left = [name for name in opened.columns if name not in read]
     return tuple(fired_whole("ignored-column", opened.name, left, of="columns"))

@@ -42,15 +42,6 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
         *_OF_PATIENTS, "case", "lesion", "slide", "scan", "exam", "study", "patient_id", "patient",
         "uid", "key", "id", "index", "Unnamed: 0",
     ),
-    "item": (  # in tables with a row per item: a class may be named "image" or "object", so ids come first
-        "task", "task_id", "item", "item_id", "id", "uid", "key", "example_id", "sample_id", "instance_id",
-        "question_id", "subject_id", "unit_id", "object_id", "document_id", "doc_id", "image_id", "image_name",
-        "img_id", "photo_id", "picture_id", "video_id", "text_id", "sentence_id", "comment_id", "post_id", "tweet_id",
-        "message_id", "review_id", "ticket_id", "report_id", "record_id", "pair_id", *_OF_PATIENTS,
-        "filename", "file_name", "file", "index", "Unnamed: 0", "example", "sample", "instance", "question", "subject",
-        "unit", "object", "document", "image", "img", "photo", "picture", "case", "lesion", "slide", "scan", "exam",
-        "study", "patient_id", "patient",
-    ),
     "worker": (
         *(noun + ending for noun in PEOPLE for ending in ("", "_id", "_name", "_no", "_number", "_code", "_email")),
         *(f"{done}_by" for done in ("completed", "annotated", "labeled", "labelled", "rated", "coded", "judged", "read",
@@ -59,11 +50,12 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     ),
     "label": (
         "label", "vote", "answer", "choice", "class", "category", "annotation", "response", "judgment", "judgement",
-        "rating", "class_label", "label_name", "class_name", "value",
+        "rating", "class_label", "label_name", "class_name", "value", "finding", "findings", "diagnosis", "dx", "read",
+        "reading", "verdict", "opinion", "assessment", "impression", "grade", "decision",
     ),
-    "perhaps label": (  # may also be an item's final answer beside a column per person; see `find_label`
-        "finding", "findings", "diagnosis", "dx", "read", "reading", "verdict", "opinion", "assessment", "impression",
-        "grade", "decision",
+    "cells": (  # all votes of an item
+        "label_counter", "label_counts", "vote_counts", "votes", "labels", "annotations", "answers", "label_list",
+        "responses", "judgments", "judgements", "ratings",
     ),
     "truth": (
         "truth", "gold", "gold_label", "true_label", "true_class", "ground_truth", "reference", "correct", "label",
@@ -83,6 +75,24 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
         "positive_score",
     ),
 }  # fmt: skip
+_IDS = ("task", "task_id", "item", "item_id", "id", "uid", "key")
+SYNONYMS["item"] = (  # in tables with a row per item: a class may be named "image" or "object", so ids come first
+    *_IDS, *(name for name in SYNONYMS["task"] if name.endswith("_id") and name not in _IDS),
+    *(name for name in SYNONYMS["task"] if not name.endswith("_id") and name not in _IDS),
+)  # fmt: skip
+SUMMARIES = frozenset(  # of the votes or the truth: not a person's votes, and not a class
+    {
+        "gold", "golden", "goldlabel", "goldlabels", "goldstandard", "goldanswer", "goldclass", "truth", "groundtruth",
+        "groundtruthlabel", "truelabel", "trueclass", "correct", "correctlabel", "correctanswer", "answerkey", "target",
+        "consensus", "consensuslabel", "majority", "majorityvote", "majoritylabel", "majorityclass", "majorityanswer",
+        "plurality", "pluralitylabel", "unanimous", "adjudicated", "adjudicatedlabel", "adjudication", "aggregate",
+        "aggregated", "aggregatelabel", "aggregatedlabel", "final", "finallabel", "finalanswer", "finalclass",
+        "reference", "referencelabel", "reflabel", "oldlabel", "oldlabels", "originallabel", "previouslabel",
+        "resolved", "resolvedlabel", "total", "labelcount", "votecount", "numvotes", "numlabels", "numannotators",
+        "numraters", "nvotes", "nlabels", "nannotators", "nraters", "entropy", "agreement", "kappa", "distribution",
+        "dist", "labeldist", "labeldistribution",
+    }
+)  # fmt: skip
 
 
 def squeezed(name: str) -> str:
@@ -123,24 +133,13 @@ def find_column(
     return next((by_name[squeezed(each)] for each in SYNONYMS[role] if squeezed(each) in by_name), None)
 
 
-def find_label(columns: Sequence[str], *, is_per_vote: Callable[[], bool]) -> str | None:
-    """The label column, found by its usual names.
+def is_summary(column: str) -> bool:
+    """Whether a column has one of the usual names of the truth or of a summary of the votes.
 
-    Names such as "diagnosis" count only if each row is a vote: there is a worker column, or `is_per_vote()`. In a table
-    with a column per person they are the final answer.
-
-    >>> find_label(["reader", "diagnosis"], is_per_vote=lambda: False)
-    'diagnosis'
-    >>> find_label(["reader_1", "reader_2", "diagnosis"], is_per_vote=lambda: False) is None
-    True
+    >>> [is_summary(name) for name in ("Ground Truth", "majority_label", "labelCount", "ann", "Dr Gold")]
+    [True, True, True, False, False]
     """
-    found = find_column("label", columns)
-    if found is not None:
-        return found
-    perhaps = find_column("perhaps label", columns)
-    if perhaps is None or find_column("worker", columns) is not None or is_per_vote():
-        return perhaps
-    return None
+    return squeezed(column) in SUMMARIES
 
 
 def is_nameless(column: str) -> bool:
@@ -169,15 +168,15 @@ def refuse_own_output(columns: Sequence[str], source: str, *, expected: str) -> 
         raise invalid("source", source, rule, f"name the file of the {expected}.")
 
 
-def looks_like_worker(column: str) -> bool:
-    """Whether a column is named like a worker, such as "annotator_2" or "rater B"; tells wide tables from counts.
+def is_numbered_person(column: str) -> bool:
+    """Whether a column is named like one of several people, such as "annotator_2", "rater B" or "r1".
 
-    >>> looks_like_worker("annotator_2"), looks_like_worker("cat")
-    (True, False)
+    >>> [is_numbered_person(name) for name in ("annotator_2", "rater B", "r1", "annotator", "cat")]
+    [True, True, True, False, False]
     """
-    names = {squeezed(name) for name in SYNONYMS["worker"]}
     stem = re.sub(r"([\s_.\-]*\d+|[\s_.\-]+[A-Za-z])$", "", column.strip())
-    return squeezed(stem) in names or re.fullmatch(r"[rwau][\s_.\-]?\d+", column.strip().casefold()) is not None
+    names = {squeezed(name) for name in SYNONYMS["worker"]} | {"r", "w", "a", "u"}
+    return stem != column.strip() and squeezed(stem) in names
 
 
 _WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]*))\.0+")
@@ -286,15 +285,15 @@ def _match(label: str, exact: set[str], numbers: dict[str, str], cases: dict[str
         return Match(label, None)
     bare = label.strip()
     if bare in exact:
-        return Match(bare, "label-space")
+        return Match(bare, "spelling")
     number = whole_number(bare)
     if number in numbers:
-        return Match(numbers[number], "label-number")
+        return Match(numbers[number], "spelling")
     if bare.casefold() in cases:
-        return Match(cases[bare.casefold()], "label-case")
+        return Match(cases[bare.casefold()], "spelling")
     if given:
         return Match(None, "unknown-label")
-    return Match(number, "label-number" if number != bare else "label-space" if bare != label else None)
+    return Match(number, "spelling" if number != label else None)
 
 
 def _unique(names: Sequence[str], form: Callable[[str], str]) -> dict[str, str]:

@@ -14,16 +14,16 @@ from typing import Any, TypeGuard, get_args
 import numpy as np
 
 from quorate.tables.options import Format
-from quorate.tables.readers import TEXT, pa
+from quorate.tables.readers import pa
 from quorate.tables.readers.frames import TEXTS, OwnTypes, open_frame
 from quorate.tables.readers.json_files import check_field, is_label_studio, studio_chunks
 from quorate.tables.readers.open_files import ending_of, existing, open_file
-from quorate.tables.readers.sources import Progress, without_columns
+from quorate.tables.readers.sources import Opened, Progress, without_columns
 from quorate.tables.report import Report, refuse_dirt
-from quorate.tables.rules import Fired, fired
+from quorate.tables.rules import Fired
 from quorate.tables.votes.clean import clean, settle
-from quorate.tables.votes.codes import Raw, by_first, collect
-from quorate.tables.votes.formats import choose
+from quorate.tables.votes.codes import Raw, by_first, collect, first_of_each, hits
+from quorate.tables.votes.formats import Layout, choose
 from quorate.tables.votes.names import abstain_names, class_texts, differ_by_case, means_no_answer, name_texts
 from quorate.types import IntArray, TableLike
 from quorate.validate import invalid
@@ -34,7 +34,8 @@ class Votes:
     """Votes read from one source. `raw` every vote with an item and a label; `counts_vote` (V,) those that count.
 
     `given` the classes the caller named, or None; `backend` the kind of table that was read, `own` the types that ids,
-    workers and labels had there: here they are text.
+    workers and labels had there: here they are text; `passed_over` other columns that are named like labels; `warnings`
+    why columns may have been misread.
     """
 
     raw: Raw
@@ -44,6 +45,13 @@ class Votes:
     given: tuple[str, ...] | None = None
     backend: str = "pyarrow"
     own: OwnTypes = TEXTS
+    passed_over: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> str:
+        """How the columns were read."""
+        return self.decisions[-1].partition(": ")[2]
 
     @property
     def num_votes(self) -> int:
@@ -77,7 +85,9 @@ class Votes:
     def report(self) -> Report:
         """What was decided and which rules fired."""
         totals = {"rows": self.raw.num_rows, "votes": self.num_votes, "items": len(self.voted)}
-        return Report(self.decisions, totals, (*self.raw.entries, *self.settled))
+        return Report(
+            self.decisions, totals, (*self.raw.entries, *self.settled), warnings=self.warnings, columns=self.columns
+        )
 
 
 def read_votes(
@@ -97,13 +107,13 @@ def read_votes(
 ) -> Votes:
     """Votes from a path (CSV, TSV, JSONL, Parquet, Excel, Label Studio JSON) or a pandas, polars or PyArrow table.
 
-    `format` "long" (a row per vote), "wide" (a column per annotator), "counts" (a column per class), "cells" (all votes
-    of an item in one cell, a list of labels or a mapping of label to count), "label-studio", or "auto": long if an item
-    and a label column are found. `task`, `worker`, `label`, `timestamp` name the columns, `ignore_columns` those not to
-    read (a list, or one text with commas); in wide tables `worker` may list the annotators' columns; in Label Studio
-    exports `task` is a field of `data` and `label` the `from_name`. `classes`: all classes; other labels are set aside,
-    and so are `abstain_labels`, which mean no answer. `encoding` of text tables, by default UTF-8. `strict` refuses
-    every irregularity. `progress(done, total, what)` is called while reading.
+    `format` "long" (a row per vote), "wide" (a column per person), "counts" (a column per class), "cells" (all votes of
+    an item in one cell, a list of labels or a mapping of label to count), "label-studio", or "auto": what the names of
+    the columns say. `task`, `worker`, `label`, `timestamp` name the columns, `ignore_columns` those not to read (a
+    list, or one text with commas); in wide tables `worker` may list the columns of people; in Label Studio exports
+    `task` is a field of `data` and `label` the `from_name`. `classes`: all classes; other labels are set aside, and so
+    are `abstain_labels`, which mean no answer. `encoding` of text tables, by default UTF-8. `strict` refuses every
+    irregularity. `progress(done, total, what)` is called while reading.
 
     >>> votes = read_votes(pa.table({"item": ["a", "a", "b"], "annotator": ["x", "y", "x"], "label": ["1", "0", "1"]}))
     >>> votes.num_votes, votes.items, votes.classes
@@ -114,64 +124,66 @@ def read_votes(
     given = class_texts(classes)
     task, worker, label, timestamp = (name_texts(each) for each in (task, worker, label, timestamp))
     abstain = abstain_names(abstain_labels, given)
-    if _is_studio(source, format):
+    if is_studio(source, format):
         raw, decisions = _studio(existing(source), task, label, progress)
-        backend, own = "pyarrow", TEXTS
-    else:
-        opened = open_frame(source) if not isinstance(source, (str, Path)) else open_file(source, encoding)
-        opened = without_columns(opened, name_texts(ignore_columns))
-        layout = choose(
-            opened, format=format, task=task, worker=worker, label=label, timestamp=timestamp, classes=given
-        )
-        raw = layout.read(progress)
-        raw = replace(raw, entries=(*opened.entries, *layout.entries, *raw.entries))
-        decisions, backend, own = (*opened.decisions, *layout.decisions), opened.backend, layout.own
-    if raw.num_rows == 0 and not raw.entries:
-        raise invalid("source", raw.source, "votes; no row follows the header", "export it again.")
-    cleaned = clean(raw, given, abstain)
-    kept, entries = settle(cleaned)
-    return _checked(Votes(cleaned, kept, entries, decisions, given, backend, own), strict=strict)
+        return cleaned(Votes(raw, _NONE, (), decisions, given), abstain, strict=strict)
+    opened = open_votes(source, ignore_columns, encoding)
+    layout = choose(opened, format=format, task=task, worker=worker, label=label, timestamp=timestamp, classes=given)
+    return cleaned(opened_votes(opened, layout, given, progress), abstain, strict=strict)
 
 
-def _checked(votes: Votes, *, strict: bool) -> Votes:
-    alike = () if votes.given is not None else label_entries(votes)
-    votes = replace(votes, settled=(*votes.settled, *alike))
+_NONE = np.empty(0, dtype=bool)
+
+
+def open_votes(source: TableLike, ignore_columns: str | Sequence[str] | None, encoding: str | None) -> Opened:
+    """A table of votes without the columns to ignore."""
+    opened = open_frame(source) if not isinstance(source, (str, Path)) else open_file(source, encoding)
+    return without_columns(opened, name_texts(ignore_columns))
+
+
+def opened_votes(
+    opened: Opened, layout: Layout, given: tuple[str, ...] | None, progress: Progress | None = None
+) -> Votes:
+    """The votes of an opened table, to be cleaned."""
+    raw = layout.read(progress)
+    return Votes(
+        replace(raw, entries=(*opened.entries, *layout.entries, *raw.entries)),
+        _NONE, (), (*opened.decisions, f"{opened.name}: {layout.decision}"), given, opened.backend, layout.own,
+        layout.passed_over, layout.warnings,
+    )  # fmt: skip
+
+
+def cleaned(votes: Votes, abstain: Sequence[str] = (), *, strict: bool = False) -> Votes:
+    """The votes with tidy names, without what is set aside, and with one vote of each worker on an item."""
+    if votes.raw.num_rows == 0 and not votes.raw.entries:
+        raise invalid("source", votes.raw.source, "votes; no row follows the header", "export it again.")
+    raw = clean(votes.raw, votes.given, abstain)
+    kept, entries = settle(raw)
+    votes = replace(votes, raw=raw, counts_vote=kept, settled=entries)
+    votes = replace(votes, settled=(*entries, *(() if votes.given is not None else label_entries(votes))))
     if strict:
         refuse_dirt([*votes.raw.entries, *votes.settled])
     return votes
 
 
 def label_entries(votes: Votes) -> tuple[Fired, ...]:
-    """Entries for doubtful classes: labels that differ by case only, and labels that often mean no answer."""
-    return (*_case_entries(votes), *_no_answers(votes))
-
-
-def _case_entries(votes: Votes) -> tuple[Fired, ...]:
-    """Labels that differ by case only, each with its first row."""
-    names = differ_by_case(votes.classes)
-    if not names:
-        return ()
-    codes = {name: code for code, name in enumerate(votes.raw.label.names.to_pylist())}
-    rows = [int(votes.raw.rows[np.argmax(votes.raw.label.codes == codes.get(name, -2))]) for name in names]
-    return (fired("labels-differ-by-case", votes.raw.source, rows, values=pa.array(names, type=TEXT)),)
-
-
-def _no_answers(votes: Votes) -> tuple[Fired, ...]:
-    """Votes for labels that often mean no answer."""
+    """An entry for doubtful classes: labels that differ by case only, or often mean no answer."""
+    alike = set(differ_by_case(votes.classes))
     names = votes.raw.label.names.to_pylist()
-    alike = np.array([means_no_answer(name) for name in names] + [False], dtype=bool)
-    at = np.flatnonzero(alike[votes.raw.label.codes] & votes.counts_vote)
-    if not len(at):
+    doubtful = np.array([name in alike or means_no_answer(name) for name in names] + [False], dtype=bool)
+    hit = doubtful[votes.raw.label.codes] & votes.counts_vote
+    if not hit.any():
         return ()
-    codes = votes.raw.label.codes[at]
-    _, first = np.unique(codes, return_index=True)
-    few = at[np.sort(first)][:5]
-    texts = {"tasks": votes.raw.task.texts(few), "workers": votes.raw.worker.texts(few)}
-    found = votes.raw.label.texts(few)
-    return (fired("like-an-abstention", votes.raw.source, votes.raw.rows[few], count=len(at), values=found, **texts),)
+    first = first_of_each(votes.raw.label.codes, hit)  # one row for each label
+    (entry,) = hits(
+        "doubtful-label", votes.raw.source, votes.raw.rows, first, votes.raw.task, worker=votes.raw.worker,
+        value=votes.raw.label,
+    )  # fmt: skip
+    return (replace(entry, count=int(hit.sum())),)
 
 
-def _is_studio(source: TableLike, format: Format) -> TypeGuard[str | Path]:  # noqa: A002
+def is_studio(source: TableLike, format: Format) -> TypeGuard[str | Path]:  # noqa: A002
+    """Whether a source is a Label Studio export."""
     if not isinstance(source, (str, Path)) or format not in ("auto", "label-studio"):
         return False
     ending = ending_of(Path(source))
@@ -187,4 +199,4 @@ def _studio(path: Path, task: str | None, label: str | None, progress: Progress 
         raw = replace(raw, time=None)
     item = "the task's id" if task in (None, "id") else f"data.{task}"
     control = "any control" if label is None else f"the control {label!r}"
-    return raw, (f"{path.name}: a Label Studio export: item {item}, label from the choices of {control}",)
+    return raw, (f"{path.name}: item {item}, label from the choices of {control}",)

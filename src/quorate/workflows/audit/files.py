@@ -26,7 +26,6 @@ from quorate.tables.options import Format
 from quorate.tables.readers import pa
 from quorate.tables.readers.open_files import existing, open_file
 from quorate.tables.report import Report
-from quorate.tables.rules import RULES
 from quorate.tables.votes.codes import encode
 from quorate.tables.votes.names import whole_number
 from quorate.tables.votes.read import Votes, read_votes
@@ -169,7 +168,7 @@ def _read(path: str | Path) -> list[Row]:
     rows: list[Row] = []
     for batch in opened.read(None):
         for entry in batch.entries:  # an unreadable row may be an item, so it is not skipped
-            rule = f"rows that can be read, not {RULES[entry.rule].told(entry.count)}"
+            rule = f"rows that can be read, not {entry.count} of another form ({entry.rule})"
             raise invalid("source", str(path), rule, "save it again as CSV in UTF-8.")
         cells = [_cells(batch.table[name]) for name in opened.columns]
         rows += [dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True)]
@@ -306,10 +305,10 @@ def _counted(read: Votes) -> Counter[tuple[str, str]]:
 
 
 def _notes(read: Votes, passed_over: int) -> tuple[str, ...]:
-    notes = []
+    notes = [f"Warning: {each}" for each in read.warnings]
     if passed_over:
         notes.append(f"{passed_over} of {read.num_votes} votes are for items that were not audited: ignored.")
     for each in read.report.findings:
-        done = "the vote is missing" if each.rule == "blank-label" else each.done
-        notes.append(f"{each.told}: {done} ({each.rule}).")
+        done = "the vote is missing" if each.rule == "no-answer" else each.done
+        notes.append(f"{each.met}: {done} ({each.rule}, {each.count} times).")
     return tuple(notes)

@@ -19,7 +19,8 @@ from quorate.decision.quota import QuotaPolicy
 from quorate.methods import Method
 from quorate.session.batch import BatchDecisions, Decider, decider
 from quorate.tables.error_cost import ErrorCost, read_error_cost
-from quorate.tables.options import ScoreKeywords, check_names, shows
+from quorate.tables.misread_checks import FEWEST, doubtful_rows
+from quorate.tables.options import ScoreKeywords, TableOptions, check_names, shows
 from quorate.tables.readers import arrow_csv, pa, pq
 from quorate.tables.readers.frames import OwnTypes, ToFrames
 from quorate.tables.report import Report
@@ -28,18 +29,17 @@ from quorate.types import PredictionLike, TableLike
 from quorate.validate import invalid, members
 from quorate.version import __version__
 from quorate.workflows.params_file import ParamsFile, read_params
-from quorate.workflows.score.batches import (
+from quorate.workflows.score.batches import scored_by
+from quorate.workflows.score.items import (
     InOrder,
     ItemBatch,
     Model,
-    ReadOptions,
-    doubtful_match,
-    doubtful_rows,
+    Reading,
     item_batches,
+    models,
     refuse_unnamed,
-    scored_by,
+    voters,
 )
-from quorate.workflows.score.inputs import models, voters
 from quorate.workflows.score.output import Findings, known_ending, schema, scored_table, table_file
 
 BATCH_ROWS = 50_000
@@ -123,17 +123,15 @@ def score(
     known = params if isinstance(params, ParamsFile) else read_params(params)
     if error_cost is not None:
         known = known.with_error_cost(read_error_cost(error_cost, known.classes))
-    reading = ReadOptions(
-        classes=known.classes,
-        abstain_labels=abstain_names(known.abstain_labels if abstain_labels is None else abstain_labels, known.classes),
-        batch_rows=BATCH_ROWS,
-        **tables,
-    )
-    size = known.pool_size if pool_size is None else members(pool_size)
-    job = _Job(known, predictions, votes, reading, size, cluster, progress)
     file = Path(out)
+    known_ending(file)
+    given = known.abstain_labels if abstain_labels is None else abstain_labels
     with Findings(file.with_name(f"{file.stem}.rejects.csv"), strict) as findings:
-        return _written(job, file, findings, given_pool=pool_size is not None)
+        reading = Reading(
+            TableOptions(**tables), known.classes, abstain_names(given, known.classes), BATCH_ROWS, findings
+        )  # fmt: skip
+        job = _Job(known, predictions, votes, reading, pool_size, cluster, progress)
+        return _written(job, file, findings)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,53 +141,64 @@ class _Job:
     params: ParamsFile
     predictions: Any
     votes: Any
-    reading: ReadOptions
-    pool_size: int
+    reading: Reading
+    pool_size: int | None
     cluster: str | None
     progress: Progress | None
 
 
-def _written(job: _Job, file: Path, findings: Findings, *, given_pool: bool) -> Scores:
+def _written(job: _Job, file: Path, findings: Findings) -> Scores:
     """Read, score and write, batch by batch; no file remains if anything is refused."""
     begin, known = time.perf_counter(), job.params
-    method = known.method()
-    how = _decider(method, known, job.pool_size)
-    known_ending(file)
-    found = _models(job, findings)
-    refuse_unnamed(found, with_votes=job.votes is not None)
-    others = [InOrder(each.rows(), what=each.source, num_classes=len(known.classes)) for each in found[1:]]
-    votes, voted = voters(job.votes, known.classes, job.reading, findings)
-    own = OwnTypes(task=found[0].own.task, label=voted.label or found[0].own.label)
-    with table_file(file, schema(known.classes, own)) as writer:
-        tally = _Tally()
-        with scored_by(how, job.cluster) as scored:
-            for batch, outcome in scored(item_batches(found[0], others, votes, job.pool_size)):
-                reasons = how.reasons(outcome.codes)
-                writer.write_table(
-                    scored_table(batch.ids, batch.votes, outcome.probs, outcome.labels, reasons, known.classes, own)
-                )
-                tally.add(batch, outcome, reasons)
-                if job.progress is not None:
-                    job.progress(batch.done, batch.total, f"scoring {found[0].source}")
-        left = [each.finish() for each in (*others, votes)]
-        findings.warn(doubtful_match(tally.num_items, tally.num_voted, left[-1], found[0].source))
-        source = Path(job.votes).name if isinstance(job.votes, (str, Path)) else "votes"
-        findings.warn(doubtful_rows(source, tally.num_votes, findings.set_aside(source)))
+    pool_size = known.pool_size if job.pool_size is None else members(job.pool_size)
+    method, num_classes = known.method(), len(known.classes)
+    how = _decider(method, known, pool_size)
+    first, *more = _models(job)
+    refuse_unnamed([first, *more], with_votes=job.votes is not None)
+    others = [InOrder(each.rows(), argument="predictions", num_classes=num_classes) for each in more]
+    votes, voted = voters(job.votes, job.reading)
+    own = OwnTypes(task=first.own.task, label=voted.label or first.own.label)
+    tally = _Tally()
+    with table_file(file, schema(known.classes, own)) as writer, scored_by(how, job.cluster) as scored:
+        for batch, outcome in scored(item_batches(first, others, votes, pool_size)):
+            reasons = how.reasons(outcome.codes)
+            writer.write_table(
+                scored_table(batch.ids, batch.votes, outcome.probs, outcome.labels, reasons, known.classes, own)
+            )
+            tally.add(batch, outcome, reasons)
+            if job.progress is not None:
+                job.progress(batch.done, batch.total, f"scoring {first.source}")
+        left_over = [each.finish() for each in (*others, votes)][-1]
+        _check_match(tally, left_over, first.source, findings)
+    source = Path(job.votes).name if isinstance(job.votes, (str, Path)) else "frame"
+    findings.warn(*doubtful_rows(source, tally.num_votes, findings.lost(source)))
     return Scores(
         out=str(file),
         num_items=tally.num_items,
         num_votes=tally.num_votes,
         reasons=dict(sorted(tally.reasons.items())),
         expected_errors=tally.expected_errors,
-        left_over=sum(left),
-        models=tuple(model.name for model in found),
+        left_over=left_over,
+        models=tuple(model.name for model in (first, *more)),
         method=method.describe(),
-        pool_size=job.pool_size,
-        pool_rule="given" if given_pool else known.pool_rule,
+        pool_size=pool_size,
+        pool_rule=known.pool_rule if job.pool_size is None else "given",
         seconds=time.perf_counter() - begin,
         report=findings.report({"items": tally.num_items, "votes": tally.num_votes}),
         rejects=str(findings.path) if findings.num_set_aside else None,
     )
+
+
+def _check_match(tally: _Tally, left_over: int, source: str, findings: Findings) -> None:
+    """Refuse predictions without items or of none of the items with votes; a warning if most of these have none."""
+    if tally.num_items == 0:
+        raise invalid("predictions", source, "rows with an id; there is no item to score", "export it again.")
+    if left_over and not tally.num_voted:
+        rule = f"predictions of the items with votes; none of {left_over} has one"
+        raise invalid("predictions", source, rule, "check that the ids mean the same in both: `task`, `id_column`.")
+    if left_over > max(tally.num_voted, FEWEST):
+        many = f"{tally.num_voted} of {tally.num_voted + left_over} items with votes"
+        findings.warn(f"{source} predicts {many}: check that the ids mean the same in both, `task`, `id_column`.")
 
 
 def _decider(method: Method, known: ParamsFile, pool_size: int) -> Decider:
@@ -199,7 +208,7 @@ def _decider(method: Method, known: ParamsFile, pool_size: int) -> Decider:
         method, known.params, pool_size, min_votes=known.min_votes, max_votes=known.max_votes
     )  # fmt: skip
     if built is None or draws_quotas:
-        rule = "a method whose decision depends on the item alone, such as quorate, finexp or infexp"
+        rule = "a method whose decision depends on the item alone, such as value, finexp or infexp"
         raise invalid("method", method.name, rule, "use quorate.Session for this method.")
     return built
 
@@ -221,16 +230,13 @@ class _Tally:
         self.reasons.update(reasons.tolist())
 
 
-def _models(job: _Job, findings: Findings) -> list[Model]:
+def _models(job: _Job) -> list[Model]:
     """One per model of the parameters: by name if all names are known, else in the order given."""
     known = job.params
     sources = list(job.predictions) if isinstance(job.predictions, (list, tuple)) else [job.predictions]
-    found = [model for source in sources for model in models(source, known.classes, job.reading, findings)]
+    found = [model for source in sources for model in models(source, job.reading)]
     if len(found) != len(known.models):
-        given = [each.name for each in found]
         rule = f"{len(known.models)} classifiers, as in `params`: {', '.join(known.models)}"
-        raise invalid("predictions", given, rule, "pass one source for each.")
+        raise invalid("predictions", [each.name for each in found], rule, "pass one source for each.")
     by_name = {model.name: model for model in found}
-    if set(by_name) == set(known.models):
-        return [by_name[name] for name in known.models]
-    return found
+    return [by_name[name] for name in known.models] if set(by_name) == set(known.models) else found

@@ -5,6 +5,7 @@ Files are written atomically. Called by `score`.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -109,15 +110,14 @@ class Findings:
         """Add the sentences on how a table was read, each once."""
         self._decisions |= dict.fromkeys(decisions)
 
-    def warn(self, warning: str | None) -> None:
-        """Add a warning about how the tables were read."""
-        self._warnings += [] if warning is None else [warning]
+    def warn(self, *warnings: str) -> None:
+        """Add warnings about how the tables were read."""
+        self._warnings += warnings
 
-    def set_aside(self, source: str) -> int:
-        """How many rows of a source were set aside."""
-        return sum(
-            entry.count for (rule, name), entry in self._merged.items() if name == source and RULES[rule].set_aside
-        )
+    def lost(self, source: str) -> Counter[str]:
+        """How many rows of a source each rule set aside."""
+        every = {rule: entry.count for (rule, name), entry in self._merged.items() if name == source}
+        return Counter({rule: count for rule, count in every.items() if RULES[rule].set_aside})
 
     def report(self, totals: dict[str, int]) -> Report:
         """The findings as a report."""
@@ -133,7 +133,7 @@ class Findings:
 
 
 def _is_of_file(entry: Fired) -> bool:
-    return entry.rule == "byte-order-mark" or (len(entry.rows) > 0 and not entry.rows.any())
+    return len(entry.rows) > 0 and not entry.rows.any()
 
 
 def _merged(old: Fired | None, new: Fired) -> Fired:
