@@ -45,8 +45,7 @@ def known(session):
     plain["prior"] = state.prior.seq
     plain["open"] = {key: _item(item) for key, item in state.open.items()}
     plain["recent"] = [(key, _item(item)) for key, item in state.recent.items()]
-    for name in ("old", "old_voters", "requests"):
-        plain[name] = getattr(state, name).snapshot().tobytes()
+    plain["old"], plain["requests"] = list(state.old.items()), list(state.requests.items())
     plain["window"] = (state.window.log_predictions.tolist(), state.window.votes.tolist(), dict(state.window._slots))
     return plain
 

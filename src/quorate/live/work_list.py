@@ -18,7 +18,6 @@ from quorate.live.judges import Answer, ExpertPanel, Judge, Jury, as_panel
 from quorate.live.results import Act, Kind, LiveResult, Outcome
 from quorate.session import Session
 from quorate.session.inputs import checked_id, class_number
-from quorate.session.ledger import CompactMap
 from quorate.types import Decision, PredictionValue
 from quorate.validate import invalid, whole
 
@@ -187,7 +186,7 @@ class WorkList:
     panel: ExpertPanel
     care: ErrorCare
     outcomes: deque[Outcome] = field(default_factory=deque)
-    _seen: CompactMap = field(default_factory=CompactMap)
+    _seen: set[str] = field(default_factory=set)
     _in_a_row: int = 0
     _last_failure: AskFailed | None = None
 
@@ -206,7 +205,7 @@ class WorkList:
         if item_id in self._seen:
             fix = "give every item a different id."
             raise invalid("items", item_id, "each item once", fix, error=ItemExists)
-        self._seen.set(item_id)
+        self._seen.add(item_id)
         return ItemRun(self.session, self.panel, item_id, prediction, question)
 
     def is_new(self, item_id: str) -> bool:

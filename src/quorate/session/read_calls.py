@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from quorate.errors import UnknownItem
 from quorate.methods import Method
-from quorate.reasons import REASONS
 from quorate.session.decide import MOST_STATES, Verdict, believe, confidence_is, decide, safe_ahead
 from quorate.session.inputs import parse_prediction
 from quorate.session.items import ABSTAINED, ItemState, lone_item
@@ -61,10 +60,10 @@ class ReadCalls:
             state.check_known(item_id)
             item = state.find(item_id)
             if item is None:
-                confidence, num_votes, label, reason = state.old.get(item_id) or ()
+                old = state.old[item_id]
                 kind: ConfidenceKind = "score" if state.method.target == "truth" else "probability"
-                name = state.settings.classes[label]
-                return Decision(False, name, confidence, None, num_votes, REASONS[reason], kind)
+                name = state.settings.classes[old.label]
+                return Decision(False, name, old.confidence, None, old.num_votes, old.reason, kind)
             standing = item.standing
             if standing is None:
                 raise invalid("item_id", item_id, "an item with a decision", "decide it first.", error=UnknownItem)

@@ -11,23 +11,22 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import Any
+from sys import intern
+from typing import Any, NamedTuple
 
 from quorate.decision.error_costs import ErrorCosts
 from quorate.errors import InvalidInput, JournalCorrupt, RequestReused, UnknownItem
 from quorate.learning.answers import AnswerFit
 from quorate.learning.learner import Window
 from quorate.methods import Method, with_costs
-from quorate.reasons import REASONS
 from quorate.session.decide import prior_of, through_json
 from quorate.session.items import ItemState, Prior, Standing, advance, opened
 from quorate.session.journal import Event
-from quorate.session.ledger import CompactMap
 from quorate.session.people import PeopleSettings, SessionPeople, initial_people, people_settings
 from quorate.session.people_fold import MEMBER_EVENTS, apply_member, count_vote, judged, learn, uncount_vote
 from quorate.session.tuning import tuned
 from quorate.tables.error_cost import read_error_cost
-from quorate.types import Decision, PriorParams
+from quorate.types import Decision, PriorParams, Reason
 from quorate.validate import class_names, invalid, members, vote_limits, whole
 
 REQUESTED = (
@@ -42,7 +41,16 @@ REQUESTED = (
     "parameters",
     "expert",
 )
-OLD_ITEM = [("confidence", "f8"), ("num_votes", "i4"), ("label", "i4"), ("reason", "i1")]
+
+
+class OldItem(NamedTuple):
+    """What is kept of an item that closed long ago; `voters`: who voted or abstained, by name."""
+
+    confidence: float
+    num_votes: int
+    label: int
+    reason: Reason
+    voters: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +130,7 @@ def with_table(method: Method, table: object, classes: Sequence[str]) -> Method:
 
 @dataclass(slots=True)
 class State:
-    """The state after the events so far: open and recently closed items in full, older ones in a compact ledger.
+    """The state after the events so far: open and recently closed items in full, of older ones a summary.
 
     `method` is that of the settings, with the policy's parameters from the last "tune" event (number `tune_seq`).
     """
@@ -142,9 +150,8 @@ class State:
     votes_since_fit: int = 0
     open: dict[str, ItemState] = field(default_factory=dict)
     recent: OrderedDict[str, ItemState] = field(default_factory=OrderedDict)
-    old: CompactMap = field(default_factory=lambda: CompactMap(OLD_ITEM, words=1))
-    old_voters: CompactMap = field(default_factory=lambda: CompactMap(words=1))
-    requests: CompactMap = field(default_factory=lambda: CompactMap([("content", "u4")], words=1))
+    old: dict[str, OldItem] = field(default_factory=dict)
+    requests: dict[str, int] = field(default_factory=dict)
 
     def find(self, item_id: str) -> ItemState | None:
         """The item, if it is open or recently closed; else None."""
@@ -172,7 +179,9 @@ class State:
     def has_acted(self, item_id: str, voter: str) -> bool:
         """Whether the voter has ever voted or abstained on the item."""
         item = self.find(item_id)
-        return voter_key(item_id, voter) in self.old_voters if item is None else voter in item.ballots
+        if item is not None:
+            return voter in item.ballots
+        return item_id in self.old and voter in self.old[item_id].voters
 
 
 def initial(settings: Settings, params: PriorParams | None = None) -> State:
@@ -228,15 +237,10 @@ def is_repeat(state: State, event: Mapping[str, Any]) -> bool:
     known = None if request is None else state.requests.get(request)
     if known is None:
         return False
-    if known[0] != request_content(event):
+    if known != request_content(event):
         rule = "an id that was not used before for another request"
         raise invalid("request_id", request, rule, "give each new request a new id.", error=RequestReused)
     return True
-
-
-def voter_key(item_id: str, voter: str) -> str:
-    """Key of a ballot in the compact map of old voters; lengths keep ('a', 'bc') and ('ab', 'c') apart."""
-    return f"{len(item_id)}:{item_id}:{voter}"
 
 
 def apply(state: State, event: Event) -> None:
@@ -255,7 +259,7 @@ def apply(state: State, event: Event) -> None:
         raise invalid("type", kind, "an event type known to this version", fix, place=place, error=JournalCorrupt)
     state.seq = event["seq"]
     if event.get("request") is not None:
-        state.requests.set(event["request"], (request_content(event),))
+        state.requests[event["request"]] = request_content(event)
 
 
 def label_number(state: State, event: Mapping[str, Any]) -> int | None:
@@ -292,8 +296,9 @@ def _item_event(state: State, event: Event) -> None:
         if state.people is not None and event["type"] == "retract" and before is not None:
             uncount_vote(state.people, event["voter"], before)
         if before is None:  # only a summary is kept: the vote is in the journal, but nothing is learned from it
-            if event.get("voter") is not None:
-                state.old_voters.set(voter_key(item_id, event["voter"]))
+            if event.get("voter") is not None and item_id in state.old:
+                old = state.old[item_id]
+                state.old[item_id] = old._replace(voters=(*old.voters, intern(event["voter"])))
             state.num_votes += label is not None
             return
         after = advance(before, event, label)
@@ -366,8 +371,5 @@ def _summarise_oldest(state: State) -> None:
     if state.people is not None and state.people.crowd is not None:
         state.people.crowd.forget(item_id)
     if item.standing is not None:
-        standing = item.standing
-        reason = REASONS.index(standing.reason)
-        state.old.set(item_id, (standing.confidence, standing.num_votes, standing.label, reason))
-    for voter in item.ballots:
-        state.old_voters.set(voter_key(item_id, voter))
+        standing, voters = item.standing, tuple(map(intern, item.ballots))
+        state.old[item_id] = OldItem(standing.confidence, standing.num_votes, standing.label, standing.reason, voters)
