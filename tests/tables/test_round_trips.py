@@ -66,7 +66,7 @@ def test_counts_come_back_as_counts(folder, ending, table):
     items = list(dict.fromkeys(vote[0] for vote in votes))
     counts = np.array([[sum(v[0] == i and v[2] == c for v in votes) for c in classes] for i in items])
     rows = [[item, *map(int, row)] for item, row in zip(items, counts, strict=True)]
-    joined = join(read_votes(write(folder / f"counts{ending}", ["id", *classes], rows), strict=True))
+    joined = join(read_votes(write(folder / f"counts{ending}", ["id", *classes], rows), format="counts", strict=True))
     assert joined.classes == tuple(classes) and joined.items == tuple(items)
     found = np.array([np.bincount(joined.votes_of(t), minlength=len(classes)) for t in range(len(items))])
     assert np.array_equal(found, counts)

@@ -75,7 +75,9 @@ def choose(
     rest = [name for name in opened.columns if name != item]
     if kind == "cells":
         return _cells(opened, item, rest, label)
-    return _counts(opened, item, rest, classes) if kind == "counts" else _wide(opened, item, rest, people, classes)
+    if kind == "counts":
+        return _counts(opened, item, rest, classes)
+    return _wide(opened, item, rest, people or ([worker] if isinstance(worker, str) else None), classes)
 
 
 def _requested(format: str) -> Kind | None:  # noqa: A002
@@ -240,7 +242,8 @@ def _voters(table: pa.Table, columns: Sequence[str], classes: Sequence[str] | No
         return [name for name, found in values.items() if found & set(classes)]
     several = {each for found in values.values() for each in found}
     alone = {each for each in several if sum(each in found for found in values.values()) == 1}
-    return [name for name, found in values.items() if found - alone]
+    few = [name for name in values if (~blank_cells(encode(table[name]))).sum() < FEWEST]
+    return [name for name, found in values.items() if found - alone or name in few]
 
 
 def _distinct(column: pa.ChunkedArray) -> set[str]:
