@@ -10,8 +10,7 @@ from quorate.cli.main import load
 from quorate.datasets import synthetic
 from quorate.tables.options import OPTIONS
 
-FIGURES = {"run": "learned", "plan": "advice"}
-FEW = {"plan": ("--method", "value", "--orderings", "2", "--draws", "100")}
+FIGURES = {"run": "learned", "plan": "curve"}
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +31,7 @@ def folder(tmp_path_factory):
 
 def typed(command, folder, out, predictions, *more):
     tables = ("--votes", folder / "votes.csv", "--predictions", folder / predictions, "--classes", "cat,dog")
-    return (command, *tables, "--out", out, *FEW.get(command, ()), *more)
+    return (command, *tables, "--out", out, *more)
 
 
 @pytest.mark.parametrize("command", FIGURES)

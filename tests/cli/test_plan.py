@@ -1,4 +1,4 @@
-"""`quorate plan`: a pilot's tables in, the advice first, then a table, JSON or files."""
+"""`quorate plan`: a pilot's tables in, one screen, JSON or files out."""
 
 import json
 
@@ -7,8 +7,6 @@ import pytest
 
 from quorate.datasets import synthetic
 from tests.cli.conftest import COSTS
-
-FEW = ("--method", "value", "--method", "quorum", "--orderings", "2", "--draws", "200")
 
 
 @pytest.fixture(scope="module")
@@ -24,54 +22,50 @@ def tables(tmp_path_factory):
     return ("--votes", folder / "votes.csv", "--predictions", folder / "probs.csv")
 
 
-def test_the_sentence_comes_first_then_the_table_and_files(run, tables, tmp_path):
-    result = run("plan", *tables, *FEW, "--target-error", "0.1", "--price", "0.08", "--out", tmp_path / "out")
+def test_one_screen_with_the_answer_first_and_the_files_last(run, tables, tmp_path):
+    result = run("plan", *tables, "--target-error", "0.1", "--price", "0.08", "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
-    said = " ".join(result.stdout.split())
-    assert said.startswith("Use value with error_cost")
-    for part in ("On recorded votes: quorate run", "session = quorate.Session(quorate.method('value', error_cost="):
-        assert part in said
-    assert 'In the service, when a project is made by the API: {"method": "value:error_cost=' in said
-    order = ("probability of", "prediction interval", "quorate run", "money per item", "Read votes.csv", "Written:")
+    lines = result.stdout.splitlines()
+    assert len(lines) <= 24 and max(map(len, lines[:-1])) <= 100
+    order = ("error cost", "probability of", "(this plan)", "Recall", "600 votes", "quorate run", "Report:")
     places = [result.stdout.index(words) for words in order]
     assert places == sorted(places)
-    for name in ("report.html", "plan.json", "curves.csv"):
-        assert (tmp_path / "out" / name).exists()
-        assert name in result.stdout
+    assert {each.name for each in (tmp_path / "out").iterdir()} == {"report.html", "plan.json", "rejects.csv"}
 
 
-def test_json_has_advice_intervals_curves_and_money(run, tables):
-    result = run("plan", *tables, *FEW, "--budget", "2", "--price", "0.1", "--json")
-    content = json.loads(result.stdout)
-    assert content["goal"] == {"kind": "budget", "limit": 2.0, "given": True}
-    votes = content["advice"]["votes_per_item"]
-    assert votes["low"] <= votes["expected"] <= votes["high"] <= 2.3
-    assert {row["method"] for row in content["curves"]} == {"value", "quorum"}
-    assert content["pilot"]["num_items"] == 120
+def test_json_is_the_summary(run, tables):
+    content = json.loads(run("plan", *tables, "--budget", "2", "--recall", "class-1=0.5", "--json").stdout)
+    assert content["goal"] == {"target_error": None, "budget": 2.0, "recall": {"class-1": 0.5}, "level": 0.9}
+    assert content["votes_per_item"]["low"] <= content["votes_per_item"]["expected"] <= 2.0
+    assert content["method"]["name"] == "value"
+
+
+def test_an_error_cost_is_a_number_or_a_file(run, tables, tmp_path):
+    (tmp_path / "costs.csv").write_text("truth,class-0,class-1\nclass-0,,900\n")
+    number = json.loads(run("plan", *tables, "--error-cost", "50", "--json").stdout)
+    table = json.loads(run("plan", *tables, "--error-cost", tmp_path / "costs.csv", "--budget", "2", "--json").stdout)
+    assert number["error_cost"] is None and number["method"]["parameters"]["error_cost"] == 50
+    assert table["error_cost"]["class-0"]["class-1"] == pytest.approx(4.5 * table["error_cost"]["class-1"]["class-0"])
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--target-error", "0.1", "--budget", "2"), "one goal"),
-        (("--pool-size", "9", "--partly-voted", "drop"), "--pool-size 9"),
+        (("--target-error", "0.1", "--budget", "2"), "--target-error"),
+        (("--recall", "class-1"), "--recall"),
+        (("--recall", "bird=0.5"), "bird"),
         (("--method", "nonsense"), "nonsense"),
+        (("--truth", "gold.csv"), "--target"),
     ],
 )
 def test_mistakes_are_one_line(run, tables, options, says):
     result = run("plan", *tables, *options)
     assert result.exit_code == 1
-    assert says in result.stderr
-    assert len(result.stderr.strip().splitlines()[-1:]) == 1
+    assert says in result.stderr.strip().splitlines()[-1]
     assert "Traceback" not in result.output
 
 
-def test_the_target_costs_and_names_of_people_reach_the_plan(run, named):
-    args = ("plan", "--votes", named / "votes.csv", *FEW[:2], *FEW[4:], "--budget", "2", "--json")
-    told = json.loads(run(*args, "--costs", named / "costs.csv", "--price", "2").stdout)
-    assert told["advice"]["money"]["ask_all"] == pytest.approx(2 * 120 * sum(COSTS.values()))
-    assert (told["people"]["num_people"], told["people"]["is_priced"]) == (3, True)
-    warned = run(*args[:-1]).stdout
-    assert warned.index("Warning") < warned.index("fewer than asking everyone"), "people come in one order here"
-    sought = json.loads(run(*args[:3], *args[5:], "--target", "truth", "--truth", named / "truth.csv").stdout)
-    assert (sought["settings"]["target"], sought["advice"]["method"]["name"]) == ("truth", "crowd")
+def test_costs_of_people_reach_the_plan(run, named):
+    args = ("plan", "--votes", named / "votes.csv", "--json")
+    paid = json.loads(run(*args, "--method", "ask-all", "--costs", named / "costs.csv", "--price", "2").stdout)
+    assert paid["money"]["expected"] == pytest.approx(2 * 120 * sum(COSTS.values()))

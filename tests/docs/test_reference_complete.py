@@ -13,7 +13,6 @@ import typer
 
 pytest.importorskip("pyarrow")
 
-import pyarrow as pa
 
 from quorate.cli.main import app
 from quorate.datasets import synthetic
@@ -23,7 +22,6 @@ from quorate.workflows.audit import draw_audit, report_audit
 from quorate.workflows.audit.files import COLUMNS as AUDIT_COLUMNS
 from quorate.workflows.demo.records import COLUMNS as RESULT_COLUMNS
 from quorate.workflows.params_file import read_params
-from quorate.workflows.plan import people as plan_people
 from quorate.workflows.plan import plan
 from quorate.workflows.run import run
 from quorate.workflows.run.result import DECISION_COLUMNS, RunResult
@@ -127,20 +125,8 @@ def test_every_column_and_key_of_audits_is_documented(folder, tmp_path):
 
 
 def test_every_key_of_a_plan_is_documented():
-    made = plan(SMALL.votes, SMALL.predictions[0], methods=("value", "beta"), orderings=2, draws=100, price=0.1)
+    made = plan(SMALL.votes, SMALL.predictions[0], target_error=0.2, price=0.1)
     assert_named(keys_of(made.summary()), "plan.json")
-
-
-def test_every_key_of_what_people_are_worth_is_documented_in_its_row(monkeypatch):
-    monkeypatch.setattr(plan_people, "FEWEST_ITEMS", 20)
-    monkeypatch.setattr(plan_people, "DRAWS", 20)
-    monkeypatch.setattr(plan_people, "SCALES", (1.0,))
-    rows, readers = np.indices(SMALL.votes.shape).reshape(2, -1)
-    table = pa.table({"item": rows, "worker": readers, "label": [CLASSES[label] for label in SMALL.votes.ravel()]})
-    found = plan(table, methods=("quorum",), orderings=2, draws=100).summary()["people"]
-    row = next(line for line in section("plan.json").splitlines() if line.startswith("| `people` |"))
-    missing = sorted({name for name in keys_of(found) if f"`{name}`" not in row})
-    assert found is not None and not missing, f"docs/reference/outputs.md, people of a plan: {missing} not documented"
 
 
 def commands(group: Any, name: str = "") -> Iterator[tuple[str, Any]]:

@@ -1,7 +1,5 @@
 """What a run reports about sorted votes and about a classifier that is good, useless, swapped or missing."""
 
-import shlex
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -48,14 +46,6 @@ def test_sorted_votes_are_shuffled_unless_given():
     assert runs["given"].settings["shuffled_because"] is None
     assert runs["given"].summary()["vote_order"]["sorted_by"] == "label"
     assert runs["time"].summary()["error"]["rate"] < runs["given"].summary()["error"]["rate"]
-
-
-def test_a_plan_names_every_classifier_and_says_what_they_save():
-    both = replace(DATA, predictions=np.repeat(DATA.predictions, 2, axis=0), models=("net", "my forest"))
-    made = quorate.plan(both, budget=2.0, methods=["value"], orderings=2, draws=100)
-    words = shlex.split(made.command())
-    assert words.count("--predictions") == 2
-    assert made.summary()["classifier"]["here"]["saves"] > 0
 
 
 def test_a_saving_that_is_not_clear_is_no_warning():

@@ -14,7 +14,7 @@ from quorate.streams import prepare, simulate
 from quorate.streams import stream as stream_kernels
 from quorate.streams.runs import StreamOptions
 from quorate.streams.session_run import SessionRun
-from quorate.streams.simulate import run_by_agreement, simulate_stream
+from quorate.streams.simulate import simulate_stream
 from quorate.tables.error_cost import read_error_cost
 
 SPECS = [*ANONYMOUS]
@@ -368,37 +368,23 @@ def data(num_items=300, *, voters=True):
     return vote_dataset(votes, predictions, classes=["a", "b", "c"], voters=people if voters else None)
 
 
-@pytest.mark.parametrize("audited", [False, True])
-def test_the_best_is_asked_first_in_the_end_and_errors_fall(audited):
+def test_asking_first_whoever_agreed_most_is_what_a_session_does_and_cheaper():
     stream = prepare(data(), None, 0, 1)
-    chosen = method("value", error_cost=16.6667)
-    found = run_by_agreement(stream, chosen, seed=1, audited=audited)
-    late = found.voters[150:][found.costs[150:] > 0]
-    assert (late[:, 0] == 0).mean() > 0.9
-    plain = simulate(data(), chosen, seed=1)
-    assert found.costs.mean() + 10 * found.expected_errors.mean() < plain.mean_cost + 10 * plain.error_rate
-
-
-def test_every_vote_stays_with_its_voter():
-    stream = prepare(data(50), None, 0, 3)
-    found = run_by_agreement(stream, method("ask-all"), seed=3)
-    for votes, voters, before, who in zip(found.votes, found.voters, stream.votes, stream.voters, strict=True):
-        assert sorted(zip(voters, votes, strict=True)) == sorted(zip(who, before, strict=True))
-    assert np.array_equal(found.labels, simulate(data(50), "ask-all", seed=3).predictions)
-
-
-def test_people_without_a_name_are_asked_last():
-    unnamed = data(60)
-    voters = unnamed.voters.copy()
-    voters[:, 0] = -1
-    stream = prepare(
-        vote_dataset(unnamed.votes, unnamed.predictions, classes=["a", "b", "c"], voters=voters), None, 0, 1
-    )
-    found = run_by_agreement(stream, method("until-settled"), seed=1)
-    assert np.all(found.voters[:, -1] == -1) and np.all(found.voters[:, :-1] >= 0)
+    chosen = method("value", error_cost=16.6667, choose="agreement")
+    for costs in (None, (1.0, 1.0, 0.2, 3.0)):
+        options = StreamOptions(voter_costs=costs)
+        found = simulate_stream(stream, chosen, options, seed=1)
+        session = SessionRun(stream, chosen, options, seed=1, keep_probs=False)
+        session.advance(0, len(stream.items))
+        assert np.array_equal(found.costs, session.outputs.costs)
+        assert np.array_equal(found.predictions, session.outputs.labels)
+        np.testing.assert_allclose(found.paid, session.paid)
+    found = simulate_stream(stream, chosen, seed=1)
+    plain = simulate(data(), method("value", error_cost=16.6667), seed=1)
+    assert found.mean_cost + 10 * found.error_rate < plain.mean_cost + 10 * plain.error_rate
 
 
 def test_a_stream_without_names_is_refused():
     with pytest.raises(InvalidInput) as raised:
-        run_by_agreement(prepare(data(20, voters=False), None, 0, 1), method("value"), seed=1)
-    assert raised.value.field == "stream"
+        simulate(data(20, voters=False), method("value", choose="agreement"), seed=1)
+    assert raised.value.field == "votes"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SENTENCES = {  # command -> what it does; its module in this folder has its name
     "demo": "Ten methods on a built-in stream at equal cost: a table, a plot and a report you can open offline.",
     "run": "Decisions from your own tables: how many votes would have been enough, and how often would that be wrong?",
-    "plan": "What should the next batch be asked? A setting for a target error or a budget, and how sure it is.",
+    "plan": "Which setting for the next batch? For a target error, a budget or a recall, and how sure that is.",
     "score": "Posterior, confidence and ask or stop for every item, with parameters learned before; no state is kept.",
     "experts": "How good and how careful is each person, and how far do they agree? From votes that name their voters.",
     "decide": "Ask one more expert, or stop? One decision from the numbers you type.",
@@ -144,7 +144,7 @@ whole pool. quorate computes how sure the answer already is, and asks only while
 
 [cyan]quorate run --votes votes.csv --predictions probs.csv --out results[/cyan]  your own tables: how many were enough?
 
-[cyan]quorate plan --votes pilot.csv --predictions probs.csv --price 0.08[/cyan]  which setting next month, and how sure
+[cyan]quorate plan --votes pilot.csv --predictions probs.csv --target-error 0.03[/cyan]  a setting for next month
 
 [cyan]quorate serve[/cyan]  experts vote in the browser, items close when enough have voted
 

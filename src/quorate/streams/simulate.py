@@ -1,22 +1,22 @@
 """Runs a method on a recorded stream; a vote is seen only when it is asked for.
 
-`simulate` runs a data set, `simulate_stream` a prepared stream, `run_by_agreement` a stream with named voters, most
-reliable voter first.
+`simulate` runs a data set, `simulate_stream` a prepared stream.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from quorate.decision.policy import QueryPolicy
-from quorate.experts.reliability import most_reliable_first, reliability
+from quorate.decision.rules import rule_of
 from quorate.learning.problem import unpack
 from quorate.methods import REFIT_EVERY, WINDOW, Method, Target, as_method, known_target
 from quorate.posterior.settled import plurality_shares
+from quorate.streams.agreement_run import AgreementRun
 from quorate.streams.prepare import Stream, prepare
-from quorate.streams.runs import StreamOptions
+from quorate.streams.runs import StreamOptions, StreamRun
 from quorate.streams.session_run import start_run
 from quorate.types import FloatArray, IntArray, PriorParams, VoteDataset
 from quorate.validate import invalid, whole
@@ -125,7 +125,12 @@ def simulate_stream(
     how = StreamOptions() if options is None else options
     seeks = method.target if target is None else known_target(target)
     verdict = stream.consensus if seeks == "plurality" else _true_classes(stream, method)
-    run = start_run(stream, method, how, seed=seed, keep_probs=keep_probs)
+    rule = rule_of(method.policy)
+    run: StreamRun
+    if method.choose is None or rule is None or not _names_everybody(stream):
+        run = start_run(stream, method, how, seed=seed, keep_probs=keep_probs)
+    else:
+        run = AgreementRun(stream, method, rule, how, keep_probs=keep_probs)
     run.advance(0, len(stream.items))
     labels = run.outputs.labels
     return Simulation(
@@ -157,62 +162,13 @@ def expected_errors(stream: Stream, labels: IntArray, target: Target = "pluralit
     return np.asarray(1.0 - shares[np.arange(len(shares)), labels])
 
 
+def _names_everybody(stream: Stream) -> bool:
+    """Whether every vote names its voter."""
+    return stream.voters is not None and bool(((stream.voters >= 0).sum(axis=1) == stream.recorded).all())
+
+
 def _true_classes(stream: Stream, method: Method) -> IntArray:
     if stream.truth is None or not (stream.truth >= 0).any():
         rule = f"true classes of some items, because {method.name!r} estimates the truth"
         raise invalid("truth", None, rule, "pass them, or use a method for the plurality, such as 'value'.")
     return stream.truth
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class OrderedRun:
-    """The result of a method that asks the most reliable people first, for T items.
-
-    `votes`, `voters` (T, N) in asking order   `costs` (T,) number of votes asked
-    `labels` (T,) answers   `expected_errors` (T,) their errors, averaged over how ties of the pool are broken
-    """
-
-    votes: np.ndarray
-    voters: np.ndarray
-    costs: IntArray
-    labels: IntArray
-    expected_errors: FloatArray
-
-
-def run_by_agreement(
-    stream: Stream, method: Method, options: StreamOptions | None = None, *, seed: int, audited: bool = False
-) -> OrderedRun:
-    """Run a stream with the most reliable voter first, `choose="agreement"` for any method. Its voters must be known.
-
-    A voter's reliability is the share of votes so far that agreed with the answers (`experts.reliability`); equally
-    reliable voters keep the stream's order. The method does not know who voted: only the order of the votes changes,
-    item by item, before the compiled loop runs.
-
-    `audited`: the whole pool of every closed item becomes known, and reliability is agreement with its verdict;
-    otherwise it is the agreement of the votes that were asked for with the method's own answer.
-    """
-    if stream.voters is None:
-        rule = "a stream with the voter of each vote"
-        raise invalid("stream", None, rule, "build it from a data set with `voters`.")
-    ordered = replace(stream, votes=stream.votes.copy(), voters=stream.voters.copy())
-    assert ordered.voters is not None
-    num_items, num_people = len(stream.items), int(stream.voters.max(initial=-1)) + 1
-    agreements, votes = np.zeros(num_people), np.zeros(num_people)
-    verdicts = plurality_shares(stream.counts)
-    run = start_run(ordered, method, StreamOptions() if options is None else options, seed=seed)
-    for t in range(num_items):
-        recorded = int(stream.recorded[t])
-        who, said = stream.voters[t, :recorded], stream.votes[t, :recorded]
-        of_all = float(agreements.sum()), float(votes.sum())
-        known = reliability(agreements[who], votes[who], of_all=of_all)
-        order = most_reliable_first(np.where(who >= 0, known, 0.0))  # people without a name come last
-        ordered.votes[t, :recorded], ordered.voters[t, :recorded] = said[order], who[order]
-        run.advance(t, t + 1)
-        seen = recorded if audited else int(run.outputs.costs[t])
-        asked, answers = ordered.voters[t, :seen], ordered.votes[t, :seen]
-        agreed = verdicts[t, answers] if audited else answers == run.outputs.labels[t]
-        named = asked >= 0
-        np.add.at(agreements, asked[named], agreed[named])
-        np.add.at(votes, asked[named], 1.0)
-    labels = run.outputs.labels
-    return OrderedRun(ordered.votes, ordered.voters, run.outputs.costs, labels, expected_errors(stream, labels))
