@@ -120,6 +120,12 @@ def print_lines(*lines: str) -> None:
         console.print(line, markup=False, soft_wrap=not console.is_terminal)
 
 
+def print_screen(lines: Sequence[str]) -> None:
+    """Lines on stdout as they are, with the names of options in place of those of arguments."""
+    for line in lines:
+        print(with_names(line, _OPTIONS.get()()))
+
+
 def print_understood(report: TablesReport | None, rejects: str | None = None) -> None:
     """How the tables were read, on stdout, for the user to check. `rejects`: the file of rows set aside."""
     if report is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, cast
 
-from quorate.catalogue import parameter_text
 from quorate.cli.options import (
     CostsTable,
     ErrorCost,
@@ -21,14 +20,12 @@ from quorate.cli.options import (
     reads_tables,
     values_of,
 )
-from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
+from quorate.cli.output import print_json, print_lines, print_screen, progress_bar
 from quorate.tables.options import TableKeywords, TableOptions
-from quorate.version import __version__
 
 if TYPE_CHECKING:
     from quorate.methods import Target
     from quorate.streams.pools import Order, PoolSize
-    from quorate.workflows.run.result import RunResult
 
 replaying = partial(option, panel="How to replay them")
 control = partial(option, panel="How far to ask (one of these)")
@@ -84,6 +81,7 @@ def run(
     Example: quorate run --votes votes.csv --predictions probs.parquet --price 0.08 --out results
     """
     from quorate.workflows.run import run as run_workflow  # here, so that the help needs no extra
+    from quorate.workflows.run.screen import screen
 
     with progress_bar(quiet=json) as report:
         result = run_workflow(
@@ -99,31 +97,9 @@ def run(
         return
     if method is None and threshold is not None:
         print_lines("A threshold belongs to the paper's methods: this run used finexp.")
-    _print(result, out)
+    print_screen(screen(result.summary(), out))
 
 
 def _pool(text: str) -> PoolSize:
     """A number if it is one, else the text; the library refuses any text but "recorded"."""
     return int(text) if text.isdecimal() else cast("PoolSize", text)
-
-
-def _print(result: RunResult, out: str) -> None:
-    from quorate.workflows.run.notes import doubts
-    from quorate.workflows.run.result import files_of
-    from quorate.workflows.run.summary import class_table_rows, table_rows
-
-    first = doubts(result.summary())
-    print_lines(*first, result.headline(), "")
-    method = ", ".join(
-        filter(None, [result.method.name, "" if result.control else parameter_text(result.method.parameters)])
-    )
-    title = f"{len(result.items)} items, {len(result.classes)} classes (quorate {__version__}, {method})"
-    heads, rows = table_rows(result.summary())
-    print_table(title, heads, rows, strong="this run")
-    heads, rows = class_table_rows(result.summary())
-    if rows:
-        ties = " (a tie is shared equally between its classes)" if result.summary()["error"]["tied_items"] else ""
-        print_table(f"Errors by class{ties}", heads, rows)
-    print_lines(*(each for each in result.notes() if each not in first), "")
-    print_understood(result.report, f"{out}/rejects.csv")
-    print_lines(*(f"Written: {out}/{each}" for each in files_of(result)))

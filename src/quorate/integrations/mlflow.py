@@ -30,7 +30,7 @@ def log(result: RunResult, *, name: str | None = None) -> str:
     summary = result.summary()
     with mlflow.start_run(run_name=name, nested=mlflow.active_run() is not None) as run:
         mlflow.set_tag("quorate.version", __version__)
-        mlflow.set_tag("mlflow.note.content", result.headline())
+        mlflow.set_tag("mlflow.note.content", result.headline)
         mlflow.log_params(_params(summary))
         mlflow.log_metrics(_metrics(summary))
         with tempfile.TemporaryDirectory() as folder:

@@ -49,19 +49,15 @@ class Pools:
         return self.pool_size or int(self.stream.pool_sizes.max())
 
 
-def uneven_pools(smallest: int, largest: int, *, takes: str) -> str:
-    """The note of `run` and `plan` on pools of different size; `takes`: what --pool-size does.
+def uneven_pools(smallest: int, largest: int, takes: str = "") -> str:
+    """The warning on pools of different size: if a pool is small because its votes agreed, its size tells the answer.
 
-    If a pool is small because asking stopped early, its size reveals that the votes agreed, which no live run knows.
-
-    >>> uneven_pools(2, 6, takes="replays")[:66]
-    'The pool of an item is the votes recorded for it, 2 to 6. If more '
+    >>> uneven_pools(2, 6)[:30]
+    'Items have 2 to 6 votes. If as'
     """
     return (
-        f"The pool of an item is the votes recorded for it, {smallest} to {largest}. If more people could have been "
-        "asked, their verdict may differ from that of these votes. If asking stopped early because votes agreed, the "
-        "pool size reveals the answer, so savings are overstated and errors understated. `--pool-size N` "
-        f"{takes} pools of N."
+        f"Items have {smallest} to {largest} votes. If asking stopped early where people agreed, savings are "
+        "overstated and errors understated: pass `--pool-size`."
     )
 
 

@@ -65,8 +65,8 @@ class ReplayResult:
     the latter counts as an error to the controller   `truth` (T, K) what the panel says of settled and audited items,
     ties shared; NaN elsewhere
     `is_score` where the confidence is a score, no probability   `paid` what all votes cost, one each unless people
-    differ in cost   `params` learned by the end, by `num_fits` fits, the last after `fitted_after` items   `control`
-    as it ended, None without one
+    differ in cost   `params` learned by the end   `fits` (F, P) packed, after each fit, and `fitted_at` (F,) the item
+    it was made after   `control` as it ended, None without one
     """
 
     method: Method
@@ -85,9 +85,19 @@ class ReplayResult:
     audited_error: FloatArray
     truth: FloatArray
     params: PriorParams
-    num_fits: int
-    fitted_after: int
+    fits: FloatArray
+    fitted_at: IntArray
     control: ControlReport | None
+
+    @property
+    def num_fits(self) -> int:
+        """The number of fits."""
+        return len(self.fitted_at)
+
+    @property
+    def fitted_after(self) -> int:
+        """Items closed before the last fit."""
+        return int(self.fitted_at[-1]) + 1 if self.num_fits else 0
 
     @property
     def num_incomplete(self) -> int:
@@ -257,8 +267,8 @@ class _Loop:
             audited_error=self.audited_error,
             truth=self.truth,
             params=run.params,
-            num_fits=run.num_fits,
-            fitted_after=int(run.fitted_after[-1]) + 1 if run.num_fits else 0,
+            fits=run.fits,
+            fitted_at=run.fitted_after,
             control=None if self.control is None else _report(self.control, self.ahead, self.is_unreachable),
         )
 

@@ -13,9 +13,9 @@ from typing import Any, Unpack
 from quorate.decision.policy import QueryPolicy
 from quorate.files import check_free
 from quorate.methods import Method, Target
-from quorate.streams.classifier_saving import classifier_report
 from quorate.streams.pools import Order, PoolSize, build_pools, by_truth
 from quorate.streams.runs import StreamOptions
+from quorate.streams.swapped import swapped_columns
 from quorate.tables import Joined
 from quorate.tables.error_cost import ErrorCost
 from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
@@ -28,6 +28,7 @@ from quorate.validate import bounded, invalid
 from quorate.workflows.inputs import PredictionSources, VoteSource, read_inputs, truth_of
 from quorate.workflows.run.replay import Aim, RunPlan, build_plan, control_summary, priced, replayed, until_settled
 from quorate.workflows.run.result import RunResult, pool_agreement, spending, write_run
+from quorate.workflows.run.tradeoff import tradeoff
 
 
 @shows(TableKeywords)
@@ -109,17 +110,17 @@ def run(
     settled = until_settled(pools)
     names = tuple(joined.items[t] for t in pools.stream.items)
     outcome = replayed(pools, plan, ids=names, voter_costs=voter_costs, progress=progress)
-    classifier = None
-    if not plan.method.needs_people:
-        classifier = classifier_report(
-            pools.stream, plan.method, models=joined.models if joined.report.usable else (), classes=joined.classes,
-            votes=float(outcome.num_votes.mean()), truth=pools.truth, is_scored=pools.is_scored,
-            seed=plan.seed,
-        )  # fmt: skip
+    models = joined.models if joined.report.usable else ()
+    swaps = tuple(
+        swap
+        for m, model in enumerate(models)
+        for swap in swapped_columns(pools.stream.predictions[:, m], pools.stream.counts, joined.classes, model=model)
+    )
     agreed = None
     if plan.method.target == "truth":
         agreed = pool_agreement(pools, outcome.labels)
         pools = by_truth(pools)
+    around = tradeoff(pools, plan, outcome, settled, has_classifier=bool(models), voter_costs=voter_costs)
     result = RunResult(
         outcome=outcome,
         pools=replace(pools, stream=outcome.stream),
@@ -131,12 +132,13 @@ def run(
         control=control_summary(outcome, plan),
         until_settled=settled,
         report=joined.report,
+        tradeoff=around,
         backend=joined.backend,
         own=joined.own,
         price=paid,
         spending=None if voter_costs is None else spending(pools, outcome, settled, voter_costs),
         vote_order=found,
-        classifier=classifier,
+        swaps=swaps,
         people=joined.workers,
         pool_agreement=agreed,
         voter_costs=voter_costs,

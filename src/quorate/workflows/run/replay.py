@@ -216,24 +216,16 @@ def control_summary(run: ReplayResult, plan: RunPlan) -> dict[str, Any] | None:
             "proved": proved_error(run, final),
         }
         found |= standing(final.target, final.reached, found["proved"])
-        ahead = [_ahead(report, "errors", "of the target")] if found["estimate_supported"] else []
-        found["sentence"] = " ".join([target_sentence(found), *ahead])
-        return found
+        return found | {"sentence": target_sentence(found)}
     return found | {"sentence": _budget_sentence(report)}
 
 
-def _ahead(report: ControlReport, what: str, whole: str) -> str:
-    """A sentence on how far votes or errors were ahead of an even spread over the items."""
-    if report.overshoot <= 0:
-        return f"At no time were there more {what} than an even spread over the items allows."
-    most = f"{100 * report.overshoot:.1f} % {whole}"
-    return f"At any time there were at most {most} more {what} than an even spread over the items allows."
-
-
 def _budget_sentence(report: ControlReport) -> str:
-    gap = f"{100 * abs(report.final_gap):.1f} % {'above' if report.final_gap > 0 else 'below'}"
-    ahead = _ahead(report, "votes", "of the budget")
-    return f"Budget {report.asked_for:.2f} votes per item: {report.reached:.2f} were spent, {gap}. {ahead}"
+    ahead = f"{100 * max(report.overshoot, 0.0):.1f} %"
+    return (
+        f"Budget {report.asked_for:.2f}: {report.reached:.2f} votes per item were spent, never more than {ahead} ahead "
+        "of the budget."
+    )
 
 
 def proved_error(run: ReplayResult, final: TargetErrorControl) -> float | None:

@@ -19,8 +19,8 @@ from quorate.reports.section import Chart, Document, Section, Table, data_sectio
 from quorate.reports.svg import Bar, bars, histogram, lines
 from quorate.types import FloatArray
 from quorate.version import __version__
-from quorate.workflows.run.notes import notes
-from quorate.workflows.run.summary import headline, item_errors, table_rows, truth_sentence
+from quorate.workflows.run.screen import headline, tradeoff_rows, worth
+from quorate.workflows.run.summary import MOST_NOTES, item_errors
 
 if TYPE_CHECKING:
     from quorate.workflows.run.result import RunResult
@@ -76,7 +76,7 @@ def document(result: RunResult) -> Document:
         question="How many votes were needed?",
         answer=headline(summary),
         picture=_picture(summary),
-        notes=tuple(notes(summary, see="The data below")),
+        notes=tuple([*(f"Warning: {each}" for each in summary["warnings"]), *summary["notes"]][:MOST_NOTES]),
         sections=(
             _votes(summary), _control(summary, result), _errors(summary), _classes(summary), _error_cost(summary),
             _people(summary), _stops(summary), _confidence(summary, result), _calibration(result), _over_time(result),
@@ -109,10 +109,16 @@ def _picture(summary: Mapping[str, Any]) -> Chart:
 
 def _votes(summary: Mapping[str, Any]) -> Section:
     votes = summary["votes"]
-    heads, rows = table_rows(summary)
-    note = f"Of the votes {votes['audit_votes']:,} went into audits." if votes["audit_votes"] else ""
-    table = _table("Votes asked, and votes of the alternatives", heads, rows, note=note)
-    return Section("votes", f"Votes{' and money' if votes['money'] else ''}", tables=(table,))
+    money = votes["money"]
+    text = f"{votes['total']:,} votes were asked; everybody recorded gave {votes['ask_all']:,}."
+    if money:
+        text += f" They cost {money['spent']:,.2f} instead of {money['ask_all']:,.2f}."
+    if votes["audit_votes"]:
+        text += f" {votes['audit_votes']:,} of them went into audits."
+    table = _table("Votes per item and wrong answers at other settings", *tradeoff_rows(summary))
+    none = summary["without_votes"]
+    asked = [f"{none['items']:,} items were answered without any vote."] if none["items"] else []
+    return Section("votes", f"Votes{' and money' if money else ''}", (text, *worth(summary), *asked), tables=(table,))
 
 
 def _control(summary: Mapping[str, Any], result: RunResult) -> Section:
@@ -150,7 +156,7 @@ def _errors(summary: Mapping[str, Any]) -> Section:
     error = summary["error"]
     if error["rate"] is None:
         why = "No item has its whole pool recorded, so the error is unknown."
-        return Section("errors", "Errors", (truth_sentence(summary) if _by_truth(summary) else why,))
+        return Section("errors", "Errors", (_truth(summary) if _by_truth(summary) else why,))
     verdict = "true class" if _by_truth(summary) else "plurality of the whole pool"
     text = (
         f"{error['wrong']:.1f} of {error['scored_items']:,} scored items are wrong: {percent(error['rate'], 2)} "
@@ -158,13 +164,21 @@ def _errors(summary: Mapping[str, Any]) -> Section:
         f"the {verdict}."
     )
     if _by_truth(summary):
-        return Section("errors", "Errors", (truth_sentence(summary), text))
+        return Section("errors", "Errors", (text,))
     tied = "1 pool is" if error["tied_items"] == 1 else f"{error['tied_items']:,} pools are"
     ties = (
         f"{tied} tied. An answer that shares a tie of t classes counts as 1 - 1/t of an error, which makes "
         f"{error['from_ties']:.1f} of the errors. Asking everyone would leave {percent(error['tie_rate'], 2)}."
     )
     return Section("errors", "Errors", (text, ties))
+
+
+def _truth(summary: Mapping[str, Any]) -> str:
+    """Without true classes: how far the answers agree with the pool."""
+    agreed, unknown = summary["pool_agreement"], "No true class was given (--truth), so the error is unknown."
+    if agreed is None:
+        return unknown
+    return f"{unknown} {percent(agreed['rate'], 1)} of the answers are the plurality of the item's recorded votes."
 
 
 def _expected(summary: Mapping[str, Any]) -> str:
@@ -336,7 +350,7 @@ def _learned(summary: Mapping[str, Any], *, is_of_people: bool) -> Section:
     if learned is None:
         return Section("learned", title, ("Nothing: this method does not learn.",))
     bias, tau = learned["bias"], learned["tau"]
-    if summary["classifier"] is not None and not summary["classifier"]["models"]:
+    if summary["classifier"]["with"] is None:
         tau = {}
         text = f"After {learned['fits']} fits, without a classifier: before any vote all classes are equally likely"
         text += ", apart from the bias below." if bias else "."

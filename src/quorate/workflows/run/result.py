@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate.errors import MissingExtra
-from quorate.files import Content, write_folder
+from quorate.files import Content, check_free, write_folder
 from quorate.methods import Method
 from quorate.reasons import CERTAIN
 from quorate.reports import render
@@ -19,9 +19,9 @@ from quorate.reports.figures import BLUE, MISSING, QUIET, RC, can_plot
 from quorate.reports.format import SEPARATOR, json_page, quoted_name
 from quorate.reports.section import Table
 from quorate.session.tuning import tuned
-from quorate.streams.classifier_saving import ClassifierReport
 from quorate.streams.pools import Pools
 from quorate.streams.replay import ReplayResult
+from quorate.streams.swapped import Swap
 from quorate.tables import Report
 from quorate.tables.readers import TEXT, arrow_csv, pa, pc, pq
 from quorate.tables.readers.frames import TEXTS, OwnTypes, ToFrames, give_back, in_own_type
@@ -30,9 +30,10 @@ from quorate.tables.votes.vote_order import VoteOrder
 from quorate.types import IntArray, PriorParams
 from quorate.workflows.params_file import write_params
 from quorate.workflows.run.calibration import Calibration, calibration_of
-from quorate.workflows.run.notes import notes
 from quorate.workflows.run.report import page, stretches_of
-from quorate.workflows.run.summary import headline, item_errors, summarise
+from quorate.workflows.run.screen import headline
+from quorate.workflows.run.summary import item_errors, summarise
+from quorate.workflows.run.tradeoff import Tradeoff
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,12 +65,12 @@ class PoolAgreement:
 
 @dataclass(frozen=True, eq=False)
 class RunResult(ToFrames):
-    """A finished run: `.decisions`, `.summary()`, `.rejects`, `.params`, `.plot()`, `.to_html()`, `.to_pandas()`, ...
+    """A finished run: `.votes_per_item`, `.error`, `.saved`, `.recall`, `.decisions`, `.save(folder)`, ...
 
     `outcome` what the replay did   `settings` the arguments in force   `control` how close a control came, or None
     `until_settled` (T,) votes until each pool is settled, in the same order
     `price` of a vote, or None   `vote_order` whether the votes came
-    sorted by label; None if their order was not used   `classifier` the votes it saves
+    sorted by label; None if their order was not used   `swaps` columns of the predictions that look swapped
     `own` the types of ids and labels in the caller's frame   `people` the names of the voters
     `spending` in units of `price` where people differ in cost, or None   `voter_costs` of each of them, or None
     `pool_agreement` of the answers, under the target "truth"
@@ -85,11 +86,12 @@ class RunResult(ToFrames):
     control: Mapping[str, Any] | None
     until_settled: IntArray
     report: Report
+    tradeoff: Tradeoff
     backend: str = "pyarrow"
     own: OwnTypes = TEXTS
     price: float | None = None
     vote_order: VoteOrder | None = None
-    classifier: ClassifierReport | None = None
+    swaps: tuple[Swap, ...] = ()
     spending: Spending | None = None
     people: tuple[str, ...] = ()
     pool_agreement: PoolAgreement | None = None
@@ -148,18 +150,43 @@ class RunResult(ToFrames):
         """A matplotlib figure: confidence, stop reasons, votes and errors over time."""
         return figure(self)
 
+    @property
     def headline(self) -> str:
         """The result in one sentence."""
         return headline(self._summary)
 
-    def notes(self) -> list[str]:
-        """What a reader must know before trusting the figures."""
-        return notes(self._summary)
+    @property
+    def votes_per_item(self) -> float:
+        """Votes per item, audits included."""
+        return self.outcome.mean_cost
+
+    @property
+    def error(self) -> float | None:
+        """The share of wrong answers over the scored items, ties shared; None if none is scored."""
+        return self.tradeoff.this_run.error
+
+    @property
+    def saved(self) -> float:
+        """The share of votes saved, compared with asking everybody recorded."""
+        return float(self._summary["votes"]["saved_against_ask_all"])
+
+    @property
+    def recall(self) -> dict[str, float]:
+        """By class: the share of its scored items that got this answer."""
+        return {row["class"]: row["found"] for row in self._summary["per_class"] if row["found"] is not None}
+
+    @property
+    def history(self) -> Any:  # noqa: ANN401 - a frame of the caller's library
+        """A row per fit: the items closed before it, and theta, phi and tau (by class, or by model and class)."""
+        return give_back(history_table(self), self.backend)
+
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> tuple[Path, ...]:
+        """Write the decisions, the summary, the parameters, the rejects and the report; returns the files."""
+        return write_run(self, check_free(folder, overwrite=overwrite))
 
     def __repr__(self) -> str:
-        """The run in a few lines."""
-        head = f"RunResult of {self._summary['method']['name']}: {self.headline()}"
-        return "\n".join([head, *(f"  {note}" for note in self.notes())])
+        """The run in one line."""
+        return f"RunResult of {self._summary['method']['name']}: {self.headline}"
 
     def _repr_html_(self) -> str:
         """The headline and the first decisions, for notebooks."""
@@ -168,7 +195,7 @@ class RunResult(ToFrames):
         left = self.table.num_rows - len(few)
         rows = tuple(tuple(map(_cell, row.values())) for row in few)
         more = f"... and {left} more items." if left else ""
-        return render.fragment(self.headline(), Table("", "First decisions", shown, rows, more))
+        return render.fragment(self.headline, Table("", "First decisions", shown, rows, more))
 
 
 def spending(pools: Pools, outcome: ReplayResult, settled: IntArray, voter_costs: tuple[float, ...]) -> Spending:
@@ -213,6 +240,16 @@ def decisions_table(result: RunResult) -> pa.Table:
         columns["confidence_is"] = pa.array(np.where(outcome.is_score, "score", "probability"), type=TEXT)
     columns[VOTERS] = voters(result)
     return pa.table(columns)
+
+
+def history_table(result: RunResult) -> pa.Table:
+    """The learned parameters after every fit."""
+    outcome, several = result.outcome, len(result.models) > 1
+    names = [f"tau_{model}_{name}" if several else f"tau_{name}" for model in result.models for name in result.classes]
+    values = dict(zip(["theta", "phi", *names], outcome.fits.T, strict=False))
+    return pa.table(
+        {"items": pa.array(outcome.fitted_at + 1)} | {name: pa.array(each) for name, each in values.items()}
+    )
 
 
 def agreement(result: RunResult) -> pa.Array:

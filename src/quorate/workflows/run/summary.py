@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate.catalogue import parameter_text
-from quorate.reports.format import percent
 from quorate.session.people import FEWEST_GOLD
 from quorate.types import ConfidenceKind, FloatArray
 from quorate.version import __version__
-from quorate.workflows.run.notes import notes, unreachable
+from quorate.workflows.run.notes import notes, unreachable, warnings
 
 if TYPE_CHECKING:
     from quorate.workflows.run.result import RunResult
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 MOST_CONFUSED = 60  # with more classes the confusion matrix is left out: it has K * K cells
 
 MOST_STORED = 100  # in summary.json, those asked most; decisions.csv names everybody
-MOST_CLASSES = 12  # in the table on the terminal; all are in the report
+MOST_NOTES = 6
 
 
 def summarise(result: RunResult) -> dict[str, Any]:
@@ -49,13 +48,32 @@ def summarise(result: RunResult) -> dict[str, Any]:
         "control": None if result.control is None else dict(result.control),
         "people": people_summary(result),
         "learned": learned_summary(result),
-        "classifier": None if result.classifier is None else result.classifier.describe(),
+        "tradeoff": tradeoff_summary(result),
+        "classifier": classifier_summary(result),
         "vote_order": None if result.vote_order is None else result.vote_order.describe(),
         "data": result.report.as_dict(),
     }
     if found["control"] is not None:
         found["control"]["unreachable"] = unreachable(found)
-    return found | {"notes": notes(found)}
+    return found | {"warnings": warnings(found), "notes": notes(found)[:MOST_NOTES]}
+
+
+def tradeoff_summary(result: RunResult) -> dict[str, Any]:
+    """Votes per item and the share wrong around the setting of the run, and at the ends."""
+    found = asdict(result.tradeoff)
+    return {key: value for key, value in found.items() if not key.endswith("_classifier")}
+
+
+def classifier_summary(result: RunResult) -> dict[str, Any]:
+    """What the classifier is worth, and columns that look swapped."""
+    found = result.tradeoff
+    own, alone = found.with_classifier, found.without_classifier
+    return {
+        "with": None if own is None else {"votes": own.votes, "error": own.error},
+        "without": None if alone is None else {"votes": alone.votes, "error": alone.error},
+        "saves_nothing": found.saves_nothing,
+        "swapped_columns": [asdict(each) for each in result.swaps],
+    }
 
 
 def _confidence_is(result: RunResult) -> ConfidenceKind:
@@ -191,6 +209,7 @@ def error_cost_summary(result: RunResult) -> dict[str, Any] | None:
     realised = np.where(truth.sum(axis=1) > 0, realised, costs.max(axis=0)[labels])  # unknown: the worst
     return {
         "classes": list(result.classes),
+        "named": list(result.method.costs.by_name(result.classes)),
         "table": costs.tolist(),
         "expected_per_item": float(expected.mean()),
         "realised_per_item": float(realised[scored].mean()) if scored.any() else None,
@@ -258,76 +277,3 @@ def learned_summary(result: RunResult) -> dict[str, Any] | None:
         for model, row in zip(result.models, np.atleast_2d(params.tau), strict=True)
     }
     return {"fits": result.outcome.num_fits, "theta": params.theta, "phi": params.phi, "tau": tau, "bias": bias}
-
-
-def headline(summary: Mapping[str, Any]) -> str:
-    """The result of a run in one sentence."""
-    votes, error = summary["votes"], summary["error"]
-    audits = f" ({votes['audit_votes']:,} of {votes['total']:,} for audits)" if votes["audit_votes"] else ""
-    text = (
-        f"{summary['num_items']:,} items took {votes['per_item']:.2f} votes each{audits}, "
-        f"{percent(votes['saved_against_ask_all'], 0)} fewer than asking everyone ({votes['ask_all_per_item']:.2f})"
-    )
-    by_truth = summary["settings"]["target"] == "truth"
-    if by_truth:
-        return f"{text}. {truth_sentence(summary)}"
-    if error["rate"] is None:
-        return text + "; no item has its whole pool recorded, so the error is unknown."
-    text += f", and {percent(error['rate'], 2)} of the answers differ from the whole pool's"
-    if error["scored_items"] < summary["num_items"]:
-        text += f" on the {error['scored_items']:,} items where that is known"
-    if error["tied_items"] and error["rate"]:
-        part = "all" if np.isclose(error["tie_rate"], error["rate"]) else percent(error["tie_rate"], 2)
-        text += f" ({part} because the pool itself is tied, which no method can avoid)"
-    return text + "."
-
-
-def truth_sentence(summary: Mapping[str, Any]) -> str:
-    """Under the target "truth": the accuracy where true classes were given, else the agreement with the pool."""
-    error, agreed = summary["error"], summary["pool_agreement"]
-    if error["rate"] is not None:
-        return (
-            f"{percent(1 - error['rate'], 1)} of the answers are the true class, on the {error['scored_items']:,} of "
-            f"{summary['num_items']:,} items whose true class was given."
-        )
-    unknown = "No true class was given (--truth), so it is not known how many answers are right"
-    if agreed is None:
-        return f"{unknown}."
-    return f"{unknown}; {percent(agreed['rate'], 1)} of them are the plurality of the item's recorded votes."
-
-
-def table_rows(summary: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Heads and rows of the small table of a run: this run, until settled, everyone; money if there is a price."""
-    votes, money = summary["votes"], summary["votes"]["money"]
-    rows = []
-    for name, key, paid in (
-        ("this run", "total", "spent"),
-        ("until settled", "until_settled", "until_settled"),
-        ("everyone recorded", "ask_all", "ask_all"),
-    ):
-        saved = "" if key == "total" else percent(votes[f"saved_against_{key}"], 0)
-        if money and saved:
-            less = money[f"saved_against_{key}"]
-            share = percent(less / money[paid], 0) if money[paid] else saved
-            saved = f"{saved} ({less:,.2f})" if share == saved else f"{saved} of votes, {share} of money ({less:,.2f})"
-        row = [name, f"{votes[key]:,}", f"{votes[key] / summary['num_items']:.2f}"]
-        rows.append(row + ([f"{money[paid]:,.2f}"] if money else []) + [saved])
-    return ["", "votes", "votes per item"] + (["money"] if money else []) + ["saved by this run"], rows
-
-
-def class_table_rows(summary: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Heads and rows of the small table of errors by class: the classes with the largest share of missed items."""
-    there = [row for row in summary["per_class"] if row["verdict"]]
-    worst = sorted(there, key=lambda row: (row["found"], -row["verdict"]))[:MOST_CLASSES]
-    rows = [
-        [row["class"], _count(row["verdict"]), _count(row["missed"]), percent(row["found"])]
-        for row in there
-        if len(there) <= MOST_CLASSES or row in worst
-    ]
-    few = "class" if len(there) <= MOST_CLASSES else f"class ({MOST_CLASSES} of {len(there)} missed most)"
-    return [few, "items", "errors", "recall"], rows
-
-
-def _count(value: float) -> str:
-    """A number of items; a tie is shared between its classes."""
-    return f"{value:,.1f}".removesuffix(".0")
