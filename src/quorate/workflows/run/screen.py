@@ -142,11 +142,6 @@ def lowest_recall(summary: Mapping[str, Any]) -> list[str]:
 
 def read(summary: Mapping[str, Any]) -> str:
     """What was read, in one sentence."""
-    data, models = summary["data"], summary["settings"]["models"]
-    text = f"Read {data['totals']['votes']:,} votes of {summary['num_items']:,} items"
-    few = [each for each in data["usable_predictions"] if each["items"] < summary["num_items"]]
-    if few and models:
-        text += f", {min(each['items'] for each in few):,} of them with a prediction"
-    if data["set_aside"]:
-        text += f"; {data['set_aside']:,} row{'s' if data['set_aside'] > 1 else ''} set aside (rejects.csv)"
-    return f"{text}."
+    data = summary["data"]
+    (line,) = (each for each in data["understood"] if each.startswith("Read "))
+    return f"{line[:-1]} (rejects.csv)." if data["set_aside"] else str(line)

@@ -58,7 +58,7 @@ class Tradeoff:
         return a is not None and b is not None and a.votes >= b.votes and (a.error or 0.0) >= (b.error or 0.0)
 
 
-def tradeoff(
+def measured_tradeoff(
     pools: Pools,
     plan: RunPlan,
     outcome: ReplayResult,
