@@ -6,8 +6,9 @@ import pytest
 
 from quorate.datasets import load_npz, synthetic, vote_dataset
 from quorate.errors import InvalidInput
-from quorate.methods import ANONYMOUS, method
+from quorate.methods import ANONYMOUS
 from quorate.paper.jobs import ARRAYS, Job, settings
+from quorate.paper.released import paper_method
 from quorate.paper.sweep import CONFIDENCE_EVERY, FIXED, SAMPLED, run_job
 from quorate.streams import prepare, simulate
 from quorate.streams.simulate import expected_errors
@@ -40,7 +41,7 @@ def check(wanted, dataset):
     for row, parameters in enumerate(wanted.parameters):
         run = simulate(
             dataset,
-            method(wanted.method, **dict(parameters)),
+            paper_method(wanted.method, **dict(parameters)),
             pool_size=wanted.pool_size,
             model=wanted.model,
             seed=wanted.seed,
@@ -58,7 +59,7 @@ def check(wanted, dataset):
             assert found.drawn_errors[row, column] == pytest.approx(run.errors[here].mean())
             rows = np.flatnonzero(here)
             if wanted.query_free_after is not None and column:
-                learned = method(wanted.method).predicting.learned
+                learned = paper_method(wanted.method).predicting.learned
                 rows = rows[: math.ceil(SAMPLED * len(rows))] if learned else rows
             elif wanted.method not in FIXED or wanted.query_free_after is not None:
                 rows = rows[rows % CONFIDENCE_EVERY == 0]
