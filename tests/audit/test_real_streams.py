@@ -8,7 +8,7 @@ from quorate.audit import running_totals
 from quorate.datasets import load_npz
 from quorate.workflows.audit.files import ClosedItem
 
-SETS = [("imagenet16h_shift", 6, 0.05), ("cifar10h", 10, 0.05), ("chaosnli_snli", 100, 0.01)]
+SETS = [("imagenet16h_shift", 6, 20), ("cifar10h", 10, 20), ("chaosnli_snli", 100, 100)]
 
 
 @pytest.mark.parametrize(("name", "pool_size", "error_cost"), SETS)
@@ -18,7 +18,7 @@ def test_the_bound_covers_at_every_time_on_real_errors_and_the_known_losses_are_
     dataset = load_npz(data_dir / f"{name}.npz")
     run = quorate.simulate(dataset, quorate.method("value", error_cost=error_cost), pool_size=pool_size, seed=3)
     closed = [
-        ClosedItem(str(n), "", min(float(run.confidence[n]), 1.0), run.reasons[n], int(run.costs[n]))
+        ClosedItem(str(n), "", min(float(run.confidence[n]), 1.0), run.reasons[n], int(run.costs[n]), pool_size)
         for n in range(250)
     ]
     loss = run.expected_errors[:250]

@@ -4,17 +4,11 @@ import re
 
 import pytest
 
-from quorate.audit import ASSUMPTIONS, AuditCounts, BatchBound, Bound, batch_sentence, running_sentence
+from quorate.audit import AuditCounts, BatchBound, Bound, batch_sentence, running_sentence
 
 TALLY = AuditCounts(
     num_items=4000, num_settled=1600, num_audited=240, num_wrong=3.5, num_incomplete=2, settled_loss=1.5
 )
-
-
-def test_the_running_sentence_names_every_number():
-    sentence = running_sentence(TALLY, Bound(0.05, 4000, 108.2, 30.0, True))
-    for part in ("95 %", "2.71 %", "4000", "108.2", "1600", "2400", "240", "3.5 wrong", "2 because", "count 1.5"):
-        assert part in sentence
 
 
 def test_too_few_audits_are_said_and_no_bound_is_claimed():
@@ -38,9 +32,3 @@ def test_the_batch_sentence_adds_the_ties_of_whole_pools():
     assert "at most 28 of the batch's 2400 unsettled items" in sentence
     assert "0.74 % of all 4000" in sentence  # (28 + 1.5) / 4000
     assert "1.5 for ties" in sentence
-
-
-def test_the_assumptions_say_what_an_error_is_and_what_happens_to_missing_panels():
-    text = " ".join(ASSUMPTIONS)
-    for part in ("plurality of the full panel", "before its draw", "not completed counts as an error"):
-        assert part in text

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quorate.experts.crowd import CrowdState, top_of, vote_likelihood
-from quorate.experts.crowd_online import FIRST_ROWS, PEOPLE_FIELDS, OnlineCrowd
+from quorate.experts.crowd_online import FIRST_ROWS, OnlineCrowd
 
 
 def filled(seed, *, num_people=40, num_items=30, K=3, window=None):
@@ -120,17 +120,3 @@ def test_the_worth_of_a_vote_is_what_enumerating_its_labels_gives(seed, has_pred
 
 
 FILLED = filled(7)
-
-
-def test_a_sure_belief_has_nothing_to_gain():
-    assert FILLED.gains(["p1"], np.zeros(3), np.array([1.0, 0.0, 0.0])).max() < 1e-12
-
-
-@pytest.mark.parametrize("K", [2, 10])
-def test_a_person_takes_little_memory(K):
-    crowd = OnlineCrowd(K, window=None)
-    for number in range(1000):
-        crowd.enter(str(number))
-    rows = len(crowd.state.skill)
-    held, rest = divmod(sum(getattr(crowd.state, name).nbytes for name in PEOPLE_FIELDS), rows)
-    assert (held, rest) == (8 * (K**2 + K + 9), 0) and rows <= 2 * 1001

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import softmax
 
 from quorate.errors import InvalidInput
-from quorate.experts.panel import ENTERED, GONE, UNSEEN, VOTES, new_panel, with_members
+from quorate.experts.panel import ENTERED, GONE, UNSEEN, new_panel, with_members
 from quorate.experts.panel_learning import (
     expected_counts,
     improve_difficulty,
@@ -105,16 +105,6 @@ def test_models_are_weighed_by_the_probability_of_the_votes():
         changed = state._replace(evidence=np.zeros(2))
         weigh_models(changed, log_f, np.array([0, 2, 1]))
         assert changed.evidence[model] == pytest.approx(np.log(of_all[0, 2, 1]), abs=1e-12)
-
-
-def test_the_better_member_is_known_after_a_while_and_abstentions_say_nothing():
-    truth, votes, log_f = world(5, 80)
-    state = new_panel(3, 3)
-    for i in range(len(truth)):
-        learn_item(state, log_f[i], np.where(votes[i] < 0, GONE if i % 2 else UNSEEN, votes[i]))
-    hits = np.einsum("ezz->e", state.rows[:, 0]) / 3
-    assert hits[0] > hits[1] > hits[2]
-    assert state.counts[VOTES] == (votes >= 0).sum()
 
 
 def test_an_item_without_votes_is_not_learned_from():

@@ -73,23 +73,6 @@ def test_asking_for_free_goes_on_until_nothing_can_be_gained(num_classes):
         assert found.probs.max() == pytest.approx(at_the_end / sum(vectors.values()), abs=1e-11)
 
 
-def test_nobody_is_asked_where_every_vote_is_dear():
-    rng = np.random.default_rng(1)
-    state = random_panel(4, 3, rng)
-    found = advise(state, np.log([0.4, 0.3, 0.3]), np.full(4, UNSEEN), min_gain=1e6)
-    assert (found.expert, found.gain, found.cost, found.gain_per_cost) == (-1, 0, 0, 0)
-
-
-def test_identical_members_are_alike_and_the_first_is_asked():
-    found = advise(new_panel(4, 3), np.log([0.5, 0.3, 0.2]), np.full(4, UNSEEN), min_gain=0.001)
-    assert found.expert == 0 and np.ptp(found.net_gains) < 1e-14
-
-
-def test_a_pool_whose_members_are_all_gone_follows_the_votes():
-    found = advise(new_panel(3, 2), np.log([0.9, 0.1]), [1, GONE, GONE], min_gain=0.0)
-    assert found.expert == -1 and found.probs.tolist() == [0.0, 1.0]
-
-
 def test_somebody_away_counts_in_the_plurality():
     """One vote for each class: without the third member the pool ties, with the third it is decided."""
     panel = new_panel(3, 2)

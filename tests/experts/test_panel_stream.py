@@ -52,15 +52,6 @@ def test_interpreted_and_compiled_streams_are_alike_to_the_bit():
         assert np.array_equal(ours, theirs)
 
 
-def test_asking_for_free_makes_no_errors_and_dear_votes_are_not_asked():
-    votes, predictions = recorded()
-    free, dear = (run_panel(votes, predictions, min_gain=gain) for gain in (0.0, 1e6))
-    assert dear.num_votes[1:].sum() == 0
-    counts = np.stack([(votes == k).sum(axis=1) for k in range(3)], axis=1)
-    best = 1 - counts.max(axis=1) ** 0 / (counts == counts.max(axis=1, keepdims=True)).sum(axis=1)
-    assert free.expected_errors == pytest.approx(best)
-
-
 @pytest.mark.parametrize(
     ("field", "change"),
     [

@@ -64,21 +64,6 @@ def test_nobody_is_called_careless_after_a_few_votes():
     assert quality_of(ballots, run_crowd(ballots))[-1].kind == "careful"
 
 
-@pytest.mark.parametrize(("mistakes", "kind"), [(1, "careful"), (4, "copier")])
-def test_one_vote_for_a_mistake_of_the_classifier_does_not_make_a_copier(mistakes, kind):
-    rng, truth, votes = crowd(5, accuracies=(0.99,) * 6)
-    shown = np.where(rng.random(400) < 0.9, truth, (truth + 1) % 3)
-    predictions = np.full((400, 3), 0.04)
-    predictions[np.arange(400), shown] = 0.92
-    wrong, right = (np.flatnonzero((shown == truth) == is_right) for is_right in (False, True))
-    voted = np.concatenate([wrong[:mistakes], right[: 7 - mistakes]])
-    stranger = np.full((400, 1), -1)
-    stranger[voted, 0] = shown[voted]
-    ballots = from_matrix(np.column_stack([votes, stranger]))
-    run = run_crowd(ballots, predictions)
-    assert quality_of(ballots, run, predictions=predictions)[-1].kind == kind
-
-
 def test_copies_are_found_and_good_people_are_not_suspected():
     rng, _, votes = crowd(4, accuracies=(0.97, 0.97, 0.97, 0.7, 0.7, 0.7))
     copy = np.where(rng.random((400, 1)) < 0.9, votes[:, 3:4], rng.integers(3, size=(400, 1)))

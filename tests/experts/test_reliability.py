@@ -22,11 +22,3 @@ def test_by_hand_and_in_the_limits():
     assert reliability(np.zeros(2), np.zeros(2)).tolist() == [FIRST_GUESS] * 2
     many = reliability(np.array([9e6, 0.0]), np.array([1e7, SHRINKAGE]))
     assert abs(many[0] - 0.9) < 1e-5
-
-
-def test_the_first_guess_counts_for_the_votes_it_is_given():
-    none = np.zeros(1)
-    assert reliability(none, none, first_guess=0.8, guess_votes=15.0) == 0.8
-    guessed = reliability(np.array([2.0]), np.array([5.0]), of_all=(30, 45), first_guess=0.8, guess_votes=15.0)
-    assert guessed.tolist() == [(2 + 15 * 0.7) / 20]
-    assert reliability(none, none, of_all=(3, 4), first_guess=0.2).tolist() == [0.75]
