@@ -23,7 +23,9 @@ from quorate.version import __version__
 
 MOST_FAILED = 6  # claims that do not hold, on the screen; all are in the report
 
-app = typer.Typer(name="reproduce", cls=Commands, help=SENTENCES["reproduce"], no_args_is_help=True, add_completion=False)
+app = typer.Typer(
+    name="reproduce", cls=Commands, help=SENTENCES["reproduce"], no_args_is_help=True, add_completion=False
+)
 Name = Annotated[str, typer.Argument(help="A data set of `quorate reproduce list`.")]
 Data = Annotated[
     str | None, option("Folder of the data sets; default: $QUORATE_DATA, else the user's cache.", "--data", "-d")
