@@ -25,8 +25,7 @@ from quorate.posterior.infinite import plurality_infinite
 from quorate.posterior.infinite_bound import leader_bound
 from quorate.posterior.wins_alone import wins_alone
 from quorate.session import Session
-from quorate.streams import prepare, simulate
-from quorate.streams.classifier_saving import classifier_report
+from quorate.streams import simulate
 
 FIRST_START = """
 import sys
@@ -332,20 +331,3 @@ def test_without_a_folder_for_the_cache_there_are_answers(tmp_path):
     env.pop(compiled.SWITCH, None)
     done = subprocess.run([sys.executable, "-c", FIRST_START], env=env, capture_output=True, text=True, check=True)
     assert "interpreted" in done.stdout
-
-
-@pytest.mark.parametrize("started", ["run", "again"])
-def test_a_first_run_leaves_out_what_the_classifier_saves_and_the_next_has_it(fresh, started):
-    """Interpreted, sixteen more runs would take a minute."""
-    _, children = fresh("pass" if started == "run" else "import pathlib; pathlib.Path({marker!r}).touch()")
-    if started == "again":
-        compiled.wait_until_compiled()
-    data = synthetic(num_items=60, num_classes=3, pool_size=3, seed=1)
-    stream = prepare(data, 3, 0, 1)
-    report = classifier_report(
-        stream, method("value"), models=["a"], classes=data.classes, votes=1.0, truth=np.eye(3)[data.votes[:, 0]],
-        is_scored=np.ones(60, dtype=bool),
-    )  # fmt: skip
-    assert report.too_soon == (started == "run") == (report.here is None)
-    assert len(children) == 1
-    assert report.sentence()

@@ -49,7 +49,7 @@ class Pools:
         return self.pool_size or int(self.stream.pool_sizes.max())
 
 
-def uneven_pools(smallest: int, largest: int, takes: str = "") -> str:
+def uneven_pools(smallest: int, largest: int) -> str:
     """The warning on pools of different size: if a pool is small because its votes agreed, its size tells the answer.
 
     >>> uneven_pools(2, 6)[:30]

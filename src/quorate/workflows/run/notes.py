@@ -181,8 +181,3 @@ def _target(summary: Mapping[str, Any], control: Mapping[str, Any]) -> str | Non
     if control["gap"] < -NEAR and at_shallowest(control["parameter"], control["last_parameter"]):
         return f"No votes are needed: without any, the error is below the target of {100 * asked:.2f} %."
     return None
-
-
-def found_in(data: Mapping[str, Any]) -> str:
-    """How many rows were not used."""
-    return f"{_many(data['set_aside'], 'row')} set aside"
