@@ -5,10 +5,10 @@ const FIRST_WAIT = 500, LONGEST_WAIT = 15000, PATIENCE = 10000; // milliseconds
 const NOT_FROM_HERE = ["Origin", "Sec-Fetch-Site"]; // fields of a 403 about the page, not about the act
 
 export class Outbox {
-  // `send(act)` returns a Response or throws; `renew()` returns whether this voter has signed in again;
+  // `send(act)` returns a Response or throws; an act that nobody is signed in for is sent again until this voter is;
   // `notify(name, act, detail)` is called with "sent", "refused", "waiting" or "signed-out"
-  constructor(prefix, send, renew, notify) {
-    Object.assign(this, { prefix, send, renew, notify, isBusy: false, wake: () => {}, kept: new Map() });
+  constructor(prefix, send, notify) {
+    Object.assign(this, { prefix, send, notify, isBusy: false, wake: () => {}, kept: new Map() });
     for (const [name, act] of this.stored()) this.kept.set(name, act);
     addEventListener("online", () => this.wake());
     document.addEventListener("visibilitychange", () => { if (!document.hidden) this.wake(); });
@@ -74,7 +74,6 @@ export class Outbox {
     } catch { if (!answer?.ok) { this.notify("waiting", act); return undefined; } }
     if (answer.ok) { this.drop(name); this.notify("sent", act, body); return 0; }
     if (isSignedOut(answer.status, body)) {
-      if (answer.status === 401 && (await this.renew())) return 0;
       this.notify("signed-out", act, body);
       return undefined;
     }

@@ -31,21 +31,13 @@ let shownAt = 0, counts = { session: 0, today: 0 }, poll = POLL, isAsking = fals
 let keptAt = 0, askedAt = 0, keeping; // when the server last listed this voter's items; when asked; the timer to ask again
 let signAt = Date.now(); // the last activity
 
-const outbox = new Outbox(`quorate-act:${project}:${account}:`, post, renew, notify);
+const outbox = new Outbox(`quorate-act:${project}:${account}:`, post, notify);
 
 function post(act, signal) {
   const { key, path, item, label, abstain, skip } = act;
   const body = JSON.stringify({ item, label, abstain, skip, next: HELD });
   const headers = { ...JSON_OF_MINE, "Idempotency-Key": key };
   return fetch(`${api}/${path}`, { method: "POST", headers, body, signal });
-}
-
-// Whether this voter has signed in again, in any tab.
-async function renew() {
-  try {
-    const answer = await fetch("/api/v1/me");
-    return answer.ok && (await answer.json()).account_id === account;
-  } catch { return false; }
 }
 
 function notify(name, act, body) {
@@ -114,7 +106,7 @@ async function refill() {
   try {
     const answer = await fetch(`${api}/next`, { method: "POST", headers: JSON_OF_MINE, body: JSON.stringify({ count: HELD }) });
     const body = await answer.json();
-    if (isSignedOut(answer.status, body)) return answer.status === 401 && (await renew()) ? void setTimeout(refill) : connection("signed-out");
+    if (isSignedOut(answer.status, body)) return connection("signed-out");
     if (isRemoved(body)) return leave(0);
     if (!answer.ok) throw new Error(answer.status);
     if (!outbox.size) connection("");
