@@ -115,7 +115,7 @@ def check_panel_size(num_members: int, num_classes: int, *, where: str = "expert
     if (num_classes + 1) ** num_members > MOST_STATES:
         most = int(np.log(MOST_STATES) / np.log(num_classes + 1) + ROUND_OFF)
         rule = f"at most {most} members of a panel with {num_classes} classes"
-        raise invalid(where, num_members, rule, "use `quorate.method('quorate', order='agreement')`.")
+        raise invalid(where, num_members, rule, "use `quorate.method('value', choose='agreement')`.")
 
 
 @shared_kernel

@@ -151,7 +151,7 @@ def people_settings(
     settings = PeopleSettings(seeks, _experts(experts), _rules(rules, classes), _gold(gold, classes, seeks))
     _check_names(settings)
     if method.asking.posterior == "panel" and not settings.experts:
-        raise invalid("experts", experts, "the members of the panel", "name them, or use order='agreement'.")
+        raise invalid("experts", experts, "the members of the panel", "name them, or use choose='agreement'.")
     return settings
 
 
