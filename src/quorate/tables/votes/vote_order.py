@@ -30,8 +30,6 @@ SORTED = 0.9  # tau of votes called sorted; below 1 because labels may have been
 SORTED_PEOPLE = 0.999  # the same if people may come in a fixed order: strict before lenient people is not sorting
 FIXED = 0.98  # tau of people in a fixed order
 FEWEST_PER_PERSON = 10  # votes examined per person, on average, to detect a fixed order
-# of `VoteOrder.by_people`; what follows from it is said where it is reported
-ONE_ORDER = "Warning: every item has its people in one and the same order, as in a table with a column per person."
 
 
 @dataclass(frozen=True, slots=True)
