@@ -89,7 +89,7 @@ def test_a_second_run_needs_overwrite(run, tables, tmp_path):
         (["--pool-size", "many"], 1, "--pool-size many"),
         (["--order", "up"], 1, "--order up"),
         (["--format", "odd"], 1, "--format odd"),
-        (["--error-costs", "no-such.csv"], 1, "no-such.csv"),
+        (["--error-cost", "no-such.csv"], 1, "no-such.csv"),
         (
             ["--budget", "2", "--target-error", "0.1"],
             1,
