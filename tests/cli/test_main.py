@@ -92,7 +92,7 @@ def test_an_interrupt_in_a_command_gives_exit_code_130(run, monkeypatch, tmp_pat
     [
         (("run", "--votes", "gone.csv", "--out", "out"), "--votes"),
         (("run", "--votes", "votes.csv", "--predictions", "gone.csv", "--out", "out"), "--predictions"),
-        (("run", "--votes", "votes.csv", "--error-costs", "gone.csv", "--out", "out"), "--error-costs"),
+        (("run", "--votes", "votes.csv", "--error-cost", "gone.csv", "--out", "out"), "--error-cost"),
         (("plan", "--votes", "gone.csv"), "--votes"),
         (("audit", "draw", "--decisions", "gone.csv", "--rate", "0.1", "--seed", "1"), "--decisions"),
         (("audit", "report", "--votes", "votes.csv", "--audit", "gone.csv"), "--audit"),
