@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -6,7 +8,11 @@ from hypothesis import strategies as st
 from quorate.datasets import synthetic
 from quorate.learning.fit import fit
 from quorate.learning.learner import Window, fit_is_due, most_fits, refit
+from quorate.methods import method
 from quorate.prior import hyperprior
+from quorate.streams.prepare import prepare
+from quorate.streams.runs import StreamOptions
+from quorate.streams.session_run import SessionRun, start_run
 from quorate.streams.simulate import simulate
 
 
@@ -73,9 +79,8 @@ def test_refit_is_fit_on_the_windows_items(with_bias):
     [(1, 20, 1), (25, 20, 1), (26, 20, 2), (500, 20, 20), (1000, 20, 40), (500, 1, 1), (1600, 5, 16)],
 )
 def test_a_window_is_fitted_in_proportion_to_its_items(num_items, refit_every, after):
-    assert fit_is_due(after, num_items, refit_every, True) and not fit_is_due(after - 1, num_items, refit_every, True)
-    assert fit_is_due(refit_every, num_items, refit_every, False)
-    assert not fit_is_due(refit_every - 1, num_items, refit_every, False)
+    assert fit_is_due(7 + after, 7, num_items, refit_every, True)
+    assert not fit_is_due(6 + after, 7, num_items, refit_every, True)
 
 
 @pytest.mark.parametrize("window", [200, 1500, None])
@@ -91,12 +96,32 @@ def test_quorate_is_fitted_in_proportion_and_finexp_after_every_refit_every_item
     np.testing.assert_array_equal(np.diff(ours), np.ceil(sizes[1:] / 25))
 
 
+def fitted_after(voted, refit_every):
+    """The items after which the paper fits: each `refit_every`-th, unless no vote came since the last fit."""
+    due = [t for t in range(len(voted)) if (t + 1) % refit_every == 0]
+    return [t for n, t in enumerate(due) if any(voted[due[n - 1] + 1 if n else 0 : t + 1])]
+
+
+def test_a_fit_without_new_votes_is_skipped_and_moves_no_later_one():
+    voted = [False] * 20 + [True] * 5 + [False] * 44 + [True] * 2  # of items 20 .. 24 and 69, 70
+    data = synthetic(num_items=71, num_classes=3, pool_size=3, agreement=0.9, seed=2)
+    sure = np.array([0.998, 0.001, 0.001])
+    predictions = np.where(np.array(voted)[:, None], [0.34, 0.33, 0.33], sure)
+    stream = prepare(replace(data, predictions=predictions[None]), None, 0, 1, "given")
+    chosen, options = method("finexp", threshold=0.45), StreamOptions(refit_every=7)
+    runs = [start_run(stream, chosen, options, seed=1), SessionRun(stream, chosen, options, seed=1, keep_probs=False)]
+    for run in runs:
+        run.advance(0, 71)
+        assert (run.outputs.costs > 0).tolist() == voted
+        assert run.fitted_after.tolist() == fitted_after(voted, 7) == [20, 27, 69]
+
+
 @given(st.integers(1, 3000), st.integers(1, 3000), st.integers(1, 60), st.floats(0.001, 1.0), st.integers(0, 2**32 - 1))
 def test_no_stream_has_more_fits_than_there_is_room_for(num_items, window, refit_every, share, seed):
     has_votes = np.random.default_rng(seed).random(num_items) < share
-    num_fits = entered = new = closed = 0
-    for voted in has_votes:
-        entered, new, closed = entered + voted, new + voted, closed + 1
-        if new and fit_is_due(closed, min(entered, window), refit_every, True):
-            num_fits, new, closed = num_fits + 1, 0, 0
+    num_fits = entered = new = fitted = 0
+    for closed, voted in enumerate(has_votes, start=1):
+        entered, new = entered + voted, new + voted
+        if new and fit_is_due(closed, fitted, min(entered, window), refit_every, True):
+            num_fits, new, fitted = num_fits + 1, 0, closed
     assert num_fits <= most_fits(num_items, window, refit_every, proportional=True)

@@ -36,7 +36,8 @@ def known(session):
             "seq",
             "num_opened",
             "num_votes",
-            "closed_since_fit",
+            "num_closed",
+            "fitted_after",
             "votes_since_fit",
             "policy_state",
         )

@@ -171,15 +171,17 @@ class _Loop:
         state, learner = self.state, self.settings.method.learner
         state.policy_state = updated_state(state.method, state.policy_state, item)
         self._count(t, item.votes)
-        state.closed_since_fit += 1
-        share = len(state.window) if learner is not None and learner.proportional else 500
-        too_early = 500 * state.closed_since_fit < self.settings.refit_every * share
-        if learner is None or too_early or state.votes_since_fit == 0:
+        if learner is None or state.votes_since_fit == 0 or not self._is_due(t + 1, learner):
             return
         state.params, _ = refit(state.params, state.window, learner.hyperprior)
         self.num_fits += 1
         state.prior = prior_of(state.params, self.num_fits)
-        state.closed_since_fit = state.votes_since_fit = 0
+        state.fitted_after, state.votes_since_fit = t + 1, 0
+
+    def _is_due(self, num_closed, learner):
+        if learner.proportional:
+            return 500 * (num_closed - self.state.fitted_after) >= self.settings.refit_every * len(self.state.window)
+        return num_closed % self.settings.refit_every == 0
 
     def _count(self, t, votes):
         if not votes.any():

@@ -19,19 +19,22 @@ USUAL_ITEMS = 500  # a window of so many items is fitted after `refit_every` clo
 
 
 @kernel
-def fit_is_due(num_closed: int, num_items: int, refit_every: int, proportional: bool) -> bool:
-    """Whether to fit, `num_closed` items after the last fit, to a window of `num_items`.
+def fit_is_due(num_closed: int, fitted_after: int, num_items: int, refit_every: int, proportional: bool) -> bool:
+    """Whether to fit a window of `num_items` after `num_closed` closed items, the last fit after `fitted_after`.
 
-    Proportional: a window of 500 items after `refit_every` closed items, one of 250 after half as many, one of 1000
-    after twice as many. So the first votes are learned from at once, and the time of fits per closed item does not
-    grow with the window. Otherwise after every `refit_every` items, as in the paper.
+    After every `refit_every` closed items, as in the paper; a fit that is skipped moves no later one. Proportional: a
+    window of 500 items after `refit_every` further items, one of 250 after half as many, one of 1000 after twice as
+    many. So the first votes are learned from at once, and the time of fits per closed item does not grow with the
+    window.
 
-    >>> fit_is_due(20, 500, 20, True), fit_is_due(20, 1000, 20, True), fit_is_due(1, 25, 20, True)
+    >>> fit_is_due(40, 19, 500, 20, False), fit_is_due(41, 19, 500, 20, False)
+    (True, False)
+    >>> fit_is_due(120, 100, 500, 20, True), fit_is_due(120, 100, 1000, 20, True), fit_is_due(1, 0, 25, 20, True)
     (True, False, True)
     """
     if proportional:
-        return num_items > 0 and num_closed * USUAL_ITEMS >= refit_every * num_items
-    return num_closed >= refit_every
+        return num_items > 0 and (num_closed - fitted_after) * USUAL_ITEMS >= refit_every * num_items
+    return num_closed % refit_every == 0
 
 
 def most_fits(num_items: int, window: int, refit_every: int, *, proportional: bool) -> int:

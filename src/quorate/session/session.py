@@ -346,8 +346,9 @@ class Session(ReadCalls, PeopleCalls):
             event |= {} if fitted is None else {"temperature": fitted}  # fitted values are stored in the event
         if not (decision.ask or after.seen_by_policy):  # the policy's new state is stored in the event
             event["policy_state"] = updated_state(self._state.method, self._state.policy_state, after)
+        num_closed = self._state.num_closed
         self._record(event)
-        if not decision.ask:
+        if self._state.num_closed > num_closed:
             self._learn_if_due()
         return decision
 
@@ -361,9 +362,9 @@ class Session(ReadCalls, PeopleCalls):
         state, every, learner = self._state, self._state.settings.refit_every, self._state.settings.method.learner
         if learner is None or every is None:
             return
-        if not fit_is_due(state.closed_since_fit, len(state.window), every, learner.proportional):
+        if not fit_is_due(state.num_closed, state.fitted_after, len(state.window), every, learner.proportional):
             return
         try:
             self.learn()
-        except JournalError as problem:  # the vote itself is stored; the next closed item tries to learn again
+        except JournalError as problem:  # the vote itself is stored; the next fit will use it
             log.warning("learned parameters could not be written to the journal and are not used yet: %s", problem)

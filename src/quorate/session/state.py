@@ -146,7 +146,8 @@ class State:
     tune_seq: int = 0
     num_opened: int = 0
     num_votes: int = 0
-    closed_since_fit: int = 0
+    num_closed: int = 0
+    fitted_after: int = 0  # items closed at the last fit
     votes_since_fit: int = 0
     open: dict[str, ItemState] = field(default_factory=dict)
     recent: OrderedDict[str, ItemState] = field(default_factory=OrderedDict)
@@ -270,7 +271,7 @@ def label_number(state: State, event: Mapping[str, Any]) -> int | None:
 def _learn(state: State, event: Event) -> None:
     state.params = PriorParams(event["theta"], event["phi"], event["tau"], event["bias"])
     state.prior = prior_of(state.params, event["seq"])
-    state.closed_since_fit = 0
+    state.fitted_after = state.num_closed
     state.votes_since_fit = 0
 
 
@@ -345,7 +346,7 @@ def _decided(state: State, before: ItemState | None, item: ItemState, event: Eve
     if "policy_state" in event:
         state.policy_state = event["policy_state"]
     if before is None or not before.is_closed:
-        state.closed_since_fit += 1
+        state.num_closed += 1
     return replace(item, standing=standing, seen_by_policy=True)
 
 

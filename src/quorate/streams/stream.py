@@ -40,7 +40,7 @@ from quorate.prior import concentration_into
 from quorate.types import FloatArray, IntArray
 
 NO_QUOTA, BY_RATE, BY_PICKER = range(3)
-ENTERED, CLOSED, VOTES, FITS = range(4)  # indices in `StreamState.counts`
+ENTERED, FITTED, VOTES, FITS = range(4)  # indices in `StreamState.counts`
 
 
 class Inputs(NamedTuple):
@@ -80,8 +80,8 @@ class CompiledMethod(NamedTuple):
 
 
 class StreamState(NamedTuple):
-    """The state between items. `counts`: items that entered the window; items closed and votes counted since the last
-    fit; number of fits.
+    """The state between items. `counts`: items that entered the window; items closed at the last fit; votes counted
+    since; number of fits.
     """
 
     packed: FloatArray  # (P,) theta, phi, tau, bias: written by learning
@@ -267,9 +267,10 @@ def _learn(
             state.window_votes[slot, k] = votes[k]
         counts[ENTERED] += 1
         counts[VOTES] += num_votes
-    counts[CLOSED] += 1
     num_items = min(counts[ENTERED], method.window)
-    if counts[VOTES] == 0 or not fit_is_due(counts[CLOSED], num_items, method.refit_every, method.proportional):
+    if counts[VOTES] == 0:
+        return
+    if not fit_is_due(t + 1, counts[FITTED], num_items, method.refit_every, method.proportional):
         return
     fit_kernel(
         state.packed,
@@ -284,7 +285,7 @@ def _learn(
     _copy(state.packed, outputs.trace[counts[FITS]])
     outputs.trace_at[counts[FITS]] = t
     counts[FITS] += 1
-    counts[CLOSED] = 0
+    counts[FITTED] = t + 1
     counts[VOTES] = 0
 
 

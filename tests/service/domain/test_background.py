@@ -89,6 +89,16 @@ def test_learning_waits_until_enough_items_closed(desk):
     assert learn(desk.projects, project.id, now=1002.0, at_once=True) is not None
 
 
+def test_a_fit_that_is_not_due_is_not_made_later_because_no_vote_had_come(desk):
+    project = desk.project(method="finexp:threshold=0.45")
+    sure = [(f"s{n}", [0.998, 0.001, 0.001], []) for n in range(20)]  # closed at once, without votes
+    play(desk, project, sure)
+    assert learn(desk.projects, project.id, now=1002.0) is None
+    fits = []
+    play(desk, project, stream(45, sharp=0.34), each=lambda: fits.append(learn(desk.projects, project.id, now=1002.0)))
+    assert [number for number, fit in enumerate(fits, start=21) if fit is not None] == [40, 60]
+
+
 def test_decisions_made_before_and_after_learning_can_both_be_recomputed(desk):
     project = desk.project()
     play(desk, project, stream(25), each=lambda: learn(desk.projects, project.id, now=1002.0))
@@ -105,7 +115,7 @@ def test_whether_a_fit_is_due_depends_on_the_items_closed_and_the_items_with_vot
     monkeypatch.setattr("quorate.service.domain.learning.WINDOW", 12)
     project = desk.project(min_votes=1)
     play(desk, project, stream(14), each=lambda: learn(desk.projects, project.id, now=1002.0))
-    assert seen == [(closed, min(closed, 12), REFIT_EVERY, True) for closed in range(1, 15)]  # nothing was ever learned
+    assert seen == [(closed, 0, min(closed, 12), REFIT_EVERY, True) for closed in range(1, 15)]  # nothing is learned
 
 
 def test_the_first_votes_are_learned_from_at_once_and_only_once(desk):

@@ -37,13 +37,24 @@ def learn(projects_: Projects, project_id: str, *, now: float, at_once: bool = F
 
 
 def is_due(connection: Connection, project: Project) -> bool:
-    """Whether enough items have closed since the last fit: see `fit_is_due`."""
+    """Whether a fit fell due since the last one: see `fit_is_due`. This may run later than the item that closed."""
     learner = project.session.method.learner
-    since = select(items.c.id).where(items.c.project_id == project.id, items.c.closed_event > project.learn_event)
-    if learner is None or _count(connection, since.where(items.c.first_vote_event.is_not(None)).limit(1)) == 0:
+    if learner is None:
+        return False
+    closed = select(items.c.id, items.c.first_vote_event).where(items.c.project_id == project.id)
+    since = closed.where(items.c.closed_event > project.learn_event)
+    num_closed, fitted_after = _count(connection, since), 0
+    if not learner.proportional:
+        fitted_after = _count(connection, closed.where(items.c.closed_event < project.learn_event))
+        num_closed += fitted_after
+        num_closed -= num_closed % REFIT_EVERY  # the fit is due at this number, with the votes on items closed by then
+    if num_closed == 0 or num_closed < fitted_after:
+        return False
+    new = since.order_by(items.c.closed_event).limit(num_closed - fitted_after).subquery()
+    if _count(connection, select(new.c.id).where(new.c.first_vote_event.is_not(None)).limit(1)) == 0:
         return False
     num_items = _count(connection, select(items.c.id).where(*_with_votes(project)).limit(WINDOW))
-    return fit_is_due(_count(connection, since), num_items, REFIT_EVERY, learner.proportional)
+    return fit_is_due(num_closed, fitted_after, num_items, REFIT_EVERY, learner.proportional)
 
 
 def _with_votes(project: Project) -> tuple[ColumnElement[bool], ...]:
