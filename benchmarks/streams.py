@@ -74,7 +74,7 @@ def finexp_row(*, refits: int, samples: int, decisions: int, rounds: int) -> Row
     rng = np.random.default_rng(0)
     ours = [cpu_seconds(lambda: _simulate(dataset, "finexp", EVERY))]
     per_row = []
-    published = method("finexp", hyperprior="paper")  # the hyperprior of the published refits
+    published = method("finexp")
     for each in warm_refits(dataset, published, pool_size=POOL, window=WINDOW, count=refits):
         per_row.append(cpu_seconds(lambda each=each: _published_refit(each, samples, rng)) / len(each.votes))
         ours += [cpu_seconds(lambda: _simulate(dataset, "finexp", EVERY)) for _ in range(rounds)]
@@ -100,11 +100,11 @@ def _simulate(dataset: VoteDataset, method: str, every: int) -> None:
 
 def _published_refit(refit: Refit, samples: int, rng: np.random.Generator) -> None:
     drawn = as_published.importance_samples(refit.votes, pool_size=POOL, num_samples=samples, rng=rng)
-    as_published.adam(refit.start, refit.predictions, refit.votes, hyperprior=HYPERPRIORS["paper"], samples=drawn)
+    as_published.adam(refit.start, refit.predictions, refit.votes, hyperprior=HYPERPRIORS["finexp"], samples=drawn)
 
 
 def _published_decision(stream, run, item: int, rng: np.random.Generator) -> None:
-    params = params_at(run, item) or HYPERPRIORS["paper"].mode(stream.counts.shape[1])
+    params = params_at(run, item) or HYPERPRIORS["finexp"].mode(stream.counts.shape[1])
     alpha = as_published._alpha(params, stream.predictions[item, 0])
     seen = np.bincount(stream.votes[item, : rng.integers(run.costs[item])], minlength=stream.counts.shape[1])
     as_published.winner_finite(alpha, seen, pool_size=int(stream.pool_sizes[item]), num_samples=SAMPLES, rng=rng)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from quorate import Session, run
+from quorate.catalogue import parameter_text
 from quorate.decision.threshold import Threshold
 from quorate.errors import InvalidInput, UnknownMethod
 from quorate.methods import DEFAULT_ERROR_COST, METHODS, method
@@ -27,7 +28,7 @@ def test_the_recommended_default_learns_a_bias_and_stops_by_value():
     assert built.learner.bias
     assert built.policy.error_cost == DEFAULT_ERROR_COST == 200
     assert built.asking.posterior == "finite"
-    assert set(built.parameters) == {"error_cost", "hyperprior"}
+    assert set(built.parameters) == {"error_cost"}
 
 
 def test_fixed_ask_asks_with_the_fixed_prior_and_predicts_with_the_learned_one():
@@ -38,9 +39,20 @@ def test_fixed_ask_asks_with_the_fixed_prior_and_predicts_with_the_learned_one()
 
 
 def test_a_hyperprior_may_be_named_or_given():
-    assert method("finexp", hyperprior="paper").learner.hyperprior.shape == 1.1
+    assert method("finexp", hyperprior="infexp").learner.hyperprior == Hyperprior(3.0, 2.0)
     own = method("finexp", hyperprior=Hyperprior(2.0, 3.0))
     assert method("finexp", **own.describe()["parameters"]).learner.hyperprior == Hyperprior(2.0, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "rate"),
+    [("finexp", 1.1, 1.0), ("fixed-ask-finexp", 1.1, 1.0), ("infexp", 3.0, 2.0), ("fixed-ask-infexp", 3.0, 2.0)],
+)
+def test_the_papers_methods_have_the_papers_hyperpriors_and_show_any_other(name, shape, rate):
+    assert method(name).learner.hyperprior == Hyperprior(shape, rate)
+    assert parameter_text(method(name).parameters) == "threshold 0.95"
+    assert method(name, hyperprior=Hyperprior(shape, rate)) == method(name)
+    assert "hyperprior value" in parameter_text(method(name, hyperprior="value").parameters)
 
 
 @pytest.mark.parametrize(

@@ -69,26 +69,19 @@ def test_wrong_shape_is_refused_with_both_shapes_named(prediction):
 
 
 def test_names_give_the_two_hyperpriors_of_the_paper():
-    assert hyperprior("default") == Hyperprior(3.0, 2.0)
-    assert hyperprior("paper") == Hyperprior(1.1, 1.0)
+    assert hyperprior("infexp") == Hyperprior(3.0, 2.0)
+    assert hyperprior("finexp") == Hyperprior(1.1, 1.0)
     own = Hyperprior(2.0, 5.0, bias_sd=0.5)
     assert hyperprior(own) is own
 
 
-def test_the_numbers_of_the_pooled_one_are_fixed_because_journals_store_its_name():
-    assert hyperprior("pooled") == Hyperprior(3.0, 2.0, bias_sd=1.3, phi_sum=1.0, tau_sd=0.3, phi_shape=5.0)
+def test_the_hyperprior_of_value_lets_classes_share_evidence():
+    assert hyperprior("value") == Hyperprior(3.0, 2.0, bias_sd=1.3, phi_sum=1.0, tau_sd=0.3, phi_shape=5.0)
 
 
-def test_the_adaptive_one_is_the_default_but_for_the_bias():
-    one, other = hyperprior("adaptive"), hyperprior("default")
-    params = PriorParams(0.7, 1.3, [0.2, 0.4, 0.5])
-    assert one.log_density(params) == other.log_density(params)
-    assert one.mode(3, with_bias=True).bias.tolist() == [0.0, 0.0, 0.0]
-
-
-def test_phi_of_the_pooled_one_has_the_same_total_for_every_number_of_classes():
+def test_phi_under_the_hyperprior_of_value_has_the_same_total_for_every_number_of_classes():
     for num_classes in (2, 10, 300):
-        assert num_classes * hyperprior("pooled").mode(num_classes).phi == pytest.approx(1.0)
+        assert num_classes * hyperprior("value").mode(num_classes).phi == pytest.approx(1.0)
     params, plain = PriorParams(0.7, 1.3, [0.2, 0.4, 0.5]), Hyperprior(3.0, 2.0)
     for shape, rate, prior in (
         (3.0, 12.0, Hyperprior(3.0, 2.0, phi_sum=0.5)),
@@ -166,7 +159,7 @@ def test_a_scale_too_small_to_compute_with_is_refused_and_none_is_not(where):
 )
 def test_a_mode_needs_classes_and_classifiers(sizes, field):
     with pytest.raises(InvalidInput) as caught:
-        hyperprior("default").mode(*sizes)
+        hyperprior("infexp").mode(*sizes)
     assert caught.value.field == field
 
 

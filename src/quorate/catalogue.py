@@ -9,18 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from quorate.methods import DEFAULT_HYPERPRIOR, METHODS, Method, method
+from quorate.methods import METHODS, Method, method
 
 
 def parameter_text(parameters: Mapping[str, Any]) -> str:
-    """The parameters of a method as short text, without the hyperprior unless it is another than the default.
+    """The parameters of a method as short text.
 
     >>> parameter_text(method("finexp", threshold=0.9).parameters), parameter_text(method("ask-all").parameters)
     ('threshold 0.9', '')
     """
-    usual = (DEFAULT_HYPERPRIOR, "default")
-    visible = {key: value for key, value in parameters.items() if key != "hyperprior" or value not in usual}
-    return ", ".join(f"{key} {_short(value)}" for key, value in visible.items())
+    return ", ".join(f"{key} {_short(value)}" for key, value in parameters.items())
 
 
 def _short(value: object) -> str:

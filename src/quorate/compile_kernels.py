@@ -166,7 +166,7 @@ def answer_calls() -> list[Callable[[], object]]:
     """Calls that compile learning for answers without votes, which calls the steps of a fit from Python."""
     log_predictions = np.log([[[0.9, 0.1]], [[0.2, 0.8]], [[0.7, 0.3]]])
     votes, start = np.array([[3, 0], [0, 2], [1, 1]]), PriorParams(1.0, 1.0, np.ones(2), bias=np.zeros(2))
-    return [partial(shrunk_params, start, log_predictions, votes, hyperprior("default"))]
+    return [partial(shrunk_params, start, log_predictions, votes, hyperprior("infexp"))]
 
 
 def main(*, pause: float = 0.0) -> None:

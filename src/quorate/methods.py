@@ -34,7 +34,6 @@ from quorate.validate import invalid
 WINDOW, REFIT_EVERY = 1000, 20  # items that learning uses; closed items between two fits (see `fit_is_due`)
 PANEL_ERROR_COST = 2000.0  # of panel, whose plan is exact
 CROWD_THRESHOLD = 0.98
-DEFAULT_HYPERPRIOR = "pooled"  # of value
 Target = Literal["plurality", "truth"]
 
 VOTES = Belief("vote_share", learned=False)
@@ -93,7 +92,7 @@ class Method:
     @property
     def prior(self) -> Hyperprior:
         """The hyperprior it learns under; the default one for a method that does not learn."""
-        return self.learner.hyperprior if self.learner else hyperprior("default")
+        return self.learner.hyperprior if self.learner else hyperprior("infexp")
 
     def answer_fit(self) -> AnswerFit:
         """Fits the parameters for answers without votes."""
@@ -111,8 +110,8 @@ class Method:
         return {"name": self.name, "parameters": parameters}
 
 
-def _expert(posterior: Literal["finite", "infinite"]) -> Callable[..., Method]:
-    def build(*, threshold: float = 0.95, hyperprior: str | Hyperprior = "default") -> Method:
+def _expert(posterior: Literal["finite", "infinite"], usual: str) -> Callable[..., Method]:
+    def build(*, threshold: float = 0.95, hyperprior: str | Hyperprior = usual) -> Method:
         belief = Belief(posterior, learned=True)
         return Method("", Threshold(threshold), belief, belief, Learner(_hyperprior(hyperprior)))
 
@@ -127,8 +126,8 @@ def _fixed(posterior: Literal["finite", "infinite"]) -> Callable[..., Method]:
     return build
 
 
-def _fixed_ask(posterior: Literal["finite", "infinite"]) -> Callable[..., Method]:
-    def build(*, threshold: float = 0.95, hyperprior: str | Hyperprior = "default") -> Method:
+def _fixed_ask(posterior: Literal["finite", "infinite"], usual: str) -> Callable[..., Method]:
+    def build(*, threshold: float = 0.95, hyperprior: str | Hyperprior = usual) -> Method:
         asking, predicting = Belief(posterior, learned=False), Belief(posterior, learned=True)
         return Method("", Threshold(threshold), asking, predicting, Learner(_hyperprior(hyperprior)))
 
@@ -138,7 +137,7 @@ def _fixed_ask(posterior: Literal["finite", "infinite"]) -> Callable[..., Method
 def _value(
     *,
     error_cost: float = DEFAULT_ERROR_COST,
-    hyperprior: str | Hyperprior = DEFAULT_HYPERPRIOR,
+    hyperprior: str | Hyperprior = "value",
     choose: str | None = None,
 ) -> Method:
     if choose not in (None, "agreement"):
@@ -182,12 +181,12 @@ def _panel(*, error_cost: float = PANEL_ERROR_COST) -> Method:
 METHODS: Mapping[str, Callable[..., Method]] = MappingProxyType(
     {
         "value": _value,
-        "finexp": _expert("finite"),
-        "infexp": _expert("infinite"),
+        "finexp": _expert("finite", "finexp"),
+        "infexp": _expert("infinite", "infexp"),
         "fixed-finexp": _fixed("finite"),
         "fixed-infexp": _fixed("infinite"),
-        "fixed-ask-finexp": _fixed_ask("finite"),
-        "fixed-ask-infexp": _fixed_ask("infinite"),
+        "fixed-ask-finexp": _fixed_ask("finite", "finexp"),
+        "fixed-ask-infexp": _fixed_ask("infinite", "infexp"),
         "random": _rule(RandomQuota),
         "entropy": _rule(EntropyQuota),
         "mp": _rule(ModelPicker),
@@ -384,9 +383,11 @@ def as_method(given: Method | str | QueryPolicy) -> Method:
 
 
 def _resolved(build: Callable[..., Method], built: Method, parameters: Mapping[str, object]) -> dict[str, object]:
-    """Every parameter with its effective value, so that a journal keeps its meaning when a default changes."""
+    """Every parameter with its effective value; the hyperprior only if it is not the method's own."""
     defaults = {key: parameter.default for key, parameter in signature(build).parameters.items()}
     values = {key: _plain(value) for key, value in {**defaults, **parameters}.items() if value is not None}
+    if built.learner is not None and built.learner.hyperprior == hyperprior(defaults["hyperprior"]):
+        del values["hyperprior"]
     if isinstance(built.policy, (BlendedValue, PanelValue)):
         values["error_cost"] = built.policy.error_cost
     return values
@@ -414,7 +415,7 @@ def _own(
     if posterior not in ("finite", "infinite"):
         raise invalid("posterior", posterior, "'finite' (the actual pool) or 'infinite'", "pass one of these.")
     belief = Belief(posterior, learned=bool(learn))
-    learner = Learner(hyperprior("default"), bias=bool(bias), shrinks_answers=True) if learn else None
+    learner = Learner(hyperprior("infexp"), bias=bool(bias), shrinks_answers=True) if learn else None
     parameters: dict[str, Any] = {"posterior": posterior, "learn": bool(learn), "bias": bool(bias)}
     if is_dataclass(policy):
         parameters["policy"] = asdict(policy)

@@ -182,19 +182,18 @@ class Hyperprior:
         return constant - 0.5 * (df + num_classes) * math.log1p(squares / df)
 
 
-HYPERPRIORS: dict[str, Hyperprior] = {
-    "default": Hyperprior(shape=3.0, rate=2.0),  # of all methods but quorate; the paper's for InfExp
-    "paper": Hyperprior(shape=1.1, rate=1.0),  # the paper's for FinExp
-    "adaptive": Hyperprior(shape=3.0, rate=2.0, bias_df=3.0),  # the default, with a learned variance of the bias
-    # of quorate: classes share evidence
-    "pooled": Hyperprior(shape=3.0, rate=2.0, bias_sd=1.3, phi_sum=1.0, phi_shape=5.0, tau_sd=0.3),
+HYPERPRIORS: dict[str, Hyperprior] = {  # by the method that has it by default
+    "finexp": Hyperprior(shape=1.1, rate=1.0),  # the paper's
+    "infexp": Hyperprior(shape=3.0, rate=2.0),  # the paper's
+    # classes share evidence
+    "value": Hyperprior(shape=3.0, rate=2.0, bias_sd=1.3, phi_sum=1.0, phi_shape=5.0, tau_sd=0.3),
 }
 
 
 def hyperprior(name: str | Hyperprior) -> Hyperprior:
     """The hyperprior of that name; a `Hyperprior` is returned unchanged.
 
-    >>> hyperprior("default")
+    >>> hyperprior("infexp")
     Hyperprior(shape=3.0, rate=2.0, bias_sd=1.0, bias_df=0.0, phi_sum=0.0, phi_shape=0.0, tau_sd=0.0)
     """
     if isinstance(name, Hyperprior):

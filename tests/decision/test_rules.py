@@ -77,7 +77,7 @@ def test_a_row_does_not_depend_on_its_neighbours():
 
 
 def test_ties_go_to_the_first_class():
-    start = hyperprior("default").mode(4, 1, with_bias=False)
+    start = hyperprior("infexp").mode(4, 1, with_bias=False)
     how = decider(quorate.method("finexp"), start, POOL)
     found = how.decide(np.full((1, 1, 4), 0.25), np.array([[0, 2, 2, 0]]))
     assert found.labels[0] == 1

@@ -20,7 +20,7 @@ from quorate.learning.fit import fit
 from quorate.prior import concentration, hyperprior
 from quorate.types import PriorParams
 
-PRIOR = hyperprior("pooled")
+PRIOR = hyperprior("value")
 CASES = [(1, True), (1, False), (3, True)]
 
 

@@ -65,7 +65,7 @@ def test_refit_is_fit_on_the_windows_items(with_bias):
         window.enter(str(number), np.log(prediction)[None])
         for label in rng.integers(2, size=3):
             window.add(str(number), int(label), 1)
-    prior = hyperprior("default")
+    prior = hyperprior("infexp")
     start = prior.mode(2, 1, with_bias=with_bias)
     ours, report = refit(start, window, prior)
     theirs, _ = fit(predictions, window.votes, hyperprior=prior, bias=with_bias)

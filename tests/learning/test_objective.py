@@ -42,7 +42,7 @@ def params_at(point, like):
     return unpack(np.concatenate([np.exp(point[:end]), point[end:]]), like.tau.shape)
 
 
-CASES = [(m, b, name) for m in (1, 3) for b in (False, True) for name in ("default", "paper", "adaptive", "pooled")]
+CASES = [(m, b, name) for m in (1, 3) for b in (False, True) for name in ("infexp", "finexp", "value")]
 
 
 @pytest.mark.parametrize(("num_classifiers", "with_bias", "name"), CASES)
@@ -116,7 +116,7 @@ def test_products_and_diagonal_agree_with_the_whole_hessian(num_classifiers, wit
 @pytest.mark.parametrize("seed", range(3))
 def test_one_classifier_without_bias_gives_the_bits_of_the_general_sums(seed):
     """A second classifier that says nothing (log f = 0) takes the general sums; what it adds stands in its own rows."""
-    at = _Evaluation(*problem(1, False, seed, num_items=40), "default")
+    at = _Evaluation(*problem(1, False, seed, num_items=40), "infexp")
     alone, size = at.hessian(), at.packed.size
     said = at.evidence.log_predictions
     both = at.evidence._replace(log_predictions=np.concatenate([said, np.zeros_like(said)], axis=1))
@@ -143,7 +143,7 @@ def test_items_without_votes_contribute_nothing():
 def test_without_items_only_the_hyperprior_is_left():
     params = problem(1, True)[0]
     alone = negative_log_posterior(params, np.empty((0, 4)), np.empty((0, 4)))
-    assert alone == pytest.approx(-hyperprior("default").log_density(params), rel=1e-14)
+    assert alone == pytest.approx(-hyperprior("infexp").log_density(params), rel=1e-14)
 
 
 def test_compressed_votes_hold_every_vote():

@@ -19,7 +19,7 @@ VOTES = np.stack([(DATA.votes == k).sum(axis=1) for k in range(3)], axis=1)
 
 def test_fit_is_quorates_fit():
     model = ConsensusClassifier().fit(PREDICTIONS, VOTES)
-    params, report = quorate.fit(PREDICTIONS, VOTES, bias=True, hyperprior="pooled")
+    params, report = quorate.fit(PREDICTIONS, VOTES, bias=True, hyperprior="value")
     assert model.params_.theta == params.theta and model.report_.log_posterior == report.log_posterior
     assert model.pool_size_ == 5 and model.n_features_in_ == 3 and model.classes_.tolist() == [0, 1, 2]
 

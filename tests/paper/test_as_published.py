@@ -91,7 +91,7 @@ def test_ties_are_drawn_at_random():
     assert abs(shares[0] - 0.5) < 4 * np.sqrt(0.25 / size)
 
 
-@pytest.mark.parametrize("name", ["default", "paper"])
+@pytest.mark.parametrize("name", ["infexp", "finexp"])
 def test_adam_reaches_the_optimum_as_closely_as_its_tolerance_allows(name):
     predictions, votes, _ = window(num_items=200)
     prior = hyperprior(name)

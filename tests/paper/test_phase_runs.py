@@ -37,10 +37,10 @@ def test_a_printed_accuracy_stands_beside_one_classifier_only():
 
 
 def test_parameters_of_a_row_differ_only_by_the_hyperprior_it_is_marked_with():
-    kind = phase_runs.Kind("finexp", paper_prior=True)
-    assert kind.name == "finexp, Gamma(1.1, 1)"
+    kind = phase_runs.Kind("finexp", hyperprior="infexp")
+    assert kind.name == "finexp, Gamma(3, 2)"
     for parameters in kind.parameters(quick=False):
-        assert method("finexp", **dict(parameters)).learner.hyperprior.shape == 1.1
+        assert method("finexp", **dict(parameters)).learner.hyperprior.shape == 3.0
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from quorate.reports.section import Table
 @pytest.fixture(scope="module")
 def outcomes():
     data = synthetic(num_items=60, pool_size=5, seed=1)
-    parameters = tuple((("hyperprior", "paper"), *pair) for pair in settings("threshold", (0.5, 0.9)))
+    parameters = tuple((("hyperprior", "infexp"), *pair) for pair in settings("threshold", (0.5, 0.9)))
     learned = Job("toy", 5, "model-0", 3, "finexp", parameters, query_free_after=20)
     return [run_job(learned, data), run_job(Job("toy", 5, "model-0", 3, "until-settled", settings(None)), data)]
 
@@ -35,7 +35,7 @@ def test_each_parameter_setting_is_a_record_with_its_phases(outcomes):
     assert (first["parameter"], first["value"], first["also"], second["value"]) == (
         "threshold",
         0.5,
-        "hyperprior=paper",
+        "hyperprior=infexp",
         0.9,
     )
     assert (first["num_items"], first["num_items_1"], first["num_items_2"]) == (60, 20, 40)

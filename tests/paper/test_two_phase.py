@@ -104,7 +104,7 @@ def test_quick_on_the_real_data_gives_every_cell_and_learns_from_all_of_the_firs
     section = two_phase.section(context_of({"cifar10h": data}))
     rows = section.summary["two_phase"]
     assert {row["model"] for row in rows} == {"patches-50", "patches-68"}
-    assert {row["method"] for row in rows} == {kind.name for kind in KINDS if not kind.paper_prior}
+    assert {row["method"] for row in rows} == {kind.name for kind in KINDS if not kind.hyperprior}
     assert all(row["paper"] is not None for row in rows if row["method"] != "value")
     assert all(row["verdict"] is None or row["verdict"].endswith("(another classifier)") for row in rows)
     assert not any("printed size" in claim.text for claim in section.claims)

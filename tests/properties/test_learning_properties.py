@@ -27,7 +27,7 @@ def windows(draw):
 
 
 @settings(max_examples=60, deadline=None)
-@given(windows(), st.sampled_from(["default", "paper", "pooled"]))
+@given(windows(), st.sampled_from(["infexp", "finexp", "value"]))
 def test_fit_is_finite_converged_and_no_worse_than_its_start(window, name):
     predictions, votes, with_bias, rng = window
     shape = predictions.shape[1:]

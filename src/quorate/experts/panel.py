@@ -88,7 +88,7 @@ def new_panel(num_experts: int, num_classes: int, num_classifiers: int = 1, *, w
     rows = np.empty((N, DIFFICULTIES, K, K))
     for d, diagonal in enumerate(DIAGONALS):
         rows[:, d] = first_rows(diagonal, K)
-    mode = hyperprior("default").mode(K, M, with_bias=True)
+    mode = hyperprior("infexp").mode(K, M, with_bias=True)
     return PanelState(
         rows=rows,
         difficulty=np.tile(DIFFICULTY_SHARES, (len(BIN_CUTS) + 1, 1)),

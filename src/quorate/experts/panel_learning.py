@@ -43,7 +43,7 @@ POOLED_VOTES, OWN_VOTES, DIFFICULTY_ITEMS = 10.0, 8.0, 10.0  # weights of the pr
 TAU_SHAPE, TAU_RATE, BIAS_VARIANCE = 3.0, 2.0, 0.25
 NEWTON_STEPS, STEP = 3, 0.5
 FIRST_ITEMS, FIRST_SWEEPS, SWEEPS, FIT_EVERY = 21, 5, 2, 5
-_EXCHANGEABLE = numbers_of(hyperprior("default"), 2)  # the same for every number of classes
+_EXCHANGEABLE = numbers_of(hyperprior("infexp"), 2)  # the same for every number of classes
 
 
 @shared_kernel

@@ -166,7 +166,7 @@ def answer_params(
     >>> from quorate.prior import hyperprior
     >>> predictions, votes = np.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]]), np.array([[3, 0], [0, 2], [1, 1]])
     >>> asking, _ = fit(predictions, votes, bias=True)
-    >>> answer_params(asking, np.log(predictions)[:, None], votes, hyperprior("default")).bias
+    >>> answer_params(asking, np.log(predictions)[:, None], votes, hyperprior("infexp")).bias
     array([0., 0.])
     """
     voted = votes.any(axis=1)

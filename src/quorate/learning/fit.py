@@ -46,7 +46,7 @@ def fit(
     predictions: ArrayLike,
     votes: ArrayLike,
     *,
-    hyperprior: str | Hyperprior = "default",
+    hyperprior: str | Hyperprior = "infexp",
     start: PriorParams | None = None,
     bias: bool = False,
 ) -> tuple[PriorParams, FitReport]:

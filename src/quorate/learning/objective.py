@@ -39,7 +39,7 @@ _FEW = 8  # counts up to this: `rise` written out
 
 
 def negative_log_posterior(
-    params: PriorParams, predictions: ArrayLike, votes: ArrayLike, *, hyperprior: str | Hyperprior = "default"
+    params: PriorParams, predictions: ArrayLike, votes: ArrayLike, *, hyperprior: str | Hyperprior = "infexp"
 ) -> float:
     r"""-log p(votes | Theta) - log p(Theta), the MAP objective: density over Theta itself, no Jacobian.
 
@@ -55,7 +55,7 @@ def negative_log_posterior(
 
 
 def negative_log_posterior_gradient(
-    params: PriorParams, predictions: ArrayLike, votes: ArrayLike, *, hyperprior: str | Hyperprior = "default"
+    params: PriorParams, predictions: ArrayLike, votes: ArrayLike, *, hyperprior: str | Hyperprior = "infexp"
 ) -> FloatArray:
     """Gradient (P,) of `negative_log_posterior` in x = [log theta, log phi, log tau (M*K, row by row), bias (K)].
 
@@ -69,7 +69,7 @@ def negative_log_posterior_gradient(
 
 
 def negative_log_posterior_hessian(
-    params: PriorParams, predictions: ArrayLike, votes: ArrayLike, *, hyperprior: str | Hyperprior = "default"
+    params: PriorParams, predictions: ArrayLike, votes: ArrayLike, *, hyperprior: str | Hyperprior = "infexp"
 ) -> FloatArray:
     """Hessian (P, P) of `negative_log_posterior` in the x of `negative_log_posterior_gradient`.
 

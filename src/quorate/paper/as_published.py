@@ -190,7 +190,7 @@ def adam(
     predictions: FloatArray,
     votes: IntArray,
     *,
-    hyperprior: Hyperprior = HYPERPRIORS["default"],
+    hyperprior: Hyperprior = HYPERPRIORS["infexp"],
     samples: ImportanceSamples | None = None,
     num_steps: int = ADAM_STEPS,
     stop_early: bool = True,
@@ -200,13 +200,13 @@ def adam(
     Ends after `num_steps`, or when no parameter has changed by 0.01 in a step for 10 steps in a row (`stop_early`).
     `samples` selects the importance-sampled FinExp likelihood, None the closed form. Returns Theta and the steps.
 
-    >>> start = HYPERPRIORS["default"].mode(2)
+    >>> start = HYPERPRIORS["infexp"].mode(2)
     >>> params, steps = adam(start, np.array([[0.9, 0.1]] * 5), np.array([[3, 0]] * 5))
     >>> params.theta > 1, steps < 1000
     (True, True)
     """
     if hyperprior.phi_sum or hyperprior.tau_sd:
-        raise invalid("hyperprior", hyperprior, "one without phi_sum and tau_sd, like the paper's", "pass 'default'.")
+        raise invalid("hyperprior", hyperprior, "one without phi_sum and tau_sd, like the paper's", "pass 'infexp'.")
     objective = _Objective(predictions, votes, hyperprior, samples)
     values = np.concatenate([[start.theta, start.phi], start.tau])
     free = values + np.log(-np.expm1(-values))  # softplus^-1
@@ -260,7 +260,7 @@ def stream(
     >>> stream(votes, predictions, method="infexp", pool_size=4, threshold=0.99, rng=rng).costs
     array([3, 3, 3])
     """
-    prior = hyperprior or HYPERPRIORS["paper" if method == "finexp" else "default"]
+    prior = hyperprior or HYPERPRIORS[method]
     predictions = floored(np.asarray(predictions, dtype=np.float64))
     total, num_classes = (len(votes) if num_items is None else num_items), predictions.shape[1]
     params, seen = prior.mode(num_classes), np.zeros((total, num_classes), dtype=np.int64)

@@ -53,14 +53,14 @@ STYLE: dict[str, dict[str, Any]] = {
     "fixed-ask-finexp": {"color": PURPLE, "linestyle": "-", "marker": "^"},
 }
 OFFSETS = {"infexp": -0.09, "fixed-ask-infexp": -0.03, "finexp": 0.03, "fixed-ask-finexp": 0.09}
-PAPER_PRIOR = {"linestyle": ":", "linewidth": 1.6}
+OTHER_PRIOR = {"linestyle": ":", "linewidth": 1.6}
 
 
 class GainLine(NamedTuple):
-    """A method's mean gain (points) over costs; `paper_prior`: with the paper's hyperprior for FinExp."""
+    """A method's mean gain (points) over costs; `label` names its hyperprior too, if it is not its own."""
 
     method: str
-    paper_prior: bool
+    label: str
     costs: FloatArray
     gains: FloatArray
 
@@ -94,11 +94,10 @@ def _draw_panel(axes: Axes, panel: GainPanel) -> None:
     axes.axhline(0.0, color=QUIET, linewidth=1, zorder=1)
     for line in panel.lines:
         style = {"linewidth": 1.5, "zorder": 3} | STYLE[line.method] | {"marker": ""}
-        name = line.method
-        if line.paper_prior:
-            style, name = style | PAPER_PRIOR, f"{line.method}, Gamma(1.1, 1)"
+        if line.label != line.method:
+            style |= OTHER_PRIOR
         there = ~np.isnan(line.gains)
-        axes.plot(line.costs[there], line.gains[there], label=name, **style)
+        axes.plot(line.costs[there], line.gains[there], label=line.label, **style)
     for method, budget, gain, error in panel.marks:
         style = STYLE[method]
         axes.errorbar(
@@ -202,7 +201,7 @@ def _table(found: Found) -> Table:
         title=f"Accuracy gained without asking, points, over {whose(found.dataset)}",
         heads=("classifier", *cell_heads("gain")),
         rows=tuple((f"{row.model} ({_accuracy(found.dataset, row.model):.1f} %)", *row.shown()) for row in found.rows),
-        note="Gamma(1.1, 1): the paper's hyperprior for FinExp. Agrees: the printed sign, and within 3 combined "
+        note="Gamma(3, 2): FinExp with the hyperprior of InfExp. Agrees: the printed sign, and within 3 combined "
         "standard errors or within 0.25 points, half of the printed gain if that is less.",
         text_columns=2,
     )
@@ -229,12 +228,12 @@ def _panel(dataset: VoteDataset, model: str, runs: Sequence[Runs]) -> GainPanel:
     lines = []
     for row in runs:
         read = [at_cost(phase_one_costs(o), gains(o, dataset), grid) for o in row.outcomes]
-        lines.append(GainLine(row.kind.method, row.kind.paper_prior, grid, np.mean(read, axis=0)))
+        lines.append(GainLine(row.kind.method, row.kind.name, grid, np.mean(read, axis=0)))
     printed = beside(dataset, model, PAPER_ACCURACIES)
     marks = [
         (row.kind.method, budget, *cell)
         for row in runs
-        if printed is not None and not row.kind.paper_prior
+        if printed is not None and not row.kind.hyperprior
         for budget in BUDGETS
         if (cell := two_phase_gain(printed, row.kind.method, budget)) is not None
     ]

@@ -69,7 +69,7 @@ def test_what_is_wrong_is_named_with_a_rule_and_a_fix(wrong, field):
 def test_of_the_method_only_parameters_of_asking_can_change(name):
     before = chosen(method=name)
     assert FIXED == ("classes", "method")
-    for other in ("until-settled", f"{name}{',' if ':' in name else ':'}hyperprior=paper"):
+    for other in ("until-settled", f"{name}{',' if ':' in name else ':'}hyperprior=infexp"):
         with pytest.raises(InvalidInput) as caught:
             before.changed(method=other)
         assert caught.value.field == "method"

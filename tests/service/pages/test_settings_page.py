@@ -19,7 +19,7 @@ from tests.service.pages.world import made_world
 SETTINGS = [
     {},
     {"error_cost": 123.45678901234},
-    {"method": "value:error_cost=7,hyperprior=paper"},
+    {"method": "value:error_cost=7,hyperprior=infexp"},
     {"budget": 7 / 3},
     {"target_error": 1 / 3, "audit_rate": 0.028},
     {"method": "finexp:threshold=0.9"},
