@@ -10,7 +10,10 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-EXTRAS = ("", "plot", "tables", "service", "postgres", "inspect", "mlflow", "data", "reproduce", "cluster", "peers")
+EXTRAS = (
+    "", "plot", "tables", "service", "postgres", "inspect", "mlflow", "sklearn", "data", "reproduce", "cluster",
+    "peers",
+)  # fmt: skip
 LARGEST = 4  # packages named in a row
 
 

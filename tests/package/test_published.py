@@ -56,7 +56,7 @@ def test_every_kind_of_relative_link_becomes_an_address():
 
 
 def test_the_published_description_installs_by_name():
-    assert "pip install 'quorate[service]'" in setup["description"]()
+    assert "pip install 'quorate[tables,plot]'" in setup["description"]()
     assert "pip install '." not in setup["description"]()
 
 

@@ -4,9 +4,7 @@ import sys
 from contextlib import nullcontext
 
 import pytest
-from typer.testing import CliRunner
 
-from quorate.cli.main import app
 from quorate.errors import MissingExtra
 from quorate.reports import figures
 from quorate.workflows.demo import SCENARIO, demo_replicates, run_setting
@@ -30,14 +28,6 @@ def no_matplotlib(monkeypatch):
 @pytest.fixture(scope="module")
 def comparison():
     return run_setting(SCENARIO, demo_replicates(quick=True), quick=True)
-
-
-def test_the_simulate_table_is_printed_with_the_line_that_installs_it(no_matplotlib, tmp_path):
-    result = CliRunner().invoke(app, ["simulate", "--method", "beta", "--items", "100", "--out", str(tmp_path)])
-    assert result.exit_code == 0, result.output
-    assert "until-settled" in result.stdout
-    assert "pip install 'quorate[plot]'" in " ".join(result.stdout.split())
-    assert {path.name for path in tmp_path.iterdir()} == {"results.csv", "summary.json"}
 
 
 def test_nothing_is_drawn_and_the_page_says_why(no_matplotlib, comparison, tmp_path):

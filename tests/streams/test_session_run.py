@@ -49,7 +49,7 @@ def test_people_are_asked_once_and_their_votes_come_first_in_the_order_asked(spe
 
 
 @pytest.mark.parametrize(("spec", "of_experts"), [
-    ("value", False), ("value:choose=agreement", False), ("crowd", True), ("panel", True),
+    ("value", False), ("crowd", True), ("panel", True),
 ])  # fmt: skip
 def test_a_long_stream_waits_once_for_the_kernels_that_its_method_uses(monkeypatch, spec, of_experts):
     waits = []

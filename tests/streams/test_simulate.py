@@ -116,11 +116,12 @@ def test_they_agree_where_the_look_ahead_groups_classes_or_ends_before_the_pool(
 @pytest.mark.parametrize("accuracy", [0.55, 0.9])
 @pytest.mark.parametrize("spec", ["value", "finexp", "infexp", "fixed-ask-finexp", "random"])
 def test_without_most_confidences_every_vote_and_answer_is_the_same(spec, accuracy, classes, pool_size):
-    """The bounds that then replace beliefs decide alike; a parameter of 0 and large ones included."""
+    """The bounds that then replace beliefs decide alike; small and large parameters included."""
     data = synthetic(num_items=120, num_classes=classes, pool_size=pool_size, accuracy=accuracy, seed=6)
     stream = prepare(data, pool_size, 0, 3)
     parameter = {"value": "error_cost", "random": "query_rate"}.get(spec, "threshold")
-    for value in (0.0, 0.002, 0.03, 0.2, 0.45, 0.7, 0.99, 1.0):
+    costs, shares = (1.0, 2.0, 5.0, 30.0, 500.0, 1e6), (0.0, 0.002, 0.03, 0.2, 0.45, 0.7, 0.99, 1.0)
+    for value in costs if spec == "value" else shares:
         chosen = method(spec, **{parameter: value})
         whole, some = (
             simulate_stream(stream, chosen, StreamOptions(confidence_every=every), seed=3) for every in (1, 10)

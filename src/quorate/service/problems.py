@@ -208,7 +208,7 @@ UNKEEPABLE = Problem(
 def of_error(error: QuorateError) -> Problem:
     """The problem for one of the library's errors.
 
-    >>> from quorate.validate import broken
+    >>> from quorate.validate import invalid
     >>> of_error(invalid("pool_size", 0, "a whole number >= 1", "raise it.")).body()["rule"]
     'a whole number >= 1'
     """

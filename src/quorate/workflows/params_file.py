@@ -16,7 +16,7 @@ import numpy as np
 from quorate.decision.error_costs import ErrorCosts
 from quorate.errors import InvalidInput, UnknownMethod
 from quorate.files import write_atomic
-from quorate.methods import ANONYMOUS, METHODS, Method, method, with_costs, with_parameter
+from quorate.methods import ANONYMOUS, METHODS, Method, method, with_parameter
 from quorate.tables.error_cost import read_error_cost
 from quorate.types import PriorParams
 from quorate.validate import bounded, class_names, invalid, members, vote_limits, whole
@@ -67,7 +67,7 @@ class ParamsFile:
             fix = "score with another method, or decide through quorate.Session."
             raise invalid("method", self.name, rule, fix, error=UnknownMethod)
         chosen = method(self.name, **self.parameters)
-        return chosen if self.costs is None else with_costs(chosen, self.costs)
+        return replace(chosen, costs=self.costs)
 
     def with_error_cost(self, cost: float | ErrorCosts) -> ParamsFile:
         """The same with another cost of errors: a number, or costs by truth and answer."""

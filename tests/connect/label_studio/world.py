@@ -76,9 +76,9 @@ class Quorate:
     def printed(self) -> str:
         return self._log.read_text(errors="replace")
 
-    def run(self, *arguments: str) -> subprocess.CompletedProcess:
+    def run(self, *arguments: object) -> subprocess.CompletedProcess:
         """Another command, in the same environment."""
-        command = [sys.executable, "-m", "quorate", *arguments]
+        command = [sys.executable, "-m", "quorate", *map(str, arguments)]
         return subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=300, check=False)
 
     def end(self, how: signal.Signals = signal.SIGKILL) -> None:

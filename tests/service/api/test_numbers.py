@@ -35,6 +35,7 @@ def test_the_audit_is_the_one_that_background_jobs_computed(world, monkeypatch):
 
 
 def test_what_was_learned_is_listed_by_model_and_class_in_pages(world):
+    world.items("x")
     with world.store.write() as connection:
         for theta in (1.0, 2.0, 3.0):
             learned = PriorParams(theta, 0.5, [1.0, 2.0, 3.0], None)

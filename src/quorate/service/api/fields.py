@@ -104,7 +104,7 @@ class Out(BaseModel):
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The errors an endpoint may return, for OpenAPI, plus those common to all endpoints."""
-    every = {401, 413, 422, 429, 503, *statuses}
+    every = {400, 401, 413, 422, 429, 503, *statuses}
     return {status: {"model": ProblemOut, "description": MEANINGS[status]} for status in sorted(every)}
 
 

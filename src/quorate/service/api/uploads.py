@@ -198,7 +198,7 @@ async def sent_file(request: Request) -> bytes:
     summary="Upload an image",
     status_code=201,
     response_model=UploadOut,
-    responses=problems(400, 403, 404, 409),
+    responses=problems(403, 404, 409),
     openapi_extra={"requestBody": BODY},
 )
 def create_upload(
