@@ -26,8 +26,8 @@ def concentration(params: PriorParams, prediction: ArrayLike) -> FloatArray:
     alpha = theta * softmax(sum_m tau_m * log f_m + bias) + phi
 
     prediction (..., K) for one classifier, (..., M, K) when `params.tau` is (M, K) -> alpha (..., K).
-    `theta` is how many votes the classifier is worth, `phi` the doubt left on every class,
-    `tau[k]` how much to trust what the classifier says about class k.
+    `theta` is how many votes the classifier is worth, `phi` the doubt left on every class, `tau` the weights of log f:
+    equal ones above 1 sharpen the prediction, below 1 flatten it; a single one has no meaning of its own.
 
     >>> params = PriorParams(theta=4.0, phi=0.5, tau=np.array([1.0, 1.0, 2.0]))
     >>> concentration(params, [0.7, 0.2, 0.1]).round(3)

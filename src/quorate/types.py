@@ -59,7 +59,7 @@ class PriorParams:
 
     `theta` > 0   how many votes the classifier is worth
     `phi` > 0     the doubt left on every class
-    `tau` > 0     (K,) trust in what the classifier says about class k; (M, K) for M classifiers
+    `tau` > 0     (K,) weights of log f by class: equal ones above 1 sharpen it, below 1 flatten it; (M, K) for M classifiers
     `bias`        (K,) added to the logits: alpha = theta * softmax(tau * log f + bias) + phi; None means 0
 
     >>> PriorParams(theta=4, phi=0.5, tau=[1, 1, 2]).tau
@@ -82,7 +82,7 @@ class PriorParams:
         object.__setattr__(self, "tau", tau)
         if tau.ndim not in (1, 2) or tau.shape[-1] < 2:
             rule = f"shape (K,) for one classifier or (M, K) for several, K >= 2, not {tau.shape}"
-            raise validate.invalid("tau", tau.tolist(), rule, "pass one trust per class, e.g. np.ones(K).")
+            raise validate.invalid("tau", tau.tolist(), rule, "pass one number per class, e.g. np.ones(K).")
         if self.bias is not None:
             bias = frozen_array(validate.as_floats(self.bias, where="bias"))
             object.__setattr__(self, "bias", bias)

@@ -20,14 +20,21 @@ ADAM_RATE, ADAM_STEPS, ADAM_TOLERANCE, ADAM_PATIENCE = 0.1, 1000, 0.01, 10
 
 
 class ImportanceSamples(NamedTuple):
-    """Histograms of the whole pool proposed for each item, and the part of their weight that does not depend on alpha.
+    """The distinct histograms H of the pool proposed for each item: one row of unseen votes each, item by item.
 
-    `places` (T, S, K) index of (item, class, count) in a flat table (T, K, N+1)   `log_weight` (T, S)
+    `places` (E,) of each unseen vote, in a flat table (T, K, N) of class and equal votes before it; T K N for "no vote"
+    `rows` (R,) where the votes of a histogram start   `items` (T,) where the histograms of an item start
+    `log_weight` (R,) the part of their weight that does not depend on alpha: log [hypergeometric / proposal], how often
+    they were drawn, and the equal factors of seen votes   `seen` (T, K) votes   `num_samples` drawn for each item
     """
 
     places: IntArray
+    rows: IntArray
+    items: IntArray
     log_weight: FloatArray
+    seen: IntArray
     pool_size: int
+    num_samples: int
 
 
 def importance_samples(
@@ -35,24 +42,38 @@ def importance_samples(
 ) -> ImportanceSamples:
     """S histograms for each item from the paper's proposal q: votes + Multinomial(N - n, (votes + 1) / (n + K)).
 
-    log weight = log HyperGeo(votes; H) - log q(H) + log multinomial coefficient of H, so that
-    p(votes) = E_q[exp(log weight) prod_k Gamma(alpha_k + H_k)/Gamma(alpha_k) Gamma(A) / Gamma(A + N)].
+    p(votes) = E_q[p(H | alpha) p(votes | H) / q(H)], where H! and (H - votes)! cancel against the coefficients.
 
     >>> rng = np.random.default_rng(0)
-    >>> importance_samples(np.array([[2, 1, 0]]), pool_size=6, num_samples=5, rng=rng).places.shape
-    (1, 5, 3)
+    >>> importance_samples(np.array([[2, 1, 0]]), pool_size=6, num_samples=500, rng=rng).rows.shape  # the ways to cast 3 votes
+    (9,)
     """
-    num_items, num_classes = votes.shape
-    num_votes = votes.sum(axis=1)
-    chances = (votes + 1) / (num_votes[:, None] + num_classes)  # (T, K)
-    unseen = rng.multinomial((pool_size - num_votes)[:, None], chances[:, None, :], size=(num_items, num_samples))
-    histograms = votes[:, None, :] + unseen  # (T, S, K)
-    log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, pool_size + 1)))])
-    # HyperGeo = prod_k C(H_k, h_k) / C(N, n); H! and (H - h)! cancel against the two multinomial coefficients.
-    constant = log_factorial[num_votes] - log_factorial[votes].sum(axis=1)
-    log_weight = constant[:, None] - (unseen * np.log(chances)[:, None, :]).sum(axis=-1)
-    row = np.arange(num_items)[:, None, None] * num_classes + np.arange(num_classes)
-    return ImportanceSamples(row * (pool_size + 1) + histograms, log_weight, pool_size)
+    num_classes, parts = votes.shape[1], []
+    mark = np.random.default_rng(0).random(num_classes)  # histograms with equal sums of these are equal
+    for item, seen in enumerate(votes):
+        num_seen = int(seen.sum())
+        chances = (seen + 1) / (num_seen + num_classes)
+        drawn = rng.multinomial(pool_size - num_seen, chances, size=num_samples)
+        _, one_of_each, times = np.unique(drawn @ mark, return_index=True, return_counts=True)
+        unseen = drawn[one_of_each]
+        labels = np.tile(np.arange(num_classes), len(unseen)).repeat(unseen.ravel()).reshape(len(unseen), -1)
+        column = np.arange(labels.shape[1])
+        first = np.maximum.accumulate(np.where(np.diff(labels, axis=1, prepend=-1) != 0, column, 0), axis=1)
+        places = (item * num_classes + labels) * pool_size + seen[labels] + column - first
+        if not labels.shape[1]:
+            places = np.full((1, 1), votes.size * pool_size)
+        parts.append((places, np.log(times) - unseen @ np.log(chances)))
+    lengths = np.concatenate([np.full(len(places), places.shape[1]) for places, _ in parts])
+    many = np.array([len(places) for places, _ in parts])
+    return ImportanceSamples(
+        places=np.concatenate([places.ravel() for places, _ in parts]),
+        rows=np.cumsum(lengths) - lengths,
+        items=np.cumsum(many) - many,
+        log_weight=np.concatenate([log_weight for _, log_weight in parts]),
+        seen=votes,
+        pool_size=pool_size,
+        num_samples=num_samples,
+    )
 
 
 def importance_log_likelihood(alpha: FloatArray, samples: ImportanceSamples) -> FloatArray:
@@ -64,9 +85,13 @@ def importance_log_likelihood(alpha: FloatArray, samples: ImportanceSamples) -> 
     >>> float(np.exp(importance_log_likelihood(np.array([[3.0, 1.0]]), samples))[0].round(1))
     0.8
     """
-    log_terms = _log_terms(alpha, samples)
-    highest = log_terms.max(axis=1)
-    return np.asarray(highest + np.log(np.exp(log_terms - highest[:, None]).mean(axis=1)))
+    log_terms, highest = _log_terms(alpha, samples)
+    found = highest + np.log(np.add.reduceat(np.exp(log_terms), samples.items) / samples.num_samples)
+    seen, steps = samples.seen, np.arange(samples.pool_size)
+    log_factorial = np.concatenate([[0.0], np.cumsum(np.log(steps + 1.0))])
+    found += log_factorial[seen.sum(axis=1)] - log_factorial[seen].sum(axis=1)
+    found += (np.log(alpha[..., None] + steps) * (steps < seen[..., None])).sum(axis=(1, 2))
+    return np.asarray(found - np.log(alpha.sum(axis=1)[:, None] + steps).sum(axis=1))
 
 
 def importance_slope(alpha: FloatArray, samples: ImportanceSamples) -> FloatArray:
@@ -76,26 +101,24 @@ def importance_slope(alpha: FloatArray, samples: ImportanceSamples) -> FloatArra
     >>> importance_slope(np.array([[1.0, 1.0]]), samples).round(4)
     array([[ 0.6667, -0.8333]])
     """
-    log_terms = _log_terms(alpha, samples)
-    weights = np.exp(log_terms - log_terms.max(axis=1, keepdims=True))
-    weights /= weights.sum(axis=1, keepdims=True)
-    pool = np.arange(samples.pool_size)
-    slopes = _running_sum(1 / (alpha[..., None] + pool)).take(samples.places)  # (T, S, K)
-    from_total = (1 / (alpha.sum(axis=1)[:, None] + pool)).sum(axis=1)
-    return np.asarray(np.einsum("ts,tsk->tk", weights, slopes) - from_total[:, None])
+    weights = np.exp(_log_terms(alpha, samples)[0])
+    ends = np.append(samples.items[1:], len(weights))
+    weights /= np.add.reduceat(weights, samples.items).repeat(ends - samples.items)
+    lengths = np.diff(np.append(samples.rows, len(samples.places)))
+    mass = np.bincount(samples.places, weights=weights.repeat(lengths), minlength=alpha.size * samples.pool_size + 1)
+    steps = np.arange(samples.pool_size)
+    counted = mass[:-1].reshape(*alpha.shape, -1) + (steps < samples.seen[..., None])
+    from_total = (1 / (alpha.sum(axis=1)[:, None] + steps)).sum(axis=1)
+    return np.asarray((counted / (alpha[..., None] + steps)).sum(axis=-1) - from_total[:, None])
 
 
-def _log_terms(alpha: FloatArray, samples: ImportanceSamples) -> FloatArray:
-    """log [p(H | alpha) p(votes | H) / q(H)] of every sample: (T, S)."""
-    pool = np.arange(samples.pool_size)
-    table = _running_sum(np.log(alpha[..., None] + pool))
-    from_total = np.log(alpha.sum(axis=1)[:, None] + pool).sum(axis=1)
-    return np.asarray(samples.log_weight + table.take(samples.places).sum(axis=-1) - from_total[:, None])
-
-
-def _running_sum(terms: FloatArray) -> FloatArray:
-    """sum_{s<h} terms[..., s] for h = 0 .. N: (T, K, N) -> (T, K, N+1)."""
-    return np.concatenate([np.zeros((*terms.shape[:-1], 1)), np.cumsum(terms, axis=-1)], axis=-1)
+def _log_terms(alpha: FloatArray, samples: ImportanceSamples) -> tuple[FloatArray, FloatArray]:
+    """Log weights (R,) of the histograms, less the largest of their item, and these (T,); equal factors are left out."""
+    table = np.append(np.log(alpha[..., None] + np.arange(samples.pool_size)), 0.0)
+    log_terms = samples.log_weight + np.add.reduceat(table.take(samples.places), samples.rows)
+    highest = np.maximum.reduceat(log_terms, samples.items)
+    ends = np.append(samples.items[1:], len(log_terms))
+    return log_terms - highest.repeat(ends - samples.items), np.asarray(highest)
 
 
 def winner_finite(

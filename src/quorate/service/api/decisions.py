@@ -186,7 +186,7 @@ class StatsTold(Stats):
 
 class LearnedOut(Out):
     """Learned parameters and when: theta is how many votes the classifiers are worth, phi the doubt on every class, tau
-    the trust by model and class."""
+    the weights of log f by model and class."""
 
     event: int
     time: Time

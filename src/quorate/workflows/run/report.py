@@ -358,9 +358,9 @@ def _learned(summary: Mapping[str, Any], *, is_of_people: bool) -> Section:
         several = len(tau) > 1
         text = (
             f"After {learned['fits']} fits the {'classifiers count' if several else 'classifier counts'} as theta = "
-            f"{learned['theta']:.3g} votes; phi = {learned['phi']:.3g} votes of doubt stay on every class. tau is the "
-            "trust by class: 1 uses the classifier's probabilities unchanged, less makes them more even, more makes "
-            "them sharper."
+            f"{learned['theta']:.3g} votes; phi = {learned['phi']:.3g} votes of doubt stay on every class. tau weighs "
+            "log f by class: if all are 1 the classifier's probabilities are used unchanged, if all are less they "
+            "are made more even, if all are more sharper."
         )
     names = list(next(iter(learned["tau"].values())))
     heads = ["class", *(f"tau of {model}" for model in tau)] + (["bias"] if bias else [])
