@@ -59,7 +59,7 @@ class PriorParams:
 
     `theta` > 0   how many votes the classifier is worth
     `phi` > 0     the doubt left on every class
-    `tau` > 0     (K,) weights of log f by class: equal ones above 1 sharpen it, below 1 flatten it; (M, K) for M classifiers
+    `tau` > 0     (K,) weights of log f by class: equal ones above 1 sharpen it, below 1 flatten it; (M, K) for several
     `bias`        (K,) added to the logits: alpha = theta * softmax(tau * log f + bias) + phi; None means 0
 
     >>> PriorParams(theta=4, phi=0.5, tau=[1, 1, 2]).tau
