@@ -45,7 +45,7 @@ def importance_samples(
     p(votes) = E_q[p(H | alpha) p(votes | H) / q(H)], where H! and (H - votes)! cancel against the coefficients.
 
     >>> rng = np.random.default_rng(0)
-    >>> importance_samples(np.array([[2, 1, 0]]), pool_size=6, num_samples=500, rng=rng).rows.shape  # the ways to cast 3 votes
+    >>> importance_samples(np.array([[2, 1, 0]]), pool_size=6, num_samples=500, rng=rng).rows.shape  # 3 votes are unseen
     (9,)
     """
     num_classes, parts = votes.shape[1], []
@@ -113,7 +113,7 @@ def importance_slope(alpha: FloatArray, samples: ImportanceSamples) -> FloatArra
 
 
 def _log_terms(alpha: FloatArray, samples: ImportanceSamples) -> tuple[FloatArray, FloatArray]:
-    """Log weights (R,) of the histograms, less the largest of their item, and these (T,); equal factors are left out."""
+    """Log weights (R,) of the histograms, less the largest of their item, and these (T,); without equal factors."""
     table = np.append(np.log(alpha[..., None] + np.arange(samples.pool_size)), 0.0)
     log_terms = samples.log_weight + np.add.reduceat(table.take(samples.places), samples.rows)
     highest = np.maximum.reduceat(log_terms, samples.items)

@@ -227,7 +227,7 @@ def plurality_finite(alpha: ArrayLike, votes: ArrayLike, *, pool_size: ArrayLike
                 + u w_j(m - v_j) z^(m - v_j)) du  /  [z^R] prod_j (1 - z)^-beta_j
 
     A settled pool gives exactly 1 (or the tie, shared equally); a class that can no longer win gets exactly 0.
-    Pools of up to 150: sums of positive terms, less pairs, at a cost of K R^2 for each m up to N/3 of non-negligible probability,
+    Pools of up to 150: sums of positive terms, less pairs, K R^2 for each m up to N/3 of non-negligible probability,
     so at most K N^3 / 3. Larger pools: coefficients from values on a circle, at most K N^2, and K^2 N for m above N/3.
 
     Six experts, three have voted; the first class leads 2 to 1:
