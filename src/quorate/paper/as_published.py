@@ -45,7 +45,7 @@ def importance_samples(
     p(votes) = E_q[p(H | alpha) p(votes | H) / q(H)], where H! and (H - votes)! cancel against the coefficients.
 
     >>> rng = np.random.default_rng(0)
-    >>> importance_samples(np.array([[2, 1, 0]]), pool_size=6, num_samples=500, rng=rng).rows.shape  # 3 votes are unseen
+    >>> importance_samples(np.array([[2, 1, 0]]), pool_size=6, num_samples=500, rng=rng).rows.shape  # 3 unseen
     (9,)
     """
     num_classes, parts = votes.shape[1], []
