@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Row, Select, func, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, case, func, select, update
 
 from quorate.learning.learner import Window, fit_is_due, refit
 from quorate.methods import REFIT_EVERY, WINDOW
@@ -119,7 +119,7 @@ def steer(projects_: Projects, project_id: str, *, now: float) -> int | None:
         if closed:
             ids = [item.id for item in closed]
             connection.execute(update(items).where(among(items.c.id, "ids")).values(is_accounted=True), {"ids": ids})
-        control = _audited(connection, project, control)
+        control = _counted_again(connection, project, control)
         if control == before:
             return None
         _store_control(connection, project, control)
@@ -127,21 +127,24 @@ def steer(projects_: Projects, project_id: str, *, now: float) -> int | None:
 
 
 def stored_control(connection: Connection, project: Project) -> Goal | None:
-    """The stored controller; a new one if there is none or the owner set another goal; None without a goal."""
+    """The stored controller; a new one if there is none for the goal in force; None without a goal."""
     fresh = goal_control(project.settings)
     if fresh is None:
         return None
     query = select(tasks.c.state).where(tasks.c.project_id == project.id, tasks.c.task == "control")
-    text = connection.execute(query).scalar_one_or_none()
-    state = json.loads(text or "{}")
-    if state.get("goal") != fresh.asked_for or state.get("kind") != type(fresh).__name__:
-        return fresh
-    return replace(fresh, **state["counted"])
+    state = json.loads(connection.execute(query).scalar_one_or_none() or "{}")
+    return replace(fresh, **state["counted"]) if state.get("goal_event") == project.goal_event else fresh
+
+
+def _of_goal(project: Project) -> tuple[ColumnElement[bool], ...]:
+    """The closed items that count for the goal in force: those without a vote from before it was set."""
+    since, first = project.goal_event, items.c.first_vote_event
+    return items.c.project_id == project.id, items.c.closed_event > since, first.is_(None) | (first > since)
 
 
 def _unaccounted(connection: Connection, project: Project) -> list[Row[Any]]:
     """Closed items that the controller has not seen and the audit counts, in order of closing."""
-    which = (items.c.project_id == project.id, ~items.c.is_open, ~items.c.is_accounted, counts_in_audit)
+    which = (*_of_goal(project), ~items.c.is_open, ~items.c.is_accounted, counts_in_audit)
     first = select(items.c.id).where(*which).order_by(items.c.closed_event).limit(BATCH)
     # locked in order of ids, as everywhere; items locked by a voter are left for the next time
     lock = select(items).where(items.c.id.in_(first), *which).order_by(items.c.id).with_for_update(skip_locked=True)
@@ -149,35 +152,45 @@ def _unaccounted(connection: Connection, project: Project) -> list[Row[Any]]:
 
 
 def _closed(control: Goal, item: Row[Any]) -> Goal:
-    """The controller after one more item, without the result of its audit (`_audited`)."""
+    """The controller after one more item, without the result of its audit (`_counted_again`)."""
     known = item.audit_loss if item.is_settled else None
     return control.closed(
         num_votes=item.num_votes, confidence=item.confidence, settled=item.is_settled, audited_error=known
     )
 
 
-def _audited(connection: Connection, project: Project, control: Goal) -> Goal:
-    """The controller with what came after closing: late votes and audit votes in the cost, verdicts in the estimate.
+def _counted_again(connection: Connection, project: Project, control: Goal) -> Goal:
+    """The controller with its sums over items as they are now: with late votes, verdicts of audits, without reopened
+    items.
 
     Items stay accounted for if they are withdrawn later; a drawn item that is incomplete by then counts as wrong.
     """
-    accounted = (items.c.project_id == project.id, items.c.is_accounted, ~items.c.is_open)
+    accounted = (*_of_goal(project), items.c.is_accounted, ~items.c.is_open)
+    doubt = 1.0 - items.c.confidence
+    sums = select(
+        func.count().label("num_items"),
+        func.sum(items.c.num_votes).label("spent"),
+        func.sum(case((items.c.is_settled, func.coalesce(items.c.audit_loss, doubt)), else_=0.0)).label("settled"),
+        func.sum(case((items.c.is_settled, 0.0), else_=doubt)).label("doubt"),
+    )
+    row = connection.execute(sums.where(*accounted)).one()
     if isinstance(control, BudgetControl):
-        spent = connection.execute(select(func.sum(items.c.num_votes)).where(*accounted)).scalar_one()
-        return replace(control, spent=int(spent or 0))
+        return replace(control, num_items=row.num_items, spent=int(row.spent or 0))
+    known, unknown = float(row.settled or 0.0), float(row.doubt or 0.0)
+    control = replace(control, num_items=row.num_items, settled_errors=known, open_doubt=unknown)
     drawn = items.c.audit == "drawn"
     done = select(items.c.confidence, func.coalesce(items.c.audit_loss, 1.0).label("loss"))
     done = done.where(*accounted, (items.c.audit == "done") | (drawn & ~counted))
-    pending = select(func.min(items.c.closed_event)).where(items.c.project_id == project.id, drawn, counted)
-    oldest = connection.execute(pending).scalar_one()
-    if oldest is not None:  # items after it that are complete already are the easy ones and would bias the estimate
-        done = done.where(items.c.closed_event < oldest)
-    return control.with_audits((row.confidence, row.loss) for row in connection.execute(done))
+    oldest = connection.execute(select(func.min(items.c.closed_event)).where(*_of_goal(project), drawn, counted))
+    if (first := oldest.scalar_one()) is not None:  # those after it that are complete already are easy: a biased sample
+        done = done.where(items.c.closed_event < first)
+    outcomes = ((each.confidence, each.loss) for each in connection.execute(done))
+    return control.with_audits(outcomes)
 
 
 def _store_control(connection: Connection, project: Project, control: Goal) -> None:
     counted = {name: getattr(control, name) for name in COUNTED[type(control)]}
-    content = {"kind": type(control).__name__, "goal": control.asked_for, "counted": counted}
+    content = {"goal_event": project.goal_event, "counted": counted}
     task = (tasks.c.project_id == project.id, tasks.c.task == "control")
     values = {"state": json.dumps(content)}
     if not connection.execute(update(tasks).where(*task).values(values)).rowcount:

@@ -18,7 +18,7 @@ from sqlalchemy import Connection, Row, bindparam, insert, select, update
 from quorate.errors import InvalidInput, UnknownItem
 from quorate.service.access.log import note
 from quorate.service.domain.events import append_project_event, record
-from quorate.service.domain.settings import ProjectSettings, parameters_of
+from quorate.service.domain.settings import ProjectSettings, goal_control, goal_of, parameters_of
 from quorate.service.domain.webhooks import announce
 from quorate.service.store import Store
 from quorate.service.store.schema import events, projects
@@ -48,6 +48,8 @@ class UnknownProject(UnknownItem):
 class Project:
     """A project as of one read. `learn_event`, `tune_event`: the events whose parameters are in force.
 
+    `goal_event`: the "tune" event that set the goal in force; the goal counts items that got their votes after it
+
     `seed` of ties and audit draws   `models` names of the classifiers, from the first import; none before
     `coin_key` is secret: with it one could predict which items are audited.
     """
@@ -61,6 +63,7 @@ class Project:
     created: float
     learn_event: int
     tune_event: int
+    goal_event: int
     seed: int
     models: tuple[str, ...]
     coin_key: str = field(repr=False)
@@ -143,6 +146,7 @@ class Projects:
             created=row.created,
             learn_event=row.learn_event,
             tune_event=row.tune_event,
+            goal_event=row.goal_event,
             seed=row.seed,
             models=models,
             coin_key=row.coin_key,
@@ -181,14 +185,25 @@ class Projects:
         """Store new settings and columns of a project that is locked."""
         changed_row = {"settings": json.dumps(settings.as_json()), "version": before.version + 1, **values}
         connection.execute(update(projects).where(projects.c.id == before.id).values(changed_row))
-        if parameters_of(settings) != parameters_of(before.settings):
-            self.tune_in(connection, before.id, parameters_of(settings), now=now)
+        self._tuned(connection, before, settings, now=now)
         after = self.get_in(connection, before.id)
         if changed := _changes(before, after):
             action = record(connection, before.id, "change", changed, by=by, now=now)
             announce(connection, before.id, [("project.changed", changed)], now=now)
             note(connection, "settings", project_id=before.id, by=by, now=now, action=action)
         return after
+
+    def _tuned(self, connection: Connection, before: Project, settings: ProjectSettings, *, now: float) -> None:
+        """Put the parameters of new settings in force. A new goal starts anew; one that stays keeps its parameter."""
+        in_force, wanted = self.parameters_in(connection, before.tune_event), parameters_of(settings)
+        is_new = goal_of(settings) != goal_of(before.settings)
+        control = goal_control(settings)
+        if control is not None and not is_new:
+            wanted |= {name: in_force[name] for name in control.parameters}
+        if is_new or wanted != in_force:
+            number = self.tune_in(connection, before.id, wanted, now=now)
+        if is_new:
+            connection.execute(update(projects).where(projects.c.id == before.id).values(goal_event=number))
 
     def tune_in(self, connection: Connection, project_id: str, parameters: dict[str, Any], *, now: float) -> int:
         """Put these parameters of the policy (all of them) in force; returns the number of the event."""

@@ -259,6 +259,11 @@ def first_problem(error: ValidationError) -> InvalidInput:
     return invalid(str(field), first["input"], rule, "correct it.", place=place)
 
 
+def goal_of(settings: ProjectSettings) -> dict[str, float | None]:
+    """How far to ask, by name of the setting."""
+    return {name: getattr(settings, name) for name in GOALS}
+
+
 def goal_control(settings: ProjectSettings) -> BudgetControl | TargetErrorControl | None:
     """A new controller of the project's budget or target error; None without such a goal."""
     if settings.budget is not None:

@@ -85,6 +85,7 @@ projects = Table(
     Column("next_number", Integer, nullable=False, server_default="0"),
     Column("learn_event", BigInteger, nullable=False, server_default="0"),  # the "learn" event in force
     Column("tune_event", BigInteger, nullable=False, server_default="0"),  # the "tune" event in force
+    Column("goal_event", BigInteger, nullable=False, server_default="0"),  # the "tune" event that set the goal in force
     Column("seed", Integer, nullable=False, server_default="0"),  # of ties and audit draws
     Column("models", Text, nullable=False, server_default="[]"),  # JSON: names of the classifiers; none before items
 )
