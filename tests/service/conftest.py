@@ -1,4 +1,6 @@
-"""What the tests of the service run against: a real PostgreSQL, a fresh database in each kind, a real browser.
+"""What the tests of the service run against: a fresh database, a real PostgreSQL, a real browser.
+
+Tests use SQLite. Those of the store, and those in which locks matter, are marked with `BOTH`.
 
 Where PostgreSQL or Chromium is missing, the tests that need it skip and say what to install; with CI=true they fail.
 """
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 NUMBERS = count(1)
+POSTGRESQL = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+BOTH = pytest.mark.parametrize("database_url", ["sqlite", "postgresql"], indirect=True)
 
 
 @pytest.fixture(autouse=True)
@@ -87,10 +91,10 @@ def empty_database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterat
     yield from _on_server(request.getfixturevalue("postgres"), like=None)
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """URL of a fresh database with all tables and no row, in each kind: a copy of one that was prepared once."""
-    if request.param == "sqlite":
+    """URL of a fresh database with all tables and no row: a copy of one that was prepared once."""
+    if getattr(request, "param", "sqlite") == "sqlite":
         shutil.copyfile(request.getfixturevalue("prepared_file"), tmp_path / "service.db")
         yield f"sqlite:///{tmp_path / 'service.db'}"
         return
@@ -104,7 +108,7 @@ def store(database_url: str) -> Iterator[Store]:
     from quorate.service.store.prepare import prepare
 
     store = Store(database_url)
-    prepare(store)
+    prepare(store)  # tests of the store start without tables
     yield store
     store.close()
 

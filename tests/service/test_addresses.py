@@ -51,9 +51,3 @@ def test_the_address_that_was_checked_is_the_one_connected_to():
     from urllib.parse import urlsplit
 
     assert with_address(urlsplit("https://example.org:8443/a?b"), "2606::1") == "https://[2606::1]:8443/a?b"
-
-
-def test_a_private_address_is_told_how_to_allow_it():
-    with pytest.raises(InvalidInput) as caught:
-        checked_url("http://127.0.0.1:9000/hook", allow_private=False)
-    assert caught.value.field == "url"

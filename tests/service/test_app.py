@@ -16,14 +16,13 @@ from quorate.service.app import create_app, from_environment
 from quorate.service.background import EVERY, Housekeeping
 from quorate.service.config import ServiceConfig
 from quorate.service.store import Store
-from quorate.service.store.prepare import prepare
 from quorate.service.store.schema import requests
 from tests.service.api.conftest import World
 
 
 @pytest.fixture
-def world(tmp_path):
-    made = World(f"sqlite:///{tmp_path / 'service.db'}", ServiceConfig(metrics_token="t0ken"))
+def world(database_url):
+    made = World(database_url, ServiceConfig(metrics_token="t0ken"))
     yield made
     made.store.close()
 
@@ -59,9 +58,7 @@ def test_metrics_count_by_route_template_and_need_the_token(world):
     assert world.here not in told.text
 
 
-def test_metrics_without_a_token_are_for_this_machine_only(tmp_path):
-    store = Store(f"sqlite:///{tmp_path / 'service.db'}")
-    prepare(store)
+def test_metrics_without_a_token_are_for_this_machine_only(store):
     app = create_app(store, ServiceConfig())
     for address, headers, status in (
         ("127.0.0.1", {}, 200),
@@ -75,16 +72,6 @@ def test_metrics_without_a_token_are_for_this_machine_only(tmp_path):
     ):
         client = TestClient(app, client=(address, 1234), base_url="http://localhost")
         assert client.get("/metrics", headers=headers).status_code == status, (address, headers)
-    store.close()
-
-
-def test_the_background_starts_and_ends_with_the_app(world):
-    with world.client() as client:
-        background = world.app.state.background
-        threads = [thread for each in background for thread in getattr(each, "_threads", None) or [each._thread]]
-        assert all(thread.is_alive() for thread in threads)
-        assert client.get("/healthz").status_code == 200
-    assert not any(thread.is_alive() for thread in threads)
 
 
 def test_the_factory_prepares_the_database_the_environment_names(tmp_path, monkeypatch):
@@ -164,20 +151,15 @@ def test_nothing_but_webhooks_can_call_out():
     assert found == {"sender.py"}
 
 
-def test_every_list_of_the_api_comes_in_pages(tmp_path):
-    store = Store(f"sqlite:///{tmp_path / 'x.db'}")
-    spec = create_app(store, ServiceConfig()).openapi()
-    lists = {}
+def test_every_list_of_the_api_comes_in_pages(world):
+    spec, lists = world.app.openapi(), {}
     for path, methods in spec["paths"].items():
-        answer = (
-            methods.get("get", {}).get("responses", {}).get("200", {}).get("content", {}).get("application/json", {})
-        )
-        schema = answer.get("schema", {})
+        content = methods.get("get", {}).get("responses", {}).get("200", {}).get("content", {})
+        schema = content.get("application/json", {}).get("schema", {})
         parts = spec["components"]["schemas"].get(schema.get("$ref", "").rpartition("/")[2], schema)
         assert parts.get("type") != "array", f"{path} answers with a bare list"
         if {"items", "next"} <= set(parts.get("properties", {})):
             lists[path] = {each["name"] for each in methods["get"]["parameters"]}
-    store.close()
     assert len(lists) > 7 and all({"cursor", "limit"} <= names for names in lists.values()), lists
 
 

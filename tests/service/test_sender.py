@@ -18,6 +18,7 @@ from quorate.service.sender import Sender
 from quorate.service.store.schema import deliveries
 from tests.processes import wait_until
 from tests.service.api.conftest import World
+from tests.service.conftest import BOTH
 
 ID = "webhook-id"
 
@@ -135,6 +136,7 @@ def test_after_a_crash_before_it_is_marked_a_delivery_is_sent_again_with_the_sam
     assert first[0][ID] == second[0][ID] and first[1] == second[1]
 
 
+@BOTH
 def test_two_workers_never_send_the_same_delivery(telling, receiver):
     close(telling, *(f"i{n}" for n in range(24)))
     senders = [Sender(telling.store, allow_private=True, clock=telling.clock) for _ in range(2)]
@@ -185,22 +187,6 @@ def test_addresses_of_this_machine_are_refused_when_chosen_and_when_sent(telling
         telling.clock.now += 7200
 
 
-@pytest.mark.parametrize(
-    ("code", "words"),
-    [(socket.EAI_NONAME, "no such host: hook.example"), (socket.EAI_AGAIN, "hook.example cannot be looked up now")],
-)
-def test_an_unknown_host_is_reported(telling, monkeypatch, code, words):
-    async def nowhere(*_):
-        raise socket.gaierror(code, "inner words")
-
-    monkeypatch.setattr(telling.sender, "_address", nowhere)
-    with telling.store.write() as connection:
-        connection.execute(update(webhooks.webhooks).values(url="https://hook.example/"))
-    telling.client("owner").api("POST", f"/projects/{telling.here}/webhooks/{telling.hook}/ping", 202)
-    telling.sender.round()
-    assert [row.problem for row in rows(telling)] == [words]
-
-
 def test_a_ping_arrives_and_deliveries_are_listed_newest_first(telling, receiver):
     owner, path = telling.client("owner"), f"/projects/{telling.here}/webhooks"
     made = []
@@ -218,18 +204,7 @@ def test_a_ping_arrives_and_deliveries_are_listed_newest_first(telling, receiver
     assert telling.secret not in listed.text and listed.json()["items"][0]["id"] == telling.hook
 
 
-def test_the_sender_runs_in_the_background_and_stops(telling, receiver):
-    telling.sender.rhythm = 0.05
-    telling.sender.start()
-    close(telling, "x")
-    wait_until(lambda: receiver.got, "the delivery")
-    telling.sender.stop()
-    assert len(receiver.got) == 1 and not telling.sender._thread.is_alive()
-
-
 def test_a_receiver_that_never_answers_costs_no_more_than_its_time(telling, monkeypatch):
-    import socket
-
     monkeypatch.setattr("quorate.service.sender.TOTAL", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         with telling.store.write() as connection:
@@ -257,17 +232,3 @@ def test_a_slow_receiver_delays_nobody_else(telling, receiver, quick):
     assert len(receiver.got) == 1
     receiver.released.set()
     telling.sender.stop()
-
-
-def test_a_slow_receiver_waits_after_its_turn_as_long_as_it_took(telling, receiver, monkeypatch):
-    monkeypatch.setattr("quorate.service.sender.PATIENCE", 0.2)
-    receiver.seconds = 0.3
-    close(telling, *(f"i{n}" for n in range(12)))
-    assert telling.sender.round() == 1
-    waiting = [row for row in rows(telling) if row.delivered is None]
-    assert len(waiting) == 11 and all(0.3 <= row.due - telling.clock.now < 5 and row.attempts == 0 for row in waiting)
-    assert telling.sender.round() == 0, "all of them wait, those beyond the turn too"
-    receiver.seconds = 0.0
-    monkeypatch.setattr("quorate.service.sender.PATIENCE", 60.0)  # a slow machine is no slow receiver
-    telling.clock.now += 5
-    assert [telling.sender.round() for _ in range(2)] == [8, 3]

@@ -8,6 +8,7 @@ import time
 import psutil
 import pytest
 
+from tests.service.conftest import BOTH
 from tests.service.faults.running import Server, Voters, account, furnish
 
 SECONDS = float(os.environ.get("QUORATE_SOAK_SECONDS", "3600"))
@@ -23,6 +24,7 @@ def resident(server):
     return sum(each.memory_info().rss for each in [parent, *parent.children(recursive=True)]) / 1e6
 
 
+@BOTH
 def test_an_hour_of_votes_is_stored_and_memory_stays_flat(database_url):
     workers = 1 if database_url.startswith("sqlite") else 2
     most = int(min(400_000, 5000 + 100 * SECONDS))

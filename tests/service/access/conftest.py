@@ -12,7 +12,7 @@ from sqlalchemy import delete, insert
 
 from quorate.service import problems
 from quorate.service.access import accounts, cookies, limits
-from quorate.service.access.principal import Member, Principal, creator, current, member, unrestricted
+from quorate.service.access.principal import Member, Principal, current, member
 from quorate.service.access.request_context import SecurityHeaders, allow_images
 from quorate.service.store import Store, schema
 from quorate.service.store.prepare import prepare
@@ -136,20 +136,9 @@ def tiny_app(store, config=None, clock=None):
     def form(who: Annotated[Principal, Depends(current)], word: Annotated[str, Form()]):
         return shown(who) | {"word": word}
 
-    @app.post("/new")
-    def new(who: Annotated[Principal, Depends(creator)]):
-        return shown(who)
-
-    @app.get("/wide")
-    def wide(who: Annotated[Principal, Depends(unrestricted)]):
-        return shown(who)
-
-    for name, roles in {"any": (), "owner": ("owner",), "look": ("owner", "reader"), "vote": ("voter",)}.items():
-
-        @app.get(f"/projects/{{project_id}}/{name}")
-        @app.post(f"/projects/{{project_id}}/{name}")
-        def endpoint(who: Annotated[Member, Depends(member(*roles))]):
-            return {"role": who.role, "account": who.account_id}
+    @app.get("/projects/{project_id}/any")
+    def members(who: Annotated[Member, Depends(member())]):
+        return {"role": who.role, "account": who.account_id}
 
     @app.post("/sign-in/{account}", dependencies=[Depends(cookies.same_origin)])
     def sign_in(request: Request, response: Response, account: str):

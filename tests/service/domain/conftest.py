@@ -1,4 +1,4 @@
-"""A prepared store with one small project, on each database."""
+"""A prepared store with one small project."""
 
 from itertools import count
 from types import SimpleNamespace

@@ -10,19 +10,18 @@ import time
 
 import numpy as np
 import pytest
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import func, insert, select
 
 from quorate import Session
 from quorate.errors import DuplicateVote, InvalidInput
 from quorate.learning.learner import refit
-from quorate.methods import REFIT_EVERY
 from quorate.service.background import HOLD_SECONDS, BackgroundJobs
 from quorate.service.domain import learning
 from quorate.service.domain.audits import audit_report
 from quorate.service.domain.ballots import act
 from quorate.service.domain.item_actions import withdraw
 from quorate.service.domain.items import NewItem, add_items
-from quorate.service.domain.learning import is_due, learn, steer, stored_control
+from quorate.service.domain.learning import learn, steer, stored_control
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings, goal_control
 from quorate.service.domain.stats import LIVE_SECONDS, latest_stats, stats
@@ -31,8 +30,10 @@ from quorate.service.domain.votes import Request
 from quorate.service.store import StoreBusy, schema
 from quorate.service.store.schema import deliveries, events, projects, tasks, webhooks
 from tests.processes import wait_until
+from tests.service.conftest import POSTGRESQL
 
 CLASSES = ["cat", "dog", "bird"]
+FITS = select(func.count()).select_from(events).where(events.c.kind == "learn")
 
 
 def stream(num_items, seed=0, sharp=0.75, pool_size=5):
@@ -102,30 +103,11 @@ def test_a_fit_that_is_not_due_is_not_made_later_because_no_vote_had_come(desk):
 def test_decisions_made_before_and_after_learning_can_both_be_recomputed(desk):
     project = desk.project()
     play(desk, project, stream(25), each=lambda: learn(desk.projects, project.id, now=1002.0))
+    assert learn(desk.projects, project.id, now=1003.0) is None, "there are no new votes"
     with desk.store.read() as connection:
         latest = desk.projects.get_in(connection, project.id)
-        fits = select(func.count()).select_from(events).where(events.c.kind == "learn")
-        assert connection.execute(fits).scalar_one() >= 3
+        assert connection.execute(FITS).scalar_one() >= 3
         assert list(disagreements(desk.projects, connection, latest)) == []
-
-
-def test_whether_a_fit_is_due_depends_on_the_items_closed_and_the_items_with_votes(desk, monkeypatch):
-    seen = []
-    monkeypatch.setattr("quorate.service.domain.learning.fit_is_due", lambda *given: seen.append(given))
-    monkeypatch.setattr("quorate.service.domain.learning.WINDOW", 12)
-    project = desk.project(min_votes=1)
-    play(desk, project, stream(14), each=lambda: learn(desk.projects, project.id, now=1002.0))
-    assert seen == [(closed, 0, min(closed, 12), REFIT_EVERY, True) for closed in range(1, 15)]  # nothing is learned
-
-
-def test_the_first_votes_are_learned_from_at_once_and_only_once(desk):
-    project = desk.project(min_votes=1)
-    play(desk, project, stream(3), each=lambda: learn(desk.projects, project.id, now=1002.0))
-    with desk.store.read() as connection:
-        latest = desk.projects.get_in(connection, project.id)
-        fits = select(func.count()).select_from(events).where(events.c.kind == "learn")
-        assert connection.execute(fits).scalar_one() >= 3
-        assert not is_due(connection, latest)
 
 
 def test_a_budget_is_held(desk):
@@ -172,14 +154,19 @@ def test_an_estimated_error_is_shown_only_if_the_audit_supports_it(desk):
         assert (told.goal["reached"], told.goal["upper"]) == shown
 
 
+def drawn_items(desk):
+    """Those drawn for the audit, in the order of closing."""
+    query = select(schema.items.c.name).where(schema.items.c.audit == "drawn").order_by(schema.items.c.closed_event)
+    with desk.store.read() as connection:
+        return list(connection.scalars(query))
+
+
 def test_audits_that_are_complete_before_an_older_one_do_not_count_yet(desk):
     """The easy items are complete first: alone they would bias the estimate, and the project would ask too little."""
     project = desk.project(target_error=0.1, audit_rate=1.0, pool_size=11)
     given = list(stream(30, sharp=0.9, pool_size=11))
     play(desk, project, given)
-    with desk.store.read() as connection:
-        drawn = select(schema.items.c.name).where(schema.items.c.audit == "drawn").order_by(schema.items.c.closed_event)
-        names = list(connection.scalars(drawn))
+    names = drawn_items(desk)
 
     def audited():
         steer(desk.projects, project.id, now=1002.0)
@@ -196,9 +183,7 @@ def test_withdrawn_drawn_items_count_as_wrong_and_do_not_block_others(desk):
     project = desk.project(target_error=0.1, audit_rate=1.0, pool_size=11)
     given = list(stream(10, sharp=0.9, pool_size=11))
     play(desk, project, given)
-    with desk.store.read() as connection:
-        drawn = select(schema.items.c.name).where(schema.items.c.audit == "drawn").order_by(schema.items.c.closed_event)
-        first, *rest = connection.scalars(drawn)
+    first, *rest = drawn_items(desk)
     withdraw(desk.projects, project.id, first, by="ada", now=1001.0)
     complete_panels(desk, project, [each for each in given if each[0] in rest])
     with desk.store.read() as connection:
@@ -230,16 +215,6 @@ def test_a_project_starts_as_a_run_would_and_keeps_its_audit_rate(desk):
         assert stored_control(connection, desk.projects.get_in(connection, project.id)).audit_rate == 0.3
 
 
-def test_an_item_whose_panel_is_never_completed_counts_in_the_estimate(desk):
-    project = desk.project(target_error=0.3, audit_rate=1.0, method="finexp:threshold=0.5", pool_size=11)
-    play(desk, project, stream(20, sharp=0.9, pool_size=11))
-    steer(desk.projects, project.id, now=1002.0)
-    with desk.store.read() as connection:
-        control = stored_control(connection, desk.projects.get_in(connection, project.id))
-        told = stats(connection, project, now=1003.0)
-    assert told.num_in_audit > 0 and control.num_items == told.num_closed and control.num_audited == 0
-
-
 def test_votes_of_audits_count_in_the_budget(desk):
     project = desk.project(budget=1.5, audit_rate=1.0, method="finexp", pool_size=7)
     items = list(stream(20, pool_size=7))
@@ -253,10 +228,9 @@ def test_votes_of_audits_count_in_the_budget(desk):
     assert control.spent == told.votes_on_closed == 7 * 20
 
 
+@POSTGRESQL
 def test_budget_control_does_not_delay_votes(desk):
-    """Votes are stored while a worker controls the budget: on PostgreSQL only its other writers wait for the row."""
-    if desk.store.is_sqlite:
-        pytest.skip("SQLite has one writer at a time")
+    """Votes are stored while a worker controls the budget: only its other writers wait for the row."""
     project = desk.project(["x"], budget=2.0)
     with desk.store.write() as connection:
         lock = select(projects).where(projects.c.id == project.id).with_for_update(key_share=True)
@@ -288,18 +262,6 @@ def test_no_vote_waits_for_a_fit(desk, monkeypatch):
     assert desk.projects.get(project.id).learn_event > 0
 
 
-def test_the_busiest_voters_are_listed_and_all_are_counted(desk, monkeypatch):
-    monkeypatch.setattr("quorate.service.domain.stats.MOST_VOTERS", 2)
-    project = desk.project(["x", "y", "z"], method="ask-all")
-    for voter, names in (("a", "x"), ("b", "xyz"), ("c", "xy")):
-        for name in names:
-            act(desk.projects, Request(project.id, name, voter, "vote", "cat", served=False), now=1001.0)
-    with desk.store.read() as connection:
-        told = stats(connection, project, now=1003.0)
-    assert told.num_voters == 3
-    assert [(each["voter"], each["votes"]) for each in told.voters] == [("b", 3), ("c", 2)]
-
-
 @pytest.mark.parametrize("problem", [ZeroDivisionError(), StoreBusy("somebody holds the project")])
 def test_a_failing_project_does_not_block_others(desk, monkeypatch, problem):
     broken, sound = desk.project(), desk.project()
@@ -314,54 +276,6 @@ def test_a_failing_project_does_not_block_others(desk, monkeypatch, problem):
     monkeypatch.setattr("quorate.service.background.learn", learn_or_fail)
     BackgroundJobs(desk.projects).round()
     assert desk.projects.get(sound.id).learn_event > 0
-
-
-def test_the_audit_report_is_informative_only_with_results(desk):
-    project = desk.project(audit_rate=0.5, method="quorum:votes=2")
-    with desk.store.read() as connection:
-        nothing = audit_report(connection, project)
-    assert (nothing.most_wrong, nothing.num_complete, nothing.is_informative) == (None, 0, False)
-    items = list(stream(60))
-    play(desk, project, items)
-    with desk.store.read() as connection:
-        waiting = audit_report(connection, project)
-    assert waiting.num_drawn > waiting.num_complete and not waiting.is_informative
-    complete_panels(desk, project, items)
-    with desk.store.read() as connection:
-        done = audit_report(connection, project)
-    assert done.num_complete == done.num_drawn == waiting.num_drawn
-    assert done.most_wrong < waiting.most_wrong
-    assert done.is_informative and len({each.sentence for each in (nothing, waiting, done)}) == 3
-
-
-def test_the_audit_rate_can_be_raised_but_not_lowered(desk):
-    project = desk.project(audit_rate=0.1)
-    desk.projects.change(project.id, audit_rate=0.2, now=1001.0)
-    with pytest.raises(InvalidInput) as caught:
-        desk.projects.change(project.id, audit_rate=0.1, now=1001.0)
-    assert caught.value.field == "audit_rate"
-
-
-def test_a_running_project_keeps_the_parameter_of_its_rule(desk):
-    project = desk.project(["x"])
-    with pytest.raises(InvalidInput) as caught:
-        desk.projects.change(project.id, method="finexp", now=1001.0)
-    assert caught.value.field == "method"
-    desk.projects.change(project.id, error_cost=20.0, now=1001.0)
-    vote_until_closed(desk, project, "x", ["cat"] * 5)
-    with desk.store.read() as connection:
-        assert list(disagreements(desk.projects, connection, desk.projects.get_in(connection, project.id))) == []
-
-
-def test_settings_that_were_rolled_back_are_forgotten(desk):
-    project = desk.project()
-    with pytest.raises(ZeroDivisionError), desk.store.write() as connection:
-        values = {"version": 2, "settings": json.dumps(project.settings.as_json() | {"price": 9.0})}
-        connection.execute(update(projects).where(projects.c.id == project.id).values(values))
-        assert desk.projects.get_in(connection, project.id).settings.price == 9.0
-        raise ZeroDivisionError
-    assert desk.projects.change(project.id, price=1.0, now=1001.0).version == 2
-    assert desk.projects.get(project.id).settings.price == 1.0
 
 
 def test_the_numbers_add_up(desk):
@@ -492,28 +406,20 @@ def test_two_workers_at_once_learn_once(desk):
     for thread in threads:
         thread.join()
     with desk.store.read() as connection:
-        fits = select(func.count()).select_from(events).where(events.c.kind == "learn")
-        assert connection.execute(fits).scalar_one() == 1
+        assert connection.execute(FITS).scalar_one() == 1
         assert latest_stats(connection, project, now=1.0)["num_items"] == 20
 
 
-def test_background_jobs_run_in_the_background_and_stop(desk):
-    project = desk.project()
-    play(desk, project, stream(20))
-    jobs, rounds = BackgroundJobs(desk.projects, rhythm=0.01), threading.Semaphore(0)
-    jobs.extra.append(lambda now: rounds.release())
-    jobs.start()
-    assert all(rounds.acquire(timeout=20.0) for _ in range(2))
-    jobs.stop()
-    assert desk.projects.get(project.id).learn_event > 0
+def add_hook(desk, project, *kinds):
+    hook = {"id": project.id, "project_id": project.id, "url": "https://example.org", "secret": "s", "created": 1.0}
+    with desk.store.write() as connection:
+        connection.execute(insert(webhooks).values(hook | {"kinds": json.dumps(kinds)}))
 
 
 def test_webhooks_report_closed_items_changes_and_completion(desk):
     project = desk.project(["x"], method="quorum:votes=1")
     kinds = ["item.completed", "project.changed", "project.completed"]
-    with desk.store.write() as connection:
-        hook = {"id": "h", "project_id": project.id, "url": "https://example.org", "secret": "s", "created": 1.0}
-        connection.execute(insert(webhooks).values(hook | {"kinds": json.dumps(kinds)}))
+    add_hook(desk, project, *kinds)
     jobs = BackgroundJobs(desk.projects)
     jobs.round()
     desk.projects.change(project.id, price=0.5, now=1001.0)
@@ -535,9 +441,7 @@ def ends(desk):
 
     def count(project):
         if project.id not in workers:
-            hook = {"id": project.id, "project_id": project.id, "url": "https://example.org", "secret": "s"}
-            with desk.store.write() as connection:
-                connection.execute(insert(webhooks).values(hook | {"created": 1.0, "kinds": '["project.completed"]'}))
+            add_hook(desk, project, "project.completed")
             workers[project.id] = BackgroundJobs(desk.projects)
         workers[project.id]._due.clear()
         workers[project.id].round()
@@ -565,12 +469,3 @@ def test_completion_is_reported_again_after_an_item_was_reopened(desk, ends):
     assert ends(project) == 1
     vote_until_closed(desk, project, "x", ["dog"], now=1003.0)
     assert (ends(project), ends(project)) == (2, 2)
-
-
-def test_completion_reported_by_an_older_version_is_not_reported_again(desk, ends):
-    project = desk.project(["x"], method="quorum:votes=1")
-    vote_until_closed(desk, project, "x", ["cat"])
-    with desk.store.write() as connection:
-        seen = json.dumps({"stats": stats(connection, project, now=1001.0).as_json()})
-        connection.execute(insert(tasks).values(project_id=project.id, task="stats", state=seen))
-    assert (ends(project), ends(project)) == (0, 0)

@@ -8,14 +8,14 @@ import pytest
 from sqlalchemy import func, select, update
 
 from quorate import Session
-from quorate.errors import DuplicateVote, InvalidInput, RequestReused, UnknownItem
+from quorate.errors import RequestReused
 from quorate.service.domain import votes
 from quorate.service.domain.ballots import act
-from quorate.service.domain.items import NewItem, add_items
+from quorate.service.domain.items import NewItem
 from quorate.service.domain.listing import find_item
 from quorate.service.domain.queue import next_items
 from quorate.service.domain.trail import disagreements, trail
-from quorate.service.domain.votes import NotServed, Request, TooLate
+from quorate.service.domain.votes import Request, TooLate
 from quorate.service.domain.webhooks import create_webhook
 from quorate.service.store.schema import ballots, deliveries, events, items, leases
 
@@ -49,17 +49,6 @@ def test_an_item_is_decided_as_a_session_would(desk):
     assert check(desk, project) == []
 
 
-def test_the_same_request_is_stored_once(desk):
-    project = desk.project(["x"])
-    first = vote(desk, project, "x", "a", "cat", served=False, request="r1")
-    again = vote(desk, project, "x", "a", "cat", served=False, request="r1", now=1009.0)
-    assert again.repeated and (again.event, again.time) == (first.event, first.time)
-    with pytest.raises(RequestReused) as caught:
-        vote(desk, project, "x", "a", "dog", served=False, request="r1")
-    assert caught.value.field == "Idempotency-Key"
-    assert row(desk, project, "x").num_votes == 1
-
-
 def test_of_two_concurrent_acts_with_one_key_one_is_refused(desk, monkeypatch):
     project = desk.project(["x", "y"])
     vote(desk, project, "x", "a", "cat", served=False, request="r1")
@@ -67,24 +56,6 @@ def test_of_two_concurrent_acts_with_one_key_one_is_refused(desk, monkeypatch):
     with pytest.raises(RequestReused) as caught:
         vote(desk, project, "y", "a", "cat", served=False, request="r1")
     assert caught.value.field == "Idempotency-Key"
-
-
-def test_voters_vote_once_and_only_on_items_given_to_them(desk):
-    project = desk.project(["x"])
-    with pytest.raises(NotServed) as caught:
-        vote(desk, project, "x", "a", "cat")
-    assert caught.value.field == "item"
-    next_items(desk.projects, project.id, "a", now=1001.0)
-    vote(desk, project, "x", "a", "cat")
-    with pytest.raises(DuplicateVote) as caught:
-        vote(desk, project, "x", "a", "dog")
-    assert caught.value.field == "item"
-    with pytest.raises(UnknownItem) as caught:
-        vote(desk, project, "nothing", "a", "dog")
-    assert caught.value.field == "item"
-    with pytest.raises(InvalidInput) as caught:
-        vote(desk, project, "x", "b", "giraffe", served=False)
-    assert caught.value.field == "label"
 
 
 def test_a_vote_can_be_undone_for_a_while_and_the_item_is_the_voters_again(desk):
@@ -168,15 +139,6 @@ def test_cannot_tell_makes_the_pool_smaller(desk):
     assert row(desk, project, "x").num_abstained == 1
 
 
-def test_the_owner_can_close_an_item(desk):
-    project = desk.project(["x"])
-    act(desk.projects, Request(project.id, "x", "owner", "close", served=False), now=1001.0)
-    assert row(desk, project, "x").reason == "closed"
-    with pytest.raises(InvalidInput) as caught:
-        act(desk.projects, Request(project.id, "x", "owner", "close", served=False), now=1001.0)
-    assert caught.value.field == "item"
-
-
 def test_late_votes_are_kept_and_change_no_answer(desk):
     project = desk.project(["x"], method="quorum:votes=1")
     vote(desk, project, "x", "a", "cat", served=False)
@@ -219,19 +181,6 @@ def test_the_audit_draw_is_logged_and_cannot_be_predicted(desk):
     assert {each.item for each in check(desk, project)} == {"i0"}
 
 
-def test_the_trail_names_the_parameters_and_recomputes_every_decision(desk):
-    project = desk.project([NewItem("x", {"cat": 0.6})])
-    for voter, label in zip("abc", ["cat", "dog", "cat"], strict=True):
-        vote(desk, project, "x", voter, label, served=False)
-    with desk.store.read() as connection:
-        told = trail(desk.projects, connection, project, "x")
-    assert [event["type"] for event in told["events"]] == ["open", "vote", "vote", "vote"]
-    assert told["eras"][0]["method"]["name"] == "value"
-    for event in told["events"]:
-        if "recomputed" in event:
-            assert event["recomputed"]["confidence"] == pytest.approx(event["decision"]["confidence"], abs=1e-12)
-
-
 def test_concurrent_voters_lose_and_duplicate_nothing(desk):
     """Eight voters, forty items, random votes, undos and skips, all at the same time."""
     project = desk.project([f"i{n}" for n in range(40)], audit_rate=0.3, pool_size=6)
@@ -261,14 +210,3 @@ def test_concurrent_voters_lose_and_duplicate_nothing(desk):
         assert len(acknowledged) == stored == connection.execute(acts).scalar_one() > 0
         assert connection.execute(select(func.count()).select_from(leases)).scalar_one() == 0
     assert check(desk, project) == []
-
-
-def test_a_batch_is_stored_whole_or_not_at_all_and_may_come_again(desk):
-    project = desk.project(["x"])
-    told = add_items(desk.projects, project.id, [NewItem("x"), NewItem("y")], now=1002.0)
-    assert [(each.name, each.status) for each in told] == [("x", "exists"), ("y", "open")]
-    with pytest.raises(InvalidInput) as caught:
-        add_items(desk.projects, project.id, [NewItem("z"), NewItem("bad", [0.5, 0.5])], now=1002.0)
-    assert (caught.value.field, caught.value.place) == ("prediction", "item 'bad'")
-    with pytest.raises(UnknownItem):
-        row(desk, project, "z")

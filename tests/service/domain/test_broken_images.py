@@ -25,23 +25,6 @@ def agrees(desk, project):
         return not list(disagreements(desk.projects, connection, project))
 
 
-def test_it_is_served_to_nobody_until_it_is_cleared(desk):
-    project = desk.project([NewItem("x", show=ItemContent(image="https://example.org/x.png"))])
-    with pytest.raises(NotServed):
-        report_image(desk.projects, project.id, "x", "a", now=2000.0)
-    assert names(desk, project, "a") == ["x"]
-    assert report_image(desk.projects, project.id, "x", "a", now=2000.0)
-    assert report_image(desk.projects, project.id, "x", "a", now=2001.0)  # twice is as good as once
-    assert names(desk, project, "a") == names(desk, project, "b") == []
-    act(desk.projects, Request(project.id, "x", "ext:c", "vote", "cat", served=False), now=2002.0)
-    assert names(desk, project, "b") == []
-    assert agrees(desk, project)
-    clear_image(desk.projects, project.id, "x", by="ada", now=2003.0)
-    clear_image(desk.projects, project.id, "x", by="ada", now=2003.0)
-    assert names(desk, project, "a") == ["x"]
-    assert agrees(desk, project)
-
-
 def test_a_voter_with_a_broken_connection_does_not_stop_the_project(desk, monkeypatch):
     monkeypatch.setattr(item_actions, "MOST_OF_ONE", 1)
     shown = ItemContent(image="https://example.org/x.png")

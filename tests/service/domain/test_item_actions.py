@@ -2,13 +2,11 @@
 
 import pytest
 from sqlalchemy import select
-from sqlalchemy.exc import DBAPIError
 
 from quorate import Session
 from quorate.errors import InvalidInput, QuorateError, UnknownClass
 from quorate.service.access.accounts import add_member, create_account
 from quorate.service.api.exports import journal, votes
-from quorate.service.domain import item_projection
 from quorate.service.domain.ballots import act
 from quorate.service.domain.events import list_actions
 from quorate.service.domain.item_actions import change_pool, close_open, give_verdict, restore, withdraw
@@ -18,7 +16,7 @@ from quorate.service.domain.queue import next_items
 from quorate.service.domain.stats import stats
 from quorate.service.domain.trail import disagreements, trail
 from quorate.service.domain.votes import Request
-from quorate.service.store.schema import items, owner_actions
+from quorate.service.store.schema import items
 
 
 def vote(desk, project, item, voter, label, now=1001.0):
@@ -111,12 +109,6 @@ def test_a_withdrawn_item_counts_nowhere_and_can_be_restored(desk):
         withdraw(desk.projects, project.id, "nothing", by="ada", now=1004.0)
 
 
-def test_owner_actions_are_append_only(desk):
-    desk.project()
-    with pytest.raises((DBAPIError, QuorateError)), desk.store.write() as connection:
-        connection.execute(owner_actions.delete())
-
-
 def test_items_that_wait_for_more_people_than_there_are_are_counted(desk):
     project = desk.project(["x", "y"], method="ask-all", pool_size=3)
     assert (look(desk, project)[0].num_people, look(desk, project)[0].num_short) == (0, 2)
@@ -138,17 +130,6 @@ def test_a_pool_that_would_take_very_many_steps_is_refused_before_any_item_chang
     _, rows, *_ = look(desk, project)
     assert (rows["x"].pool_size, rows["y"].pool_size) == (5, 13_300)
     assert change_pool(desk.projects, project.id, 3, by="ada", now=1002.0, names=["x"]).changed == 1
-
-
-def test_how_soon_an_item_can_close_is_computed_once_for_a_change_of_its_pool(desk, monkeypatch):
-    looks, look_ahead = [], item_projection.to_close
-    monkeypatch.setattr(item_projection, "to_close", lambda *given: looks.append(1) or look_ahead(*given))
-    project = desk.project([NewItem("x", pool_size=12)], method="ask-all")
-    looks.clear()
-    assert change_pool(desk.projects, project.id, 4, by="ada", now=1002.0).changed == 1
-    assert len(looks) == 1
-    _, rows, *_ = look(desk, project)
-    assert (rows["x"].pool_size, rows["x"].to_close) == (4, 4)
 
 
 def cast(desk, project, item, voter, label, kind="vote"):

@@ -8,9 +8,11 @@ from sqlalchemy import select
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import NewItem
 from quorate.service.domain.leases import Want, give_back
+from quorate.service.domain.listing import find_item
 from quorate.service.domain.queue import next_items, serve
 from quorate.service.domain.votes import Request
 from quorate.service.store.schema import items
+from tests.service.conftest import POSTGRESQL
 
 
 def take(desk, project, voter, now=1001.0, count=1):
@@ -19,11 +21,6 @@ def take(desk, project, voter, now=1001.0, count=1):
 
 def vote(desk, project, item, voter, label="cat", now=1001.0):
     act(desk.projects, Request(project.id, item, voter, "vote", label), now=now)
-
-
-def test_the_higher_priority_comes_first(desk):
-    project = desk.project([NewItem("later"), NewItem("urgent", priority=5), NewItem("soon", priority=1)])
-    assert take(desk, project, "a", count=3) == ["urgent", "soon", "later"]
 
 
 def test_what_can_close_soonest_comes_before_what_is_new(desk):
@@ -64,8 +61,6 @@ def test_a_lease_that_ran_out_gives_its_place_back_but_its_vote_still_counts(des
     vote(desk, project, "x", "a", now=1063.0)
     vote(desk, project, "x", "b", "dog", now=1064.0)
     with desk.store.read() as connection:
-        from quorate.service.domain.listing import find_item
-
         row = find_item(connection, project.id, "x")
     assert (row.label, row.num_votes, row.num_late) == ("cat", 2, 1)
 
@@ -113,10 +108,9 @@ def test_an_item_closed_meanwhile_is_shown_no_longer(desk):
     assert take(desk, project, "a") == [({"x", "y"} - {first}).pop()]
 
 
+@POSTGRESQL
 def test_what_others_have_in_hand_hides_nothing_behind_it(desk):
-    """On PostgreSQL another worker's transaction may hold the whole front of the line."""
-    if desk.store.is_sqlite:
-        pytest.skip("SQLite has one writer at a time")
+    """Another worker's transaction may hold the whole front of the line."""
     project = desk.project([f"i{number}" for number in range(120)])
     with desk.store.engine.begin() as other:
         other.execute(select(items.c.id).order_by(items.c.number).limit(100).with_for_update()).all()

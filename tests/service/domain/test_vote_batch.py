@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import event, func, select
+from sqlalchemy import func, select
 
 from quorate.errors import DuplicateVote, UnknownItem
 from quorate.service.domain.ballots import Call, CallAnswer, answer_all, first_round
@@ -18,10 +18,13 @@ from quorate.service.domain.votes import Request
 from quorate.service.microbatch import LATER
 from quorate.service.store import Store, StoreBusy, StoreUnavailable
 from quorate.service.store.schema import ballots, events, items, leases
+from tests.service.conftest import BOTH
+
+pytestmark = BOTH
 
 SAME = (
     "votes", "num_votes", "num_ballots", "num_abstained", "num_late", "is_open", "is_wanted", "label", "reason",
-    "confidence", "decided_votes", "seq", "slots", "to_close", "audit", "audit_loss", "is_settled", "closed",
+    "confidence", "decided_votes", "seq", "slots", "to_close", "audit", "audit_loss", "is_settled",
 )  # fmt: skip
 
 
@@ -117,21 +120,6 @@ def test_calls_of_a_failed_transaction_are_tried_alone(desk, monkeypatch, proble
     monkeypatch.setattr("quorate.service.domain.ballots._in_one", failing)
     answers = answered(desk, [call(project, "a", "x", count=1), call(project, "b", "y")])
     assert [answer.recorded.label for answer in answers] == ["cat", "cat"] and len(answers[0].items) == 1
-
-
-def test_a_busy_sqlite_is_waited_for_once_per_batch(desk, monkeypatch):
-    project, tried = desk.project(["x", "y", "z"]), []
-    begin = Store.write
-
-    def busy(store):
-        tried.append(store)
-        if len(tried) == 1:
-            raise StoreBusy("locked")
-        return begin(store)
-
-    monkeypatch.setattr(Store, "write", busy)
-    told = answer_all(desk.projects, [call(project, voter, item) for voter, item in zip("abc", "xyz", strict=True)])
-    assert [isinstance(each, StoreBusy) for each in told] == [desk.store.is_sqlite] * 3
 
 
 def test_a_lease_starts_when_it_is_granted_not_when_the_call_arrived(desk):
@@ -238,18 +226,3 @@ def test_workers_that_vote_serve_renew_and_steer_at_once_do_not_deadlock(desk, c
         store.close()
     assert [record.message for record in caplog.records] == []  # nothing had to be tried one by one
     assert in_order(desk, project) == []
-
-
-def test_many_calls_take_as_many_statements_as_two(desk):
-    project = desk.project([f"i{n}" for n in range(120)], method="quorum:votes=3")
-    counted, told = {}, []
-    event.listen(desk.store.engine, "before_cursor_execute", lambda *_: told.append(1))
-    for size in (2, 30):
-        voters = [f"{size}-{n}" for n in range(size)]
-        first = answered(desk, [call(project, voter, count=2) for voter in voters])
-        held = [answer.items[0].item for answer in first]
-        told.clear()
-        calls = [call(project, voter, item, count=2, served=True) for voter, item in zip(voters, held, strict=True)]
-        assert all(answer.recorded for answer in answer_all(desk.projects, calls))
-        counted[size] = len(told)
-    assert counted[30] == counted[2] < 25

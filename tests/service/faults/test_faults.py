@@ -1,6 +1,6 @@
 """Whatever breaks in mid-load, every acknowledged vote is there once, none is invented, no decision differs.
 
-Run against a real server on both databases; the counts are printed.
+Run against a real server; the counts are printed.
 """
 
 import contextlib
@@ -16,6 +16,7 @@ from quorate.service.store import as_url
 from tests.conftest import COUNTS
 from tests.missing import missing
 from tests.processes import wait_until
+from tests.service.conftest import BOTH
 from tests.service.faults.network import CuttingProxy
 from tests.service.faults.running import Server, Voters, account, furnish, num_closed, num_fits, span_of_votes
 from tests.service.postgres import Postgres, find_binaries, unprivileged
@@ -67,6 +68,7 @@ def running(database_url, serve):
     return place, server, Voters(server.address, place)
 
 
+@BOTH
 def test_the_server_is_killed_again_and_again(database_url, running, told):
     place, server, voters = running
     voters.start()

@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 from quorate.connect.label_studio.client import Gone, Refused, Unreachable
 from quorate.connect.label_studio.settings import ConnectSettings
-from quorate.connect.label_studio.tasks import as_project, single_choice
+from quorate.connect.label_studio.tasks import as_project
 from quorate.errors import InvalidInput
 from quorate.service.domain.projects import Projects
 from quorate.service.label_studio import reconcile
@@ -356,23 +356,3 @@ def test_a_task_beyond_the_pages_that_cannot_be_read_is_noted_and_the_others_are
     assert held(store) == {(2, "ext:person1@example.org"): "cat", (3, "ext:person1@example.org"): "dog"}
     with store.read() as connection:
         assert connection_of(connection, project_id).problem is not None
-
-
-def test_the_question_is_read_once_however_many_tasks_are_new(store, monkeypatch):
-    parsed = []
-
-    def counted(config, **how):
-        parsed.append(config)
-        return single_choice(config, **how)
-
-    monkeypatch.setattr(reconcile, "single_choice", counted)
-    double = Double(2)
-    project_id = connected(store, double)
-    numbers = []
-    for more in (0, 9):
-        for _ in range(more):
-            double.import_task()
-        parsed.clear()
-        reconciler(store, double, project_id).read_all()
-        numbers.append(len(parsed))
-    assert numbers[0] == numbers[1]

@@ -7,9 +7,28 @@ import time
 
 from sqlalchemy import select
 
+from quorate.service.access.accounts import add_member, create_account
 from quorate.service.access.cookies import NAME, open_sign_in, sign, signing_key
+from quorate.service.domain.items import ItemContent, NewItem, add_items
+from quorate.service.domain.settings import ProjectSettings
 from quorate.service.store.schema import ballots, items
 from tests.service.pages.live import Live
+
+
+def project_of(live: Live, *shows: ItemContent, classes=("cat", "dog"), role="voter", prediction=None, **settings):
+    """A project with these items, and somebody in it: the ids of both."""
+    chosen = ProjectSettings(**{"classes": classes, "pool_size": 3} | settings)
+    project = live.projects.create("Films", chosen, now=1.0).id
+    batch = [NewItem(f"secret-{number}", prediction, show) for number, show in enumerate(shows)]
+    add_items(live.projects, project, batch, now=1.0)
+    account = create_account(live.store, "Vera", now=1.0).id
+    add_member(live.store, project, account, role=role, now=1.0)
+    return project, account
+
+
+def texts(number: int) -> list[ItemContent]:
+    """What to show for so many items."""
+    return [ItemContent(text=f"Animal {each}") for each in range(number)]
 
 
 def first_owner(page, live: Live, name="Ada"):

@@ -167,7 +167,6 @@ def test_no_page_shows_a_voter_the_figures_of_others(world):
 def test_errors_are_pages_for_browsers_and_problems_for_programs(world):
     page = world.browser("nobody").get(world.address("/items"), headers=HTML)
     assert (page.status_code, page.headers["content-type"]) == (401, "text/html; charset=utf-8")
-    assert "There are no passwords here" in page.text
     assert world.browser("nobody").get(world.address("/items")).headers["content-type"] == "application/problem+json"
 
 
@@ -311,54 +310,17 @@ def test_wrong_settings_come_back_with_what_was_typed(world):
     assert 'value="kept"' in answer.text
 
 
-def test_an_import_without_scripts_is_previewed_and_stored(world):
+def test_an_import_without_scripts_is_previewed_and_stored_once(world):
     browser = world.browser("owner")
-    file = {"file": ("more.csv", b"id,text\nb,Hello\n,none\n")}
-    looked = browser.post(world.address("/import"), files=file)
-    assert "<strong>1</strong> can be stored" in looked.text
-    for said in ("1 new item", "1 item was already in the project"):
-        data = {"action": "store"}
-        assert said in browser.post(world.address("/import"), data=data, files=file).text
-
-
-def test_gold_items_can_be_imported(world):
-    browser = world.browser("owner")
-    file = {"file": ("gold.csv", b"id,text,gold\ng,Hello,dog\n")}
-    data = {"action": "store"}
-    answer = browser.post(world.address("/import"), data=data, files=file)
-    assert answer.status_code == 200 and "1 new item" in answer.text and "gold" in answer.text
-
-
-def test_the_preview_warns_of_a_column_similar_to_a_class(world):
-    browser = world.browser("owner")
-    file = {"file": ("more.csv", b"id,Dog\nz,0.9\n")}
-    looked = browser.post(world.address("/import"), files=file).text
-    warned = re.sub(r"<[^>]*>", "", re.search(r'<p class="message warn".*?</p>', looked)[0])
-    assert warned.startswith("Column Dog is not used: did you mean dog?")
-
-
-def test_the_preview_shows_existing_items(world):
-    browser = world.browser("owner")
-    file = {"file": ("more.csv", b"id,text\na,Hello\nnew,Hello\n")}
+    file = {"file": ("more.csv", b"id,text,gold\na,Hello,\nnew,Hello,dog\n,none,\n")}
     looked = browser.post(world.address("/import"), files=file).text
     assert "<strong>1</strong> can be stored" in looked
-    assert "<strong>1</strong> is already in the project</span> and does not change" in looked
     assert re.findall(r">(\w+) <span class=\"badge audit\">already in the project", looked) == ["a"]
-    assert "Store 1 new item" in looked
-    file = {"file": ("again.csv", b"id,text\na,Hello\n")}
-    looked = browser.post(world.address("/import"), files=file).text
-    assert "Nothing new to store" in looked
-    assert "data-store>" not in looked
-
-
-def test_signed_out_visitors_of_a_page_see_the_start_page(world):
-    browser = world.browser("nobody")
-    for end in ("", "/vote", "/settings"):
-        answer = browser.get(world.address(end), headers=HTML)
-        assert answer.status_code == 401
-        assert "open the invitation link you were sent" in answer.text
-        assert "Not signed in" not in answer.text
-    assert browser.get(world.address("")).json()["title"] == "Not signed in"  # programs
+    for _ in range(2):
+        assert browser.post(world.address("/import"), data={"action": "store"}, files=file).status_code == 200
+    api = f"/api/v1/projects/{world.project}"
+    assert browser.get(f"{api}/item", params={"id": "new"}).json()["gold"] == "dog"
+    assert len(browser.get(f"{api}/items", params={"search": "new"}).json()["items"]) == 1
 
 
 def test_static_files_are_kept_by_browsers_and_nothing_else_is_served(world):
@@ -371,20 +333,11 @@ def test_static_files_are_kept_by_browsers_and_nothing_else_is_served(world):
         assert browser.get(f"/static/{other}").status_code == 404
 
 
-def test_no_page_is_part_of_the_api_description(world):
-    assert all(
-        path.startswith(("/api/", "/media/", "/healthz", "/readyz", "/metrics"))
-        for path in world.app.openapi()["paths"]
-    )
-    assert router is not None
-
-
 @pytest.mark.parametrize("role", ["nobody", "owner"])
 def test_unknown_addresses_give_pages_to_browsers_and_json_to_programs(world, role):
     browser = world.browser(role)
     page = browser.get("/nowhere", headers=HTML)
     assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
-    assert "There is nothing at this address" in page.text
     for address, headers in (("/nowhere", {"Accept": "application/json"}), ("/api/v1/nowhere", HTML), ("/api", HTML)):
         assert browser.get(address, headers=headers).headers["content-type"] == "application/problem+json"
 

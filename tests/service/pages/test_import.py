@@ -2,11 +2,9 @@
 
 import re
 
-from quorate.service.access.accounts import add_member, create_account
 from quorate.service.demo import digits
-from quorate.service.domain.settings import ProjectSettings
 from tests.service.pages.conftest import window
-from tests.service.pages.people import come_in, item_of, open_vote, store_file
+from tests.service.pages.people import come_in, item_of, open_vote, project_of, store_file
 
 
 def image(name, number):
@@ -14,9 +12,7 @@ def image(name, number):
 
 
 def test_images_come_with_their_table_or_alone_and_voters_see_them(live, chromium):
-    project = live.projects.create("Digits", ProjectSettings(classes=("0", "1"), pool_size=3), now=1.0).id
-    owner = create_account(live.store, "Olga", now=1.0).id
-    add_member(live.store, project, owner, role="owner", now=1.0)
+    project, owner = project_of(live, classes=("0", "1"), role="owner")
     table = {
         "name": "t.csv",
         "mimeType": "text/csv",
@@ -41,9 +37,7 @@ def test_images_come_with_their_table_or_alone_and_voters_see_them(live, chromiu
 
 
 def test_a_file_that_is_no_image_is_refused_in_words(live, chromium):
-    project = live.projects.create("Digits", ProjectSettings(classes=("0", "1"), pool_size=3), now=1.0).id
-    owner = create_account(live.store, "Otto", now=1.0).id
-    add_member(live.store, project, owner, role="owner", now=1.0)
+    project, owner = project_of(live, role="owner")
     with window(chromium) as page:
         come_in(page, live, owner)
         page.goto(f"{live.url}/p/{project}/data")

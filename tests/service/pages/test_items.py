@@ -1,4 +1,4 @@
-"""The items table: search, filters, order and pages, on both databases."""
+"""The items table: search, filters, order and pages."""
 
 import pytest
 
@@ -11,6 +11,7 @@ from quorate.service.pages import items as item_table
 from quorate.service.pages.items import ItemsQuery, page_of
 from quorate.service.store import Store
 from quorate.service.store.prepare import prepare
+from tests.service.conftest import BOTH
 
 
 @pytest.fixture
@@ -35,6 +36,7 @@ def table(database_url):
     store.close()
 
 
+@BOTH
 def test_filters_and_search_take_what_is_typed_literally(table):
     assert table()[0] == ["Apple", "banana", "100%", "under_score", "underXscore"]
     assert table(state="open")[0] == ["100%", "under_score", "underXscore"]

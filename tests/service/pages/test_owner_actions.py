@@ -9,7 +9,7 @@ from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.store.schema import image_reports, items
 from tests.service.pages.conftest import window
-from tests.service.pages.people import come_in
+from tests.service.pages.people import come_in, project_of
 from tests.service.pages.world import made_world
 
 
@@ -49,10 +49,9 @@ def test_an_owner_changes_pools_withdraws_and_closes_on_the_pages(tmp_path):
 
 
 def test_nobody_is_made_an_owner_by_a_slip(live, chromium):
-    olga, ann = (create_account(live.store, name, now=1.0).id for name in ("Olga", "Ann"))
-    project = live.projects.create("Shared", ProjectSettings(classes=("a", "b"), pool_size=3), now=1.0).id
-    for account, role in ((olga, "owner"), (ann, "voter")):
-        add_member(live.store, project, account, role=role, now=1.0)
+    project, olga = project_of(live, role="owner")
+    ann = create_account(live.store, "Ann", now=1.0).id
+    add_member(live.store, project, ann, role="voter", now=1.0)
 
     def role_of_ann():
         return {each.account_id: each.role for each in list_members(live.store, project)}[ann]

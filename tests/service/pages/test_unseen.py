@@ -10,8 +10,8 @@ from quorate.service.access.accounts import remove_member
 from quorate.service.domain.items import ItemContent
 from quorate.service.store.schema import image_reports, items
 from tests.service.pages.conftest import window
-from tests.service.pages.people import all_sent, ballots_of, come_in, item_of, open_vote, press
-from tests.service.pages.test_enlarging import films, picture, project_of
+from tests.service.pages.people import all_sent, ballots_of, come_in, item_of, open_vote, press, project_of, texts
+from tests.service.pages.test_enlarging import films, picture
 
 ANSWERS = "[data-part=choices] button:enabled, [data-part=abstain]:enabled"
 FASTER = "const later = setTimeout; globalThis.setTimeout = (act, wait, ...more) => later(act, wait / 20, ...more);"
@@ -89,7 +89,7 @@ def test_a_report_that_is_not_taken_does_not_keep_the_voter_on_the_broken_image(
 
 
 def test_who_was_removed_reads_that_the_votes_were_not_counted(live, chromium):
-    project, account = project_of(live, *[ItemContent(text=f"Film {number}") for number in range(4)])
+    project, account = project_of(live, *texts(4))
     with window(chromium) as page:
         come_in(page, live, account)
         open_vote(page, live, project)
@@ -108,7 +108,7 @@ def test_who_was_removed_reads_that_the_votes_were_not_counted(live, chromium):
 
 
 def test_another_tab_or_browser_of_the_same_voter_is_told_without_internal_ids(live, chromium):
-    project, account = project_of(live, *[ItemContent(text=f"Film {number}") for number in range(4)])
+    project, account = project_of(live, *texts(4))
     with window(chromium) as page, window(chromium) as elsewhere:
         for each in (page, elsewhere):
             come_in(each, live, account)

@@ -11,38 +11,19 @@ from quorate.service.access.accounts import add_member, create_account
 from quorate.service.access.credentials import sign_in_link
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import ItemContent, NewItem, add_items
-from quorate.service.domain.settings import ProjectSettings
 from quorate.service.domain.votes import Request
 from quorate.service.store.schema import leases
 from tests.service.pages.conftest import window
-from tests.service.pages.people import all_sent, ballots_of, come_in, item_of, open_vote, press
+from tests.service.pages.people import all_sent, ballots_of, come_in, item_of, open_vote, press, project_of, texts
 
 CLASSES = ("cat", "dog", "fox")
 SPOKEN = 140  # characters at most: the beginning of a text, and that it is the next item
-MEASURE = """(key) => new Promise((done) => {
-    const stage = document.querySelector("[data-part=stage]");
-    const before = document.querySelector("[data-vote]").dataset.item;
-    let pressed;
-    addEventListener("keydown", () => { pressed = performance.now(); }, { once: true, capture: true });
-    new MutationObserver((_, watch) => {
-        if (document.querySelector("[data-vote]").dataset.item === before || !stage.querySelector(".shown")) return;
-        watch.disconnect();
-        requestAnimationFrame(() => setTimeout(() => done(performance.now() - pressed)));  // drawn
-    }).observe(document.querySelector("[data-vote]"), { attributes: true, childList: true, subtree: true });
-    document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
-})"""
 
 
 @pytest.fixture
 def voter(live, chromium):
     """A project of 30 items, a voter who is signed in, and their page."""
-    project = live.projects.create("Animals", ProjectSettings(classes=CLASSES, pool_size=9), now=1.0).id
-    batch = [
-        NewItem(f"i{number:02d}", [0.61, 0.28, 0.11], ItemContent(text=f"Animal {number}")) for number in range(30)
-    ]
-    add_items(live.projects, project, batch, now=1.0)
-    account = create_account(live.store, "Vera", now=1.0).id
-    add_member(live.store, project, account, role="voter", now=1.0)
+    project, account = project_of(live, *texts(30), classes=CLASSES, pool_size=9, prediction=[0.61, 0.28, 0.11])
     with window(chromium) as page:
         come_in(page, live, account)
         open_vote(page, live, project)
@@ -53,11 +34,7 @@ def voter(live, chromium):
 @pytest.fixture
 def reader(live, chromium):
     """A voter with an item of a project whose leases last five seconds; their clock can be advanced."""
-    settings = ProjectSettings(classes=CLASSES, pool_size=3, lease_seconds=5.0)
-    project = live.projects.create("Long reads", settings, now=1.0).id
-    add_items(live.projects, project, [NewItem(name, show=ItemContent(text=name)) for name in "ab"], now=1.0)
-    account = create_account(live.store, "Vico", now=1.0).id
-    add_member(live.store, project, account, role="voter", now=1.0)
+    project, account = project_of(live, *texts(2), lease_seconds=5.0)
     with window(chromium) as page:
         page.clock.install()
         come_in(page, live, account)
@@ -81,17 +58,6 @@ HIDE = """(hidden) => {
 
 def acts(live, page):
     return {item: (kind, label) for _, item, kind, label in ballots_of(live, page.project)}
-
-
-@pytest.mark.timing
-def test_the_next_item_is_there_within_a_tenth_of_a_second(voter):
-    taken = []
-    for _ in range(12):
-        voter.wait_for_timeout(200)
-        taken.append(voter.evaluate(MEASURE, "1"))
-    print(f"from key to next item: median {sorted(taken)[6]:.1f} ms, worst {max(taken):.1f} ms")
-    assert sorted(taken)[6] < 50
-    assert max(taken) < 100
 
 
 def test_keys_vote_undo_skip_and_say_cannot_tell(live, voter):
@@ -300,10 +266,6 @@ def test_the_page_and_all_it_fetches_say_nothing_of_predictions_or_other_votes(l
     assert all(each.get("decision") is None for each in told)
 
 
-def test_the_keys_named_are_those_there_are(voter):
-    assert "1 to 3 answer" in voter.locator(".vote-foot").inner_text()
-
-
 def test_who_reads_on_keeps_the_item_as_long_as_the_page_is_seen(live, reader, monkeypatch):
     before = held_until(live, reader.project)
     monkeypatch.setattr(live.app.state, "clock", lambda: time.time() + 3.0, raising=False)
@@ -327,14 +289,12 @@ def test_who_was_away_for_long_is_not_shown_what_went_to_others(live, reader):
         act(live.projects, Request(reader.project, shown, voter, "vote", "cat", served=False), now=time.time())
     reader.evaluate(HIDE, False)
     reader.wait_for_function("(before) => document.querySelector('[data-vote]').dataset.item !== before", arg=shown)
-    assert item_of(reader) in {"a", "b"} - {shown}
+    assert {item_of(reader), shown} == {"secret-0", "secret-1"}
 
 
 def test_a_newcomer_without_items_is_not_thanked_and_new_items_come_by_themselves(live, chromium):
     nothing_yet, thanks = "[data-part=nothing]", "[data-part=thanks]"
-    project = live.projects.create("Few", ProjectSettings(classes=CLASSES, pool_size=3), now=1.0).id
-    account = create_account(live.store, "Vito", now=1.0).id
-    add_member(live.store, project, account, role="voter", now=1.0)
+    project, account = project_of(live)
     with window(chromium) as page:
         page.clock.install()
         come_in(page, live, account)
@@ -356,10 +316,7 @@ def test_a_newcomer_without_items_is_not_thanked_and_new_items_come_by_themselve
 
 def test_many_classes_are_found_by_typing(live, chromium):
     names = tuple(f"species {number}" for number in range(40))
-    project = live.projects.create("Many", ProjectSettings(classes=names, pool_size=3), now=1.0).id
-    add_items(live.projects, project, [NewItem("one"), NewItem("two")], now=1.0)
-    account = create_account(live.store, "Vida", now=1.0).id
-    add_member(live.store, project, account, role="voter", now=1.0)
+    project, account = project_of(live, *texts(2), classes=names)
     with window(chromium) as page:
         come_in(page, live, account)
         open_vote(page, live, project)
@@ -378,4 +335,4 @@ def test_many_classes_are_found_by_typing(live, chromium):
         page.keyboard.press("Escape")
         assert (keys.count(), none_found.is_hidden()) == (10, True)
         all_sent(page)
-        assert acts(live, page) == {"one": ("vote", "species 37")}
+        assert acts(live, page) == {"secret-0": ("vote", "species 37")}

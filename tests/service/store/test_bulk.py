@@ -3,8 +3,8 @@
 import pytest
 from sqlalchemy import select
 
-from quorate.service.store.bulk import among, change_rows, delete_rows, each_of, insert_rows, paired
-from quorate.service.store.schema import attempts, events, projects, webhooks
+from quorate.service.store.bulk import among, change_rows, each_of, insert_rows, paired
+from quorate.service.store.schema import attempts, projects, webhooks
 
 TEXTS = ["plain", 'it\'s "quoted" \\ and\nbroken', "für 猫 😀", "{json: [1, 2]}", ""]
 NUMBERS = [0.1 + 0.2, 1e-300, 1.7e308, -0.0, 1731718800.123456]
@@ -34,13 +34,6 @@ def test_existing_rows_are_updated_if_keys_are_given(connection):
     assert all_of(connection, attempts, attempts.c.key) == [("a", 2.0, 2.0), ("b", 3.0, 3.0)]
 
 
-def test_generated_ids_are_returned(connection):
-    insert_rows(connection, projects, [{"id": "p", "name": "pets", "settings": "{}", "created": 0.0}])
-    rows = [{"project_id": "p", "kind": "tune", "time": float(n), "body": "{}"} for n in range(3)]
-    told = insert_rows(connection, events, rows, returning=("id", "time"))
-    assert sorted(row.time for row in told) == [0.0, 1.0, 2.0] and len({row.id for row in told}) == 3
-
-
 def test_rows_are_changed_by_their_key_and_only_where_asked(connection):
     insert_rows(connection, projects, [{"id": "p", "name": "pets", "settings": "{}", "created": 0.0}])
     hook = {"project_id": "p", "url": "u", "secret": "s", "kinds": "[]", "created": 0.0}
@@ -52,30 +45,11 @@ def test_rows_are_changed_by_their_key_and_only_where_asked(connection):
     assert found == {"a": ("it's", 5.0, "s"), "b": ("u", None, "s"), "c": ("w", None, "s")}
 
 
-def test_rows_that_match_all_columns_are_deleted(connection):
-    insert_rows(connection, attempts, [{"key": name, "tokens": 1.0, "time": float(n)} for n, name in enumerate("abc")])
-    delete_rows(connection, attempts, [{"key": "a", "time": 0.0}, {"key": "b", "time": 0.0}])
-    assert [row[0] for row in all_of(connection, attempts, attempts.c.key)] == ["b", "c"]
-
-
-def test_nothing_is_done_for_nothing(connection):
-    assert insert_rows(connection, attempts, []) == []
-    change_rows(connection, attempts, [])
-    delete_rows(connection, attempts, [])
-
-
 @pytest.mark.parametrize("names", [[], ["b"], ["a", "c", "nowhere"], ["it's", "a"]])
 def test_a_column_is_compared_with_a_list_of_any_length(connection, names):
     insert_rows(connection, attempts, [{"key": name, "tokens": 1.0, "time": 1.0} for name in ("a", "b", "c", "it's")])
     query = select(attempts.c.key).where(among(attempts.c.key, "names"), attempts.c.tokens == 1.0)
     assert set(connection.execute(query, {"names": names}).scalars()) == set(names) - {"nowhere"}
-
-
-def test_two_lists_in_one_query_are_told_apart(connection):
-    insert_rows(connection, attempts, [{"key": name, "tokens": float(n), "time": 1.0} for n, name in enumerate("abc")])
-    query = select(attempts.c.key).where(among(attempts.c.key, "names"), among(attempts.c.tokens, "numbers"))
-    for names, numbers, found in ((["a", "b"], [1.0, 2.0], {"b"}), (["c"], [2.0], {"c"}), (["a"], [1.0], set())):
-        assert set(connection.execute(query, {"names": names, "numbers": numbers}).scalars()) == found
 
 
 PAIRS = [([], [], set()), (["a", "b"], [0.0, 2.0], {"a"}), (["b", "a", "c"], [1.0, 5.0, 2.0], {"b", "c"})]

@@ -42,10 +42,3 @@ def test_rows_are_found_by_an_index(prepared, name):
     plan = plan_of(prepared, name)
     scanned = {line.split()[1] for line in plan if line.startswith("SCAN")} - {"json_each", "one", "other", "(subquery"}
     assert plan and not scanned, plan
-
-
-@pytest.mark.parametrize(
-    ("name", "index"), [("BALLOTS", "item_id=? AND voter=?"), ("REPEATS", "project_id=? AND voter=? AND request=?")]
-)
-def test_pairs_are_found_by_both(prepared, name, index):
-    assert any(index in line for line in plan_of(prepared, name))

@@ -34,19 +34,6 @@ def test_an_invalid_statement_is_a_bug_and_not_an_outage(store):
         connection.execute(text("SELECT * FROM nothing_of_that_name"))
 
 
-def test_an_event_can_neither_be_changed_nor_replaced(tmp_path):
-    store = Store(str(tmp_path / "a?b.db"))
-    prepare(store)
-    with store.write() as connection:
-        connection.execute(text("INSERT INTO projects(id, name, settings, created) VALUES ('p', 'p', '{}', 1.0)"))
-        connection.execute(text("INSERT INTO events(project_id, kind, time, body) VALUES ('p', 'tune', 1.0, '{}')"))
-    for statement in ("UPDATE events SET body = 'x'", "DELETE FROM events", "REPLACE INTO events SELECT * FROM events"):
-        with pytest.raises(DBAPIError, match="events"), store.write() as connection:
-            connection.execute(text(statement))
-    store.close()
-    assert (tmp_path / "a?b.db").exists()
-
-
 def test_a_locked_database_is_unavailable_and_nothing_is_changed(tmp_path, monkeypatch):
     monkeypatch.setattr("quorate.service.store.BUSY_SECONDS", 0.1)
     store = Store(str(tmp_path / "q.db"))
