@@ -183,6 +183,11 @@ class VoteDataset:
     voters: IntArray | None = None
     truth: IntArray | None = None
 
+    def __repr__(self) -> str:
+        """Its name and sizes."""
+        sizes = f"{self.num_items} items, {self.num_classes} classes, pools of {self.votes.shape[1]}"
+        return f"VoteDataset({self.name}: {sizes}, {len(self.models)} classifiers)"
+
     def rows(self, items: IntArray | NDArray[np.bool_] | slice) -> VoteDataset:
         """The data set with these items only, in this order."""
         return replace(

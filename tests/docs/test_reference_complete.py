@@ -37,6 +37,7 @@ NAMED_BY_DATA = {
     "parameters",
     "tau",
     "bias",
+    "error_cost",
     "findings",
     "totals",
 }  # keys below are not ours

@@ -515,15 +515,6 @@ def test_a_session_with_people_killed_anywhere_comes_back_as_it_was(settings):
     assert known_of_people(back) == known_of_people(session)
 
 
-def test_settings_about_people_are_compared_on_resume():
-    journal = MemoryJournal()
-    make(journal=journal, rules=[DailyLimit("bob", 2)])
-    assert Session.resume(journal, experts=PANEL, target="plurality", rules=[DailyLimit("bob", 2)])
-    with pytest.raises(errors.JournalMismatch) as caught:
-        Session.resume(journal, rules=[DailyLimit("bob", 3)])
-    assert caught.value.field == "rules"
-
-
 @pytest.mark.parametrize(
     "change",
     [

@@ -156,31 +156,6 @@ def test_a_process_killed_again_and_again_loses_no_acknowledged_vote(tmp_path):
     assert session.counts()["votes"] == sum(act[0] == "vote" for act in written)
 
 
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"method": method("finexp", threshold=0.8)}, ["0.9", "0.8"]),
-        ({"method": "infexp"}, ["finexp", "infexp"]),
-        ({"classes": ["cat", "dog", "cow"]}, ["bird", "cow"]),
-        ({"pool_size": 9}, ["5", "9"]),
-        ({"colour": 9}, ["colour"]),
-    ],
-)
-def test_resuming_with_something_else_says_what_differs(settings, words):
-    journal = MemoryJournal()
-    make("finexp", journal=journal)
-    with pytest.raises(errors.JournalMismatch) as caught:
-        Session.resume(journal, **settings)
-    assert caught.value.field == next(iter(settings))
-    assert all(word in str(caught.value) for word in words)
-
-
-def test_resuming_with_the_same_settings_is_fine():
-    journal = MemoryJournal()
-    make("finexp", journal=journal)
-    Session.resume(journal, method=method("finexp", threshold=0.9), classes=CLASSES, pool_size=5)
-
-
 def test_a_journal_that_is_not_there_is_named(tmp_path):
     with pytest.raises(errors.JournalError) as caught:
         Session.resume(tmp_path / "missing.jsonl")

@@ -44,7 +44,7 @@ def test_class_names_are_strings_at_the_door(session):
         (lambda s: s.open("b", None, pool_size=0), errors.InvalidInput, "pool_size"),
         (lambda s: s.open("b", None, pool_size=2.5), errors.InvalidInput, "pool_size"),
         (lambda s: s.open("b", None, min_votes=3, max_votes=2), errors.InvalidInput, "max_votes"),
-        (lambda s: s.open("a", None), errors.ItemExists, "item_id"),
+        (lambda s: s.open("a", None), errors.ItemExists, "prediction"),
         (lambda s: s.open(7, None), errors.InvalidInput, "item_id"),
         (lambda s: s.open("", None), errors.InvalidInput, "item_id"),
         (lambda s: s.vote("zzz", "cat"), errors.UnknownItem, "item_id"),

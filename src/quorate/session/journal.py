@@ -72,6 +72,9 @@ class MemoryJournal:
         self._header: bytes | None = None
         self._events: list[bytes] = []
 
+    def __repr__(self) -> str:
+        return f"MemoryJournal({len(self._events)} events)"
+
     def header(self) -> Header | None:
         """The header; None while the journal is empty."""
         return None if self._header is None else dict(json.loads(self._header))

@@ -66,6 +66,9 @@ class JsonlJournal:
         self._header: Header | None = None
         self._next_seq = 0  # 0: not known yet
 
+    def __repr__(self) -> str:
+        return f"JsonlJournal({str(self.path)!r})"
+
     def header(self) -> Header | None:
         """The header; None if the file does not exist, is empty, or has an incomplete header."""
         with self._mutex:
@@ -85,7 +88,7 @@ class JsonlJournal:
         with self._mutex:
             self._attach(create=True)
             if self._header is not None:
-                raise self._broken("an empty journal; this one has a session", "resume it, or choose another path.")
+                raise self._invalid("an empty journal; this one has a session", "resume it, or choose another path.")
             self._commit(line, what="the header")
             self._header, self._next_seq = read_header(self.path), FIRST_SEQ
             self._size += len(line)
@@ -136,7 +139,7 @@ class JsonlJournal:
     def _take_over(self, fd: int) -> None:
         info = os.fstat(fd)
         if not stat.S_ISREG(info.st_mode):
-            raise self._broken("a regular file", "pass the path of one.")
+            raise self._invalid("a regular file", "pass the path of one.")
         lock(fd, self.path)
         self._identity = (info.st_dev, info.st_ino)
         self._header = read_header(self.path)
@@ -154,7 +157,7 @@ class JsonlJournal:
     def _prepare_to_append(self) -> None:
         """Find the next seq, unless it is known because the caller has read all events, as a session does."""
         if not self._attach() or self._header is None:
-            raise self._broken("a journal that was started", "call start(header) before append(event).")
+            raise self._invalid("a journal that was started", "call start(header) before append(event).")
         if not self._next_seq:
             deque(self.events(), maxlen=0)
 
@@ -208,9 +211,9 @@ class JsonlJournal:
     def _refuse_if_unusable(self) -> None:
         if self._unusable is not None:
             fix = "Nothing was written; close this one and resume the session from the file with a new JsonlJournal."
-            raise self._broken(f"a usable journal, but {self._unusable}", fix)
+            raise self._invalid(f"a usable journal, but {self._unusable}", fix)
 
-    def _broken(self, rule: str, fix: str) -> JournalError:
+    def _invalid(self, rule: str, fix: str) -> JournalError:
         return invalid("journal", str(self.path), rule, fix, error=JournalError)
 
     def _detach(self) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from quorate.errors import UnknownItem
+from quorate.learning.problem import pack
 from quorate.methods import Method
 from quorate.session.decide import MOST_STATES, Verdict, believe, confidence_is, decide, safe_ahead
 from quorate.session.inputs import parse_prediction
@@ -22,6 +23,8 @@ from quorate.validate import invalid, members, whole
 
 if TYPE_CHECKING:
     import threading
+
+    from pyarrow import Table
 
     from quorate.learning.answers import AnswerFit
     from quorate.session.state import State
@@ -79,6 +82,33 @@ class ReadCalls:
             classes = self._state.settings.classes
             ballots = self._state.held(item_id).ballots
             return {voter: None if act.label == ABSTAINED else classes[act.label] for voter, act in ballots.items()}
+
+    def voters(self, item_id: str) -> tuple[str, ...]:
+        """Who has voted or abstained on an item, of those whose names were given."""
+        with self._lock:
+            self._state.check_known(item_id)
+            item = self._state.find(item_id)
+            return self._state.old[item_id].voters if item is None else tuple(item.ballots)
+
+    def results(self) -> Table:
+        """A row per item, closed ones first: item, consensus_label, confidence, num_votes, stop_reason.
+
+        An Arrow table (`.to_pandas()`, `.to_pylist()`); needs `pip install 'quorate[tables]'`.
+        """
+        from quorate.session.results import results_table  # noqa: PLC0415 - needs PyArrow
+
+        with self._lock:
+            return results_table(self._state)
+
+    def history(self) -> Table:
+        """A row per fit: the items closed before it, theta, phi and tau (by class, or by classifier and class)."""
+        from quorate.session.results import history_table  # noqa: PLC0415 - needs PyArrow
+
+        with self._lock:
+            fits, settings = self._state.history, self._state.settings
+            models = [str(number + 1) for number in range(settings.num_classifiers)]
+            packed = [pack(params) for _, params in fits]
+            return history_table([closed for closed, _ in fits], packed, models=models, classes=settings.classes)
 
     def __contains__(self, item_id: str) -> bool:
         """Whether an item with this id was ever opened."""

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
-from typing import Any
 
-from quorate.decision.error_costs import ErrorCosts
 from quorate.errors import JournalCorrupt, JournalError, JournalMismatch, QuorateError
 from quorate.methods import METHODS, Method, method
 from quorate.session.event_checks import Recomputed, check_after, check_before
 from quorate.session.journal import FIRST_SEQ, Event, Header
-from quorate.session.people import MODELS, people_settings
+from quorate.session.people import MODELS
 from quorate.session.state import Settings, State, apply, checked_settings
-from quorate.tables.error_cost import read_error_cost
 from quorate.validate import invalid
 
 
-def settings_from(header: Header, given: Method | None, expected: dict[str, Any]) -> Settings:
-    """The settings in a journal's header; an error if they differ from what the caller expects."""
+def settings_from(header: Header, given: Method | None) -> Settings:
+    """The settings in a journal's header; an error if the caller's method is another one."""
     try:
         name = header["method"]["name"]
         parameters = header["method"]["parameters"]
@@ -43,35 +41,25 @@ def settings_from(header: Header, given: Method | None, expected: dict[str, Any]
         rule = f"the policy that wrote the journal, {name!r}, which is not built in"
         fix = "pass it: Session.resume(journal, method=quorate.method(YourPolicy()))."
         raise invalid("method", None, rule, fix, error=JournalMismatch)
-    for key, value in expected.items():
-        if key == "error_cost":
-            _compare_costs(value, header)
-        elif key in stored:
-            _compare(key, list(value) if key == "classes" else value, stored[key])
-        elif key in people:
-            chosen, one = given or method(name, **parameters), people | {key: value}
-            asked = people_settings(chosen, tuple(stored["classes"]), **one)
-            _compare(key, None if asked is None else asked.header()[key], people[key])
-        else:
-            rule = f"a setting of the session: method, {', '.join([*stored, *people])}"
-            raise invalid(key, value, rule, "check its name.", error=JournalMismatch)
     try:
         return checked_settings(given or method(name, **parameters), **stored, people=people)
     except Exception as cause:  # a method's parameters may be wrong in any way
         raise _corrupt("the session's header", 1, cause) from cause
 
 
-def _compare_costs(expected: Any, header: Header) -> None:  # noqa: ANN401
-    """Compare a number or a table by truth and answer with the header's."""
-    classes, table = header["classes"], header["error_cost"]
-    costs = read_error_cost(expected, classes)
-    asked = costs.by_name(classes) if isinstance(costs, ErrorCosts) else costs
-    _compare("error_cost", asked, header["method"]["parameters"].get("error_cost") if table is None else table)
+def check_same(asked: Settings, header: Header) -> None:
+    """Refuse other settings than those in the journal's header; the error says both values of the first."""
+    ours, stored = json.loads(json.dumps(asked.header())), dict(header)
+    mine, theirs = ours.pop("people", {}), stored.pop("people", {})
+    for name, value in ours.items():
+        _compare(name, value, stored.get(name))
+    for name in ("experts", "target", "rules", "gold", "model"):
+        _compare(name, mine.get(name), theirs.get(name))
 
 
 def _compare(what: str, expected: object, stored: object) -> None:
     if expected != stored:
-        fix = f"leave `{what}` out to continue as before, or start a new journal."
+        fix = "pass what the journal has, or start a new one."
         raise invalid(what, expected, f"{stored!r}, as in the journal", fix, error=JournalMismatch)
 
 

@@ -61,7 +61,7 @@ class Session(ReadCalls, PeopleCalls):
     `error_cost`: what a wrong answer costs, in votes: a number, or a table by truth and answer, such as
     `{"sick": {"well": 500}}` (a mapping, CSV or frame; what it does not name costs 200). Each item has
     `num_classifiers` predictions. `min_votes`, `max_votes` limit the votes per item. With a `journal`
-    nothing that was acknowledged is lost: `Session.resume(journal)`.
+    nothing that was acknowledged is lost: `Session.at(journal, ...)` continues it.
 
     If people are known by name: `experts` can be asked (`[]`: learned as they appear), `rules` are about them
     (`MustConfirm` and others), `target` is "plurality" (default: what the whole pool would vote) or "truth" (the class
@@ -69,7 +69,7 @@ class Session(ReadCalls, PeopleCalls):
     "truth".
     `method` may then be omitted, and so may `pool_size` if it is the number of `experts`.
 
-    `with Session.resume("votes.jsonl") as session:` releases the journal at the end, for the next session.
+    `with Session.at("votes.jsonl", ...) as session:` releases the journal at the end, for the next session.
 
     >>> session = Session("value", classes=["cat", "dog", "bird"], pool_size=6, seed=7)
     >>> decision = session.open("photo-1", [0.7, 0.2, 0.1])
@@ -108,10 +108,20 @@ class Session(ReadCalls, PeopleCalls):
             refit_every=refit_every, seed=seed, num_classifiers=num_classifiers, min_votes=min_votes,
             max_votes=max_votes, people={"target": target, "experts": known, "rules": rules, "gold": gold},
         )  # fmt: skip
-        store = as_journal(journal)
-        self._use(settings, store)
-        if store is not None:
-            store.start(settings.header())
+        self._use(settings, None)
+        self._start(as_journal(journal))
+
+    def _start(self, journal: Journal | None) -> None:
+        """Use a journal that has no session yet."""
+        if journal is not None:
+            journal.start(self._state.settings.header())
+        self._journal = journal
+
+    def __repr__(self) -> str:
+        """The method, the classes and how much there is."""
+        settings = self._state.settings
+        kind = f"{settings.method.name}, {len(settings.classes)} classes, pools of {settings.pool_size}"
+        return f"Session({kind}: {', '.join(f'{many} {what}' for what, many in self.counts().items())})"
 
     def _use(self, settings: Settings, journal: Journal | None, params: PriorParams | None = None) -> None:
         self._lock = threading.RLock()
@@ -121,6 +131,34 @@ class Session(ReadCalls, PeopleCalls):
         self._answer_fit = settings.method.answer_fit()
 
     @classmethod
+    def at(
+        cls,
+        journal: Journal | str | Path,
+        method: Method | str | QueryPolicy | None = None,
+        **settings: Any,  # noqa: ANN401 - those of `Session`, which checks them
+    ) -> Self:
+        """The session in a journal: a new one if there is none yet, else the stored one, continued.
+
+        Takes the settings of `Session`. If those in the journal differ, the error says both values.
+
+        >>> from quorate import MemoryJournal
+        >>> journal = MemoryJournal()
+        >>> for _ in range(2):
+        ...     with Session.at(journal, classes=["cat", "dog"], pool_size=3) as session:
+        ...         decision = session.open("photo-1", {"cat": 0.6})
+        >>> session.counts()["opened"]
+        1
+        """
+        store, session = as_journal(journal), cls(method, **settings)
+        header = None if store is None else store.header()
+        if store is None or header is None:
+            session._start(store)
+            return session
+        asked = session._state.settings
+        resuming.check_same(asked, header)
+        return cls.resume(store, method=asked.method)
+
+    @classmethod
     def resume(
         cls,
         journal: Journal | str | Path,
@@ -128,12 +166,10 @@ class Session(ReadCalls, PeopleCalls):
         method: Method | str | QueryPolicy | None = None,
         progress: Callable[[int, int], None] | None = None,
         verify: bool = False,
-        **expected: object,
-    ) -> Session:
+    ) -> Self:
         """The session stored in a journal, ready to continue.
 
-        `method` is needed only for a user's own policy; if given, it must be the one in the journal. Further settings
-        (`classes=`, `pool_size=`, ...) are compared too: an error says what differs.
+        `method` is needed only for a user's own policy; if given, it must be the one in the journal.
         `progress(done, total)` is called from time to time; without it, a resume of over two seconds reports on stderr.
         Every event is checked like the call that wrote it; one that breaks a rule raises `JournalCorrupt` with its
         `line`. `verify=True` also recomputes every decision, which takes about as long as the session itself took.
@@ -146,7 +182,7 @@ class Session(ReadCalls, PeopleCalls):
         header = store.header()
         if header is None:
             raise no_session(store.path if isinstance(store, JsonlJournal) else None)
-        settings = resuming.settings_from(header, given, expected)
+        settings = resuming.settings_from(header, given)
         session = cls.__new__(cls)
         session._use(settings, store)
         replay = resuming.JournalReplay(session._state, verify=verify)
@@ -177,7 +213,9 @@ class Session(ReadCalls, PeopleCalls):
         time: float | None = None,
         request_id: str | None = None,
     ) -> Decision:
-        """Open a new item with the classifier's prediction; the decision says whether to ask an expert.
+        """Open an item with the classifier's prediction; the decision says whether to ask an expert.
+
+        An item that was opened before with this prediction: its decision now.
 
         `prediction`: probabilities in the order of `classes`, a mapping by class name, a hard label, a single score
         (two classes) or None for no classifier; a list of these for several classifiers.
@@ -203,13 +241,26 @@ class Session(ReadCalls, PeopleCalls):
             if is_repeat(self._state, event):
                 return self.decision(item_id)
             if self._state.is_known(item_id):
-                rule = "an item that was not opened before"
-                raise invalid("item_id", item_id, rule, "give every item its own id.", error=ItemExists)
+                limits = {"pool_size": pool_size, "min_votes": min_votes, "max_votes": max_votes}
+                self._check_same_item(item_id, probs.tolist(), limits)
+                return self.decision(item_id)
             event |= {"tie_draw": float(rng.stream(settings.seed, "tie", number).random()), "quota": None}
             item = opened(event, number)
             draws = rng.stream(settings.seed, "quota", number)
             event["quota"] = draw_quota(self._state.method, self._state.policy_state, item, rng=draws)
             return self._commit(event, opened(event, number))
+
+    def _check_same_item(self, item_id: str, prediction: list[list[float]], limits: Mapping[str, int | None]) -> None:
+        """Refuse another prediction or other limits for an item that was opened before; of old ones none is kept."""
+        item = self._state.find(item_id)
+        if item is None:
+            return
+        given = {name: value for name, value in limits.items() if value is not None}
+        for name, value in {"prediction": prediction, **given}.items():
+            stored = item.predictions.tolist() if name == "prediction" else getattr(item, name)
+            if value != stored:
+                rule = f"{stored}, with which item {item_id!r} was opened"
+                raise invalid(name, value, rule, "give every item its own id.", error=ItemExists)
 
     def _default_pool(self) -> int:
         """The pool of a new item: of a panel its members, of whom some may have joined or left; else as set."""

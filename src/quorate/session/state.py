@@ -153,6 +153,7 @@ class State:
     recent: OrderedDict[str, ItemState] = field(default_factory=OrderedDict)
     old: dict[str, OldItem] = field(default_factory=dict)
     requests: dict[str, int] = field(default_factory=dict)
+    history: list[tuple[int, PriorParams]] = field(default_factory=list)  # items closed before each fit; its result
 
     def find(self, item_id: str) -> ItemState | None:
         """The item, if it is open or recently closed; else None."""
@@ -272,6 +273,7 @@ def _learn(state: State, event: Event) -> None:
     state.params = PriorParams(event["theta"], event["phi"], event["tau"], event["bias"])
     state.prior = prior_of(state.params, event["seq"])
     state.fitted_after = state.num_closed
+    state.history.append((state.num_opened - len(state.open), state.params))
     state.votes_since_fit = 0
 
 

@@ -18,6 +18,7 @@ from quorate.reports import render
 from quorate.reports.figures import BLUE, MISSING, QUIET, RC, can_plot
 from quorate.reports.format import SEPARATOR, json_page, quoted_name
 from quorate.reports.section import Table
+from quorate.session.results import history_table
 from quorate.session.tuning import tuned
 from quorate.streams.pools import Pools
 from quorate.streams.replay import ReplayResult
@@ -178,7 +179,9 @@ class RunResult(ToFrames):
     @property
     def history(self) -> Any:  # noqa: ANN401 - a frame of the caller's library
         """A row per fit: the items closed before it, and theta, phi and tau (by class, or by model and class)."""
-        return give_back(history_table(self), self.backend)
+        outcome = self.outcome
+        fits = history_table(outcome.fitted_at + 1, outcome.fits, models=self.models, classes=self.classes)
+        return give_back(fits, self.backend)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> tuple[Path, ...]:
         """Write the decisions, the summary, the parameters, the rejects and the report; returns the files."""
@@ -240,16 +243,6 @@ def decisions_table(result: RunResult) -> pa.Table:
         columns["confidence_is"] = pa.array(np.where(outcome.is_score, "score", "probability"), type=TEXT)
     columns[VOTERS] = voters(result)
     return pa.table(columns)
-
-
-def history_table(result: RunResult) -> pa.Table:
-    """The learned parameters after every fit."""
-    outcome, several = result.outcome, len(result.models) > 1
-    names = [f"tau_{model}_{name}" if several else f"tau_{name}" for model in result.models for name in result.classes]
-    values = dict(zip(["theta", "phi", *names], outcome.fits.T, strict=False))
-    return pa.table(
-        {"items": pa.array(outcome.fitted_at + 1)} | {name: pa.array(each) for name, each in values.items()}
-    )
 
 
 def agreement(result: RunResult) -> pa.Array:
