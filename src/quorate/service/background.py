@@ -253,9 +253,8 @@ def is_completed(before: Mapping[str, Any], current: Stats) -> bool:
 
 
 def _announced(before: Mapping[str, Any]) -> int:
-    """The number of items when completion was last announced; older states lack it and fall back on what they saw."""
-    seen = before.get("stats", {"num_items": 0, "num_open": 0})
-    return int(before.get("announced", 0 if seen["num_open"] else seen["num_items"]))
+    """The number of items when completion was last announced."""
+    return int(before.get("announced", 0))
 
 
 EVERY = 3600.0

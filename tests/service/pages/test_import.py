@@ -8,7 +8,7 @@ from tests.service.pages.people import come_in, item_of, open_vote, project_of, 
 
 
 def image(name, number):
-    return {"name": name, "mimeType": "image/png", "buffer": digits().png(number)}
+    return {"name": name, "mimeType": "image/png", "buffer": digits().files[number]}
 
 
 def test_images_come_with_their_table_or_alone_and_voters_see_them(live, chromium):

@@ -32,11 +32,7 @@ class DecisionOut(Out):
     agreement: Annotated[float | None, Field(description="Share of these votes that are for the answer.")]
     stop_reason: str
     cost: Annotated[
-        float,
-        Field(
-            description="Cost of its votes, including late ones, each at its voter's price at the time; the number of "
-            "votes if all were free."
-        ),
+        float, Field(description="Cost of its votes, including late ones; the number of votes if they are free.")
     ]
     pool_size: int
     audited: bool
@@ -177,7 +173,7 @@ class StatsTold(Stats):
     """The latest numbers, computed at `time` (seconds since 1970), `age` seconds ago; `version` grows each time they
     are computed.
 
-    Each vote is priced at its voter's price when it was cast. Null where there is nothing yet.
+    Money is at the project's price now. Null where there is nothing yet.
     """
 
     age: float

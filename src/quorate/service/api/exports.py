@@ -276,8 +276,8 @@ def export(
 ) -> Response:
     """A consistent snapshot; one export at a time per account. In CSV, text that looks like a formula gets an
     apostrophe. Votes: every act once; `label` is empty unless the vote counts, `cast_label` is what was chosen, also of
-    a retracted vote; `late`: cast when the item was closed; `price` is shown to owners only. Gold: answers to gold
-    items; apart from the events, no other table contains them."""
+    a retracted vote; `late`: cast when the item was closed. Gold: answers to gold items; apart from the events, no
+    other table contains them."""
     if what == "journal" and format_ != "jsonl":
         raise invalid("format", format_, "'jsonl' for a journal", "leave it out.")
     return _sent(request, projects_, project_id, caller, what, format_)

@@ -127,8 +127,7 @@ def show_project(project_id: ProjectId, caller: Anyone, projects_: TheProjects) 
 
 @router.patch("/{project_id}", summary="Change a project", response_model=ProjectOut, responses=problems(403, 404, 409))
 def change_project(once: Write, project_id: ProjectId, caller: Owner, body: ProjectChange) -> Response:
-    """Classes, models, method and seed cannot change, because past decisions rely on them; the method's
-    parameters can."""
+    """Classes and the method cannot change, because past decisions rely on them; the method's parameters can."""
 
     def work(on: Work) -> ProjectOut:
         changes = body.settings.model_dump(exclude_unset=True) if body.settings is not None else {}
