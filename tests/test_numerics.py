@@ -18,8 +18,6 @@ from quorate.numerics import (
     normal_cdf,
     normal_quantile,
     softmax,
-    student_cdf,
-    student_quantile,
 )
 
 SHAPES = st.floats(1e-3, 200)
@@ -58,13 +56,6 @@ def test_a_beta_quantile_has_its_level(a, b):
     away = (x > 1e-12) & (x < 1 - 1e-9)
     np.testing.assert_allclose(beta_cdf(a, b, x)[away], LEVELS[away], rtol=0, atol=1e-7)
     np.testing.assert_allclose(x, special.betaincinv(a, b, LEVELS), rtol=0, atol=1e-10)
-
-
-@settings(deadline=None, max_examples=50)
-@given(x=st.floats(-50, 50), freedom=st.integers(1, 60), level=st.floats(0.01, 0.99))
-def test_students_t(x, freedom, level):
-    assert student_cdf(x, freedom) == pytest.approx(special.stdtr(freedom, x), abs=1e-13)
-    assert student_quantile(level, freedom) == pytest.approx(special.stdtrit(freedom, level), rel=1e-9, abs=1e-9)
 
 
 @settings(deadline=None, max_examples=50)

@@ -167,29 +167,6 @@ def beta_quantile(a: float, b: float, levels: FloatArray) -> FloatArray:
     return (low + high) / 2
 
 
-def student_cdf(x: ArrayLike, freedom: float) -> FloatArray:
-    """P(T <= x) for Student's t.
-
-    >>> student_cdf([-2.0, 0.0, 2.0], 5.0).round(4)
-    array([0.051, 0.5  , 0.949])
-    """
-    x = np.asarray(x, dtype=np.float64)
-    return np.asarray(0.5 + np.sign(x) / 2 * beta_cdf(0.5, freedom / 2, x * x / (freedom + x * x)))
-
-
-@cache  # a plan asks for the same one at every setting
-def student_quantile(level: float, freedom: float) -> float:
-    """The x with P(T <= x) = level.
-
-    >>> round(student_quantile(0.95, 7), 4)
-    1.8946
-    """
-    reach = 1.0
-    while student_cdf(reach, freedom) < max(level, 1 - level):
-        reach *= 2
-    return find_root(lambda x: float(student_cdf(x, freedom)) - level, -reach, reach)
-
-
 def hypergeometric_cdf(wrong: int, whole: int, all_wrong: int, drawn: int) -> float:
     """P(at most `wrong` of `drawn` are wrong), drawn from `whole` of which `all_wrong` are, without replacement.
 

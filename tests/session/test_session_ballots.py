@@ -158,7 +158,7 @@ def test_a_request_id_reused_to_open_with_another_prediction_is_an_error(session
 
 
 def test_a_late_vote_is_learned_from_while_its_item_is_in_the_window_however_many_closed_without_votes():
-    session = make(method=method("finexp", threshold=0.45), window=3, refit_every=None)
+    session = make(method=method("infexp", threshold=0.45), window=3, refit_every=None)
     session.open("a", [0.34, 0.33, 0.33], min_votes=1)
     session.vote("a", "cat", "ann")
     for number in range(20):

@@ -138,7 +138,7 @@ def test_a_vote_survives_when_only_the_learned_parameters_cannot_be_written(capl
             super().append(event)
 
     journal = NoLearning()
-    session = make(journal=journal, refit_every=1, method=method("finexp", threshold=1.0), pool_size=1)
+    session = make(journal=journal, refit_every=1, method=method("infexp", threshold=1.0), pool_size=1)
     session.open("a", None)
     assert session.vote("a", "cat").reason == "exhausted"
     assert session.params.theta == 1.0
@@ -153,7 +153,7 @@ def test_a_vote_survives_when_only_the_learned_parameters_cannot_be_written(capl
 @pytest.mark.no_cover
 def test_memory_per_closed_item_stays_below_250_bytes():
     """A benchmark runs a million items; this test checks the growth per item."""
-    session = make(method=method("finexp", threshold=0.5), window=20, refit_every=None)
+    session = make(method=method("infexp", threshold=0.5), window=20, refit_every=None)
 
     def run(first, last):
         for number in range(first, last):

@@ -123,6 +123,14 @@ def test_of_a_class_with_few_items_nothing_is_promised():
         quorate.plan(rare, target_error=0.1, recall={"class-2": 0.5})
 
 
+def test_a_table_whose_errors_all_cost_the_same_is_the_number():
+    alike = {"class-0": {"class-1": 30, "class-2": 30}, "class-1": {"class-0": 30, "class-2": 30}}
+    alike["class-2"] = {"class-0": 30, "class-1": 30}
+    made = quorate.plan(PILOT, error_cost=alike)
+    assert made.method == method("value", error_cost=30) and made.error_cost is None
+    assert made.votes == quorate.plan(PILOT, error_cost=30).votes
+
+
 def test_a_table_of_error_costs_is_multiplied_and_passed_on():
     made = quorate.plan(PILOT, error_cost=RARE, budget=2.0)
     assert made.error_cost["class-0"]["class-1"] == pytest.approx(900 * made.value)

@@ -6,7 +6,7 @@ Replays the pilot under the settings of one method (`settings`, `replays`), fore
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import inf
 from pathlib import Path
 from typing import Unpack, cast
@@ -100,7 +100,10 @@ def plan(
         check_free(out, overwrite=overwrite)
     columns = table_options(tables)
     joined, _ = read_inputs(votes, predictions, columns, by_time=False, progress=progress)
-    start = _start(base, table, joined.classes)
+    read = None if table is None else read_error_cost(table, joined.classes)
+    if isinstance(read, float):  # all errors of the table cost the same
+        base, is_fixed = _base(method, target, read, goal)
+    start = _start(base, read)
     voter_costs = None if costs is None else read_costs(costs, joined.workers)
     known = truth_of(votes, truth, columns) if seeks == "truth" else None
     classes = None if known is None else read_truth(known, joined)
@@ -170,13 +173,10 @@ def _base(
     return base, error_cost is not None or not goal.is_given
 
 
-def _start(base: Method, table: ErrorCost | None, classes: Sequence[str]) -> Candidate:
+def _start(base: Method, costs: float | ErrorCosts | None) -> Candidate:
     """The method as it is given, with the table of error costs, which is varied where the method has an error cost."""
-    if table is None:
+    if not isinstance(costs, ErrorCosts):
         return Candidate(base)
-    read = read_error_cost(table, classes)
-    alike = 1.0 - np.eye(len(classes))  # all errors of the table cost the same
-    costs = read if isinstance(read, ErrorCosts) else ErrorCosts.of(read * alike)
     return Candidate(with_costs(base, costs), 1.0 if "error_cost" in base.parameters else None)
 
 
