@@ -44,6 +44,10 @@ class NotFound(InvalidInput):
     """No account, member, key or invitation with this id that the caller may see."""
 
 
+class Outdated(InvalidInput):
+    """A change based on something that somebody else has changed meanwhile."""
+
+
 class Refusal(QuorateError):
     """A valid request that is refused; carries what is wrong, for people to read, and what to do."""
 
@@ -108,6 +112,7 @@ STATUSES: dict[type[QuorateError], tuple[int, str]] = {  # the first match in an
     TooMany: (429, "Too many requests"),
     ItemExists: (409, "Already exists"),
     DuplicateVote: (409, "Already voted"),
+    Outdated: (409, "Changed meanwhile"),
     RequestReused: (409, "Idempotency key used for something else"),
     MissingExtra: (501, "Not installed"),
     InvalidInput: (422, "Invalid input"),

@@ -6,6 +6,7 @@ import json
 import re
 import threading
 from collections import Counter
+from datetime import datetime
 
 import pytest
 from sqlalchemy import func, select, update
@@ -22,7 +23,7 @@ from quorate.session import JsonlJournal
 from quorate.tables import read_votes
 from quorate.types import PriorParams
 from quorate.workflows.run.result import DECISION_COLUMNS
-from tests.service.api.conftest import rows_of
+from tests.service.api.conftest import NOW, rows_of
 
 NAMES = ["=HYPERLINK(1)", "-2", "@x", "+y", "plain", 'z,"q"', "n7", "n8"]
 
@@ -64,7 +65,16 @@ def export(world, status=200, role="reader", **params):
 def test_every_format_holds_the_same_decisions(exporting):
     rows = rows_of(export(exporting, what="decisions"))
     assert len(rows) >= 5
-    assert list(rows[0]) == [*DECISION_COLUMNS, "prob_cat", "prob_dog", "prob_bird", *VERDICT_COLUMNS, "voters"]
+    assert list(rows[0]) == [
+        "item",
+        "answer",
+        *DECISION_COLUMNS[1:],
+        "prob_cat",
+        "prob_dog",
+        "prob_bird",
+        *VERDICT_COLUMNS,
+        "voters",
+    ]
     table = list(csv.DictReader(io.StringIO(export(exporting, format="csv").text)))
     assert [row["item"] for row in table] == [
         ("'" + row["item"]) if row["item"][0] in "=+-@" and row["item"] != "-2" else row["item"] for row in rows
@@ -186,7 +196,7 @@ def test_events_are_exported_as_they_were_written(exporting):
 
 def test_an_empty_project_exports_empty_files(world):
     assert export(world).text == ""
-    assert export(world, format="csv").text.startswith("item,consensus_label")
+    assert export(world, format="csv").text.startswith("item,answer,consensus_label")
     assert "json" in export(world, 422, what="journal", format="csv").json()["detail"]
 
 
@@ -257,6 +267,7 @@ def test_a_senior_sees_what_waits_without_names_and_gives_a_verdict(world):
     assert [each["item"] for each in first["items"] + rest["items"]] == ["x", "y"] and rest["next"] is None
     assert first["items"][0]["votes"] == {"cat": 0, "dog": 1, "bird": 0}
     assert not any(word in str(first) for word in ("secret", "0.123", "confidence"))
+    assert senior.api("POST", f"{here}/verdicts", 409, json={"item": "x", "label": "bird", "replaces": "dog"})
     verdict = {"item": "x", "label": "bird", "note": "It has wings."}
     head = {"Idempotency-Key": "v1"}
     made = senior.api("POST", f"{here}/verdicts", 200, json=verdict, headers=head).json()
@@ -265,8 +276,9 @@ def test_a_senior_sees_what_waits_without_names_and_gives_a_verdict(world):
     assert (rows["x"]["consensus_label"], rows["x"]["verdict"], rows["x"]["verdict_by"]) == (
         "dog",
         "bird",
-        world.ids["senior"],
+        "senior",
     )
-    assert rows["y"]["verdict"] is None
+    assert (rows["x"]["answer"], rows["y"]["answer"], rows["y"]["verdict"]) == ("bird", "dog", None)
+    assert datetime.fromisoformat(rows["x"]["verdict_time"]).timestamp() == pytest.approx(NOW, abs=1.0)
     (said,) = owner.api("GET", f"{here}/item/trail", 200, params={"id": "x"}).json()["beside"]
     assert (said["label"], said["note"]) == ("bird", "It has wings.")

@@ -8,7 +8,7 @@ import pytest
 
 from quorate.service.api.monitoring import Metrics
 from quorate.service.domain.ballots import act
-from quorate.service.domain.item_actions import withdraw
+from quorate.service.domain.item_actions import change_item
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings
@@ -65,7 +65,7 @@ def test_withdrawn_items_are_neither_open_nor_closed(store):
     for name in "abc":
         act(projects, Request(made, name, "owner", "close", served=False), now=2.0)
     for name in "cd":
-        withdraw(projects, made, name, by="owner", now=3.0)
+        change_item(projects, made, "withdraw", name, by="owner", now=3.0)
     told = Metrics(store).text().decode().splitlines()
     numbers = {"open": 1, "closed": 2, "withdrawn": 2}
     assert all(f'quorate_items{{state="{state}"}} {number}.0' in told for state, number in numbers.items())

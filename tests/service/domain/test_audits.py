@@ -8,7 +8,7 @@ from sqlalchemy import insert, select, update
 
 from quorate.service.domain.audits import audit_report
 from quorate.service.domain.ballots import act
-from quorate.service.domain.item_actions import withdraw
+from quorate.service.domain.item_actions import change_item
 from quorate.service.domain.votes import Request
 from quorate.service.store.schema import items
 
@@ -131,7 +131,7 @@ def test_withdrawing_drawn_items_does_not_improve_the_bound(desk):
     before = report(desk, project)
     assert (before.num_closed, before.num_drawn, before.num_complete, before.measured_low) == (3, 3, 1, 1 / 3)
     for name in ("x", "y", "open"):
-        withdraw(desk.projects, project.id, name, by="ada", now=1003.0)
+        change_item(desk.projects, project.id, "withdraw", name, by="ada", now=1003.0)
     assert report(desk, project) == before
 
 

@@ -19,7 +19,7 @@ from quorate.service.background import HOLD_SECONDS, BackgroundJobs
 from quorate.service.domain import learning
 from quorate.service.domain.audits import audit_report
 from quorate.service.domain.ballots import act
-from quorate.service.domain.item_actions import withdraw
+from quorate.service.domain.item_actions import change_item
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.learning import learn, steer, stored_control
 from quorate.service.domain.projects import Projects
@@ -184,7 +184,7 @@ def test_withdrawn_drawn_items_count_as_wrong_and_do_not_block_others(desk):
     given = list(stream(10, sharp=0.9, pool_size=11))
     play(desk, project, given)
     first, *rest = drawn_items(desk)
-    withdraw(desk.projects, project.id, first, by="ada", now=1001.0)
+    change_item(desk.projects, project.id, "withdraw", first, by="ada", now=1001.0)
     complete_panels(desk, project, [each for each in given if each[0] in rest])
     with desk.store.read() as connection:
         wrong = connection.scalar(select(func.sum(schema.items.c.audit_loss)).where(schema.items.c.name.in_(rest)))
@@ -308,7 +308,7 @@ def test_one_worker_at_a_time_holds_a_task_and_a_dead_one_loses_it(desk):
 
 WORKER = """
 import sys, time
-from quorate.service.domain.item_actions import withdraw
+from quorate.service.domain.item_actions import change_item
 from quorate.service.domain.projects import Projects
 from quorate.service.background import BackgroundJobs
 from quorate.service.store import Store

@@ -3,13 +3,13 @@
 import pytest
 from sqlalchemy import func, select
 
-from quorate.service.domain import item_actions
 from quorate.service.domain.ballots import act
+from quorate.service.domain.broken_images import MOST_OF_ONE, report_image
 from quorate.service.domain.events import list_actions
-from quorate.service.domain.item_actions import clear_image, report_image, restore, withdraw
+from quorate.service.domain.item_actions import change_item, change_items
 from quorate.service.domain.items import ItemContent, NewItem
 from quorate.service.domain.leases import give_back
-from quorate.service.domain.listing import count_set_aside
+from quorate.service.domain.listing import Filter, count_set_aside
 from quorate.service.domain.queue import next_items
 from quorate.service.domain.trail import disagreements
 from quorate.service.domain.votes import NotServed, Request
@@ -25,12 +25,27 @@ def agrees(desk, project):
         return not list(disagreements(desk.projects, connection, project))
 
 
-def test_a_voter_with_a_broken_connection_does_not_stop_the_project(desk, monkeypatch):
-    monkeypatch.setattr(item_actions, "MOST_OF_ONE", 1)
+def test_one_voter_alone_sets_aside_only_few_items_that_nobody_has_seen(desk):
     shown = ItemContent(image="https://example.org/x.png")
-    project = desk.project([NewItem("x", show=shown), NewItem("y", show=shown)])
-    told = [report_image(desk.projects, project.id, name, "a", now=2000.0) for name in names(desk, project, "a")]
-    assert told == [True, False]
+    project = desk.project([NewItem(name, show=shown, priority=-n) for n, name in enumerate("stuvwxyz")])
+
+    def report(voter, name, now=2000.0):
+        assert name in [each.item for each in next_items(desk.projects, project.id, voter, count=9, now=now)]
+        return report_image(desk.projects, project.id, name, voter, now=now)
+
+    names(desk, project, "b")
+    act(desk.projects, Request(project.id, "s", "b", "vote", "cat"), now=2000.0)
+    assert not report("a", "s"), "b has seen it"
+    told = [report("a", name) for name in "tuvwxy"]
+    assert told == MOST_OF_ONE * [True] + [False]
+    assert report("c", "s"), "two have not"
+    act(desk.projects, Request(project.id, "t", "b", "vote", "cat"), now=2001.0)  # b held it before
+    assert sorted(names(desk, project, "d", now=2002.0))[0] == "t", "b has seen this one, too"
+    assert agrees(desk, project)
+    aside = Filter("aside")
+    assert change_items(desk.projects, project.id, "clear", aside, by="ada", now=2003.0) == MOST_OF_ONE
+    assert change_items(desk.projects, project.id, "clear", aside, by="ada", now=2003.0) == 0
+    assert not report("c", "s", now=2004.0), "reports before it was cleared do not count"
 
 
 def asked(desk, project):
@@ -45,16 +60,16 @@ def test_set_aside_and_withdrawn_each_keep_the_item_from_everybody(desk):
     assert names(desk, project, "a") == ["x"]
     report_image(desk.projects, project.id, "x", "a", now=2000.0)
     assert asked(desk, project) == (False, 1)
-    withdraw(desk.projects, project.id, "x", by="ada", now=2001.0)
+    change_item(desk.projects, project.id, "withdraw", "x", by="ada", now=2001.0)
     assert asked(desk, project) == (False, 0), "nothing to do for the owner"
-    restore(desk.projects, project.id, "x", by="ada", now=2002.0)
+    change_item(desk.projects, project.id, "restore", "x", by="ada", now=2002.0)
     assert asked(desk, project) == (False, 1), "its image is still broken"
-    withdraw(desk.projects, project.id, "x", by="ada", now=2003.0)
-    clear_image(desk.projects, project.id, "x", by="ada", now=2003.0)
+    change_item(desk.projects, project.id, "withdraw", "x", by="ada", now=2003.0)
+    change_item(desk.projects, project.id, "clear", "x", by="ada", now=2003.0)
     assert asked(desk, project) == (False, 0), "it is still withdrawn"
     act(desk.projects, Request(project.id, "x", "ext:c", "vote", "cat", served=False), now=2004.0)
     assert asked(desk, project) == (False, 0)
-    restore(desk.projects, project.id, "x", by="ada", now=2005.0)
+    change_item(desk.projects, project.id, "restore", "x", by="ada", now=2005.0)
     assert asked(desk, project) == (True, 0)
 
 
@@ -74,14 +89,14 @@ def test_only_holders_report_an_item_once_each_until_an_owner_clears_it(desk):
     assert [report("a", 2001.0), report("a", 2002.0)] == [1, 1]
     with pytest.raises(NotServed):
         report("b", 2002.0)
-    clear_image(desk.projects, project.id, "x", by="ada", now=2003.0)
-    clear_image(desk.projects, project.id, "x", by="ada", now=2004.0)
+    change_item(desk.projects, project.id, "clear", "x", by="ada", now=2003.0)
+    change_item(desk.projects, project.id, "clear", "x", by="ada", now=2004.0)
     with desk.store.read() as connection:
         done = [(each.kind, each.item, each.who) for each in list_actions(connection, project.id)]
     assert done[1:] == [("clear", "x", "ada")]
     assert names(desk, project, "a") == ["x"]
     assert report("a", 2005.0) == 2
-    clear_image(desk.projects, project.id, "x", by="ada", now=2006.0)
+    change_item(desk.projects, project.id, "clear", "x", by="ada", now=2006.0)
     assert names(desk, project, "a") == ["x"]
     act(desk.projects, Request(project.id, "x", "a", "vote", "cat"), now=2007.0)
     with pytest.raises(NotServed):

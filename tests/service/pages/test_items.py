@@ -3,7 +3,7 @@
 import pytest
 
 from quorate.service.domain.ballots import act
-from quorate.service.domain.items import NewItem, add_items
+from quorate.service.domain.items import ItemContent, NewItem, add_items
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.domain.votes import Request
@@ -22,7 +22,12 @@ def table(database_url):
     projects = Projects(store)
     project = projects.create("t", ProjectSettings(classes=("cat", "dog"), pool_size=3, audit_rate=0.0), now=1.0)
     names = ["Apple", "banana", "100%", "under_score", "underXscore"]
-    add_items(projects, project.id, [NewItem(name, priority=place) for place, name in enumerate(names)], now=1.0)
+    shows = {
+        "banana": ItemContent(text='Ripe, "yellow" Äpfel', link="https://fruit.example/7"),
+        "100%": ItemContent("50%"),
+    }
+    batch = [NewItem(name, None, shows.get(name, ItemContent()), priority=n) for n, name in enumerate(names)]
+    add_items(projects, project.id, batch, now=1.0)
     for item, label in (("banana", "dog"), ("Apple", "cat")):
         for voter in "ab":
             act(projects, Request(project.id, item, voter, "vote", label, served=False), now=2.0)
@@ -45,6 +50,9 @@ def test_filters_and_search_take_what_is_typed_literally(table):
     assert table(search="APP")[0] == ["Apple"]
     assert table(search="%")[0] == ["100%"]
     assert table(search="r_s")[0] == ["under_score"]
+    for part in ("ripe", '"yellow" Ä', "fruit.EXAMPLE/7"):
+        assert table(search=part)[0] == ["banana"], "of its content, too"
+    assert table(search="text")[1] == 0, "not the names of its fields"
     assert table(state="nonsense", order="nonsense")[1] == 5
 
 

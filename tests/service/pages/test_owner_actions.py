@@ -1,10 +1,12 @@
 """Owners act on open items from the pages: the forms exist, and their actions are carried out and stored."""
 
+import re
+
 from sqlalchemy import select, update
 
 from quorate.service.access.accounts import add_member, create_account, list_members
 from quorate.service.domain.events import list_actions, project_events
-from quorate.service.domain.items import NewItem, add_items
+from quorate.service.domain.items import ItemContent, NewItem, add_items
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.store.schema import image_reports, items
@@ -23,8 +25,9 @@ def test_an_owner_changes_pools_withdraws_and_closes_on_the_pages(tmp_path):
         shown = browser.get(here).text
         assert 'data-short="2"' in shown and "data-live-sign" in shown
         assert f"{here}/open-items/pool" in browser.get(f"{here}/settings").text
-        assert f"{here}/item/withdraw" in browser.get(f"{here}/item?id=x").text
-        forms = {"open-items/pool": {"pool_size": "3"}, "item/withdraw?id=y": {}, "open-items/close": {}}
+        assert f"{here}/item/change" in browser.get(f"{here}/item?id=x").text
+        change = {"item/change?id=y": {"change": "withdraw"}}
+        forms = {"open-items/pool": {"pool_size": "3"}, **change, "open-items/close": {}}
         for path, form in forms.items():
             sent = browser.post(f"{here}/{path}", data=form, follow_redirects=False)
             assert sent.status_code == 303, sent.text
@@ -35,10 +38,10 @@ def test_an_owner_changes_pools_withdraws_and_closes_on_the_pages(tmp_path):
             reported = {"project_id": made.id, "voter": world.people["voter"], "time": 1.0}
             ids = connection.execute(select(items.c.id).where(items.c.project_id == made.id)).scalars().all()
             connection.execute(image_reports.insert(), [reported | {"item_id": each} for each in ids])
-        assert f"{here}/item/clear" in browser.get(f"{here}/item?id=x").text
+        assert 'value="clear"' in browser.get(f"{here}/item?id=x").text
         withdrawn = browser.get(f"{here}/item?id=y").text
-        assert f"{here}/item/clear" not in withdrawn, "to clear it would ask nobody"
-        assert f"{here}/item/restore" in withdrawn and "data-withdrawn" in withdrawn
+        assert 'value="clear"' not in withdrawn, "to clear it would ask nobody"
+        assert 'value="restore"' in withdrawn and "data-withdrawn" in withdrawn
         assert browser.get(f"{here}/items?state=withdrawn").text.count("/item?id=") == 1
         with world.store.read() as connection:
             done = [each.kind for each in list_actions(connection, made.id) if each.who]
@@ -46,6 +49,32 @@ def test_an_owner_changes_pools_withdraws_and_closes_on_the_pages(tmp_path):
         assert done == ["pool", "pool", "withdraw", "close-open"]
         kept = [each for each in events if each[0] in ("abstain", "close")]
         assert kept == [*4 * [("abstain", "test")], ("close", "test")], "two places less for x and y, x closed"
+
+
+def test_an_owner_acts_on_the_chosen_items_or_on_all_that_match(tmp_path):
+    with made_world(tmp_path) as world:
+        browser, here = world.browser("owner"), world.address("/items")
+        batch = [NewItem(f"film-{n}", show=ItemContent(text="dark" if n % 2 else "bright")) for n in range(60)]
+        add_items(world.app.state.projects, world.project, batch, now=1.0)
+
+        def left(query="?search=film"):
+            return int(re.search(r"(\d+) items? found", browser.get(f"{here}{query}").text)[1])
+
+        def change(query, **fields):
+            sent = browser.post(f"{here}/change{query}", data=fields)
+            assert sent.status_code == 303
+            return int(re.search(r"number=(\d+)", sent.headers["location"])[1])
+
+        shown = browser.get(f"{here}?search=film").text
+        assert shown.count('name="item"') == 50 and "bright" in shown
+        assert 'name="item"' not in world.browser("reader").get(here).text
+        chosen = {"item": ["film-0", "film-1"]}
+        assert [change("", change="withdraw", **chosen), left("?state=withdrawn&search=film")] == [2, 2]
+        assert change("?search=dark", change="withdraw", every="yes") == 29
+        assert change("?search=film&state=withdrawn", change="restore", every="yes") == 31
+        assert left("?state=withdrawn&search=film") == 0
+        assert change("", change="withdraw") == 0, "nothing chosen"
+        assert browser.post(f"{here}/change", data={"change": "burn", **chosen}).status_code == 422
 
 
 def test_nobody_is_made_an_owner_by_a_slip(live, chromium):

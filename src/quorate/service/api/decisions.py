@@ -12,12 +12,12 @@ from quorate.service.api.dependencies import Now, ProjectId, Senior, TheProjects
 from quorate.service.api.fields import In, ItemId, ItemQuery, Out, Page, Text, Time, Wanted, problems
 from quorate.service.api.votes import ShowOut
 from quorate.service.domain.audits import ProjectAudit
-from quorate.service.domain.item_actions import MOST_NOTE, give_verdict
 from quorate.service.domain.items import for_browser
-from quorate.service.domain.listing import Doubtful, Filter, decided, list_items, list_learned, waiting
+from quorate.service.domain.listing import Filter, decided, list_items, list_learned
 from quorate.service.domain.projects import Project
 from quorate.service.domain.stats import Stats, latest_stats
 from quorate.service.domain.trail import trail
+from quorate.service.domain.verdicts import MOST_NOTE, Doubtful, give_verdict, waiting
 
 router = APIRouter(prefix="/api/v1/projects/{project_id}")
 
@@ -26,6 +26,9 @@ class DecisionOut(Out):
     """A closed item, with the columns of `quorate run`."""
 
     item: str
+    answer: Annotated[
+        str, Field(description="The verdict, else what the whole pool said after the item had closed, else the next.")
+    ]
     consensus_label: str
     confidence: float
     num_votes: Annotated[int, Field(description="Votes on which the answer is based.")]
@@ -40,7 +43,7 @@ class DecisionOut(Out):
     probs: Annotated[dict[str, float], Field(description="Probability of winning the pool, by class.")]
     closed: Time
     verdict: Annotated[str | None, Field(description="A senior's verdict; null: none.")] = None
-    verdict_by: str | None = None
+    verdict_by: Annotated[str | None, Field(description="The senior's name.")] = None
     verdict_time: Annotated[float | None, Field(description="Seconds since 1970.")] = None
 
 
@@ -101,6 +104,14 @@ class VerdictIn(In):
 
     item: ItemId
     label: Annotated[Text, Field(max_length=100, description="The class.")]
+    replaces: Annotated[
+        Text | None,
+        Field(
+            max_length=100,
+            description="The verdict that this one corrects; null: the item has none. If it has "
+            "another one by now, the request is refused.",
+        ),
+    ] = None
     note: Annotated[Text, Field(max_length=MOST_NOTE, description="Why, for the record.")] = ""
 
 
@@ -134,12 +145,14 @@ def list_waiting(project_id: ProjectId, caller: Senior, projects_: TheProjects, 
     responses=problems(403, 404, 409),
 )
 def create_verdict(once: Write, project_id: ProjectId, caller: Senior, body: VerdictIn) -> Response:
-    """The verdict is stored beside the pool's answer, which stays. A later verdict on the item replaces it; the history
-    keeps both."""
+    """The verdict is the final answer. The pool's answer stays beside it. A later verdict (`replaces`) corrects it; the
+    history keeps both."""
 
     def work(on: Work) -> VerdictOut:
-        details = {"by": caller.account_id, "signed_in_by": caller.signed_in_by, "note": body.note}
-        number = give_verdict(on.projects, project_id, body.item, body.label, **details, now=on.now)
+        number = give_verdict(
+            on.projects, project_id, body.item, body.label, replaces=body.replaces, by=caller.account_id,
+            signed_in_by=caller.signed_in_by, note=body.note, now=on.now,
+        )  # fmt: skip
         return VerdictOut(item=body.item, label=body.label, event=number, time=on.now)
 
     return once(caller, work)

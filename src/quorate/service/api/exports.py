@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
+from datetime import UTC, datetime
 from itertools import chain
 from typing import IO, Annotated, Any, Literal
 
@@ -42,9 +43,7 @@ from quorate.validate import invalid
 
 VERDICT_COLUMNS = ("verdict", "verdict_by", "verdict_time")  # after the columns of `quorate run`
 NOT_EXPORTED = ("probs", "closed", "voters", *VERDICT_COLUMNS)
-DECISION_COLUMNS = tuple(
-    each.name for each in fields(DecisionRow) if each.name not in NOT_EXPORTED
-)  # as of `quorate run`
+DECISION_COLUMNS = tuple(each.name for each in fields(DecisionRow) if each.name not in NOT_EXPORTED)
 VOTE_COLUMNS = (
     "item", "voter", "voter_name", "label", "time", "kind", "late", "retracted", "cast_label", "signed_in_by",
 )  # fmt: skip
@@ -63,14 +62,23 @@ class Export:
     rows: Iterator[tuple[Cell, ...]]
 
 
+def utc(time: float | None) -> str | None:
+    """A time in UTC, as ISO 8601, which `quorate run` and spreadsheets read.
+
+    >>> utc(0.0015)
+    '1970-01-01T00:00:00.002+00:00'
+    """
+    return None if time is None else datetime.fromtimestamp(round(time, 3), UTC).isoformat(timespec="milliseconds")
+
+
 def decisions(projects_: Projects, connection: Connection, project: Project) -> Export:
-    """The closed items, with the columns of `quorate run`; `voters` is the last, as there."""
+    """The closed items with their final `answer`, then the columns of `quorate run`; `voters` is the last, as there."""
     probs = (f"prob_{name}" for name in project.settings.classes)
     columns = (*DECISION_COLUMNS, *probs, *VERDICT_COLUMNS, "voters")
 
     def cells(row: DecisionRow) -> tuple[Cell, ...]:
         values = (getattr(row, name) for name in DECISION_COLUMNS)
-        return (*values, *row.probs, row.verdict, row.verdict_by, row.verdict_time, names_text(row.voters))
+        return (*values, *row.probs, row.verdict, row.verdict_by, utc(row.verdict_time), names_text(row.voters))
 
     return Export(columns, map(cells, all_decisions(projects_, connection, project)))
 
@@ -101,7 +109,7 @@ def _votes(connection: Connection, project: Project) -> Iterator[tuple[Cell, ...
             cast, late = body.get("label"), bool(body.get("late"))
             stands = None if is_retracted else cast
             name = names.get(row.voter, row.voter.removeprefix("ext:"))
-            cells = (stands, row.time, row.kind, late, is_retracted, cast, row.signed_in_by)
+            cells = (stands, utc(row.time), row.kind, late, is_retracted, cast, row.signed_in_by)
             yield (body["item"], row.voter, name, *cells)
 
 
@@ -119,7 +127,7 @@ def _gold(connection: Connection, project: Project) -> Iterator[tuple[Cell, ...]
         for each in connection.execute(answers):
             row, name = known[each.item_id], names.get(each.voter, each.voter.removeprefix("ext:"))
             right = None if each.label is None else each.label == row.gold
-            yield (row.name, each.voter, name, each.label, each.time, each.kind, row.gold, right)
+            yield (row.name, each.voter, name, each.label, utc(each.time), each.kind, row.gold, right)
 
 
 def events(connection: Connection, project: Project) -> Export:
@@ -130,7 +138,7 @@ def events(connection: Connection, project: Project) -> Export:
 def _events(connection: Connection, project: Project) -> Iterator[tuple[Cell, ...]]:
     for row in project_events(connection, project.id):
         item = json.loads(row.body).get("item") if row.item_id is not None else None
-        yield (row.id, item, row.seq, row.kind, row.voter, row.time, row.body, row.signed_in_by)
+        yield (row.id, item, row.seq, row.kind, row.voter, utc(row.time), row.body, row.signed_in_by)
 
 
 def log(connection: Connection, project: Project) -> Export:
@@ -138,7 +146,7 @@ def log(connection: Connection, project: Project) -> Export:
 
     def cells(line: LogEntry) -> tuple[Cell, ...]:
         named = (line.account_id, line.account_name, line.made_by, line.made_by_name)
-        return (line.id, line.time, line.kind, *named, json.dumps(line.details, ensure_ascii=False))
+        return (line.id, utc(line.time), line.kind, *named, json.dumps(line.details, ensure_ascii=False))
 
     return Export(LOG_COLUMNS, map(cells, all_lines(connection, project.id)))
 
@@ -276,8 +284,8 @@ def export(
 ) -> Response:
     """A consistent snapshot; one export at a time per account. In CSV, text that looks like a formula gets an
     apostrophe. Votes: every act once; `label` is empty unless the vote counts, `cast_label` is what was chosen, also of
-    a retracted vote; `late`: cast when the item was closed. Gold: answers to gold items; apart from the events, no
-    other table contains them."""
+    a retracted vote; `late`: cast when the item was closed. Times are ISO 8601, in UTC. Gold: answers to gold
+    items; apart from the events, no other table contains them."""
     if what == "journal" and format_ != "jsonl":
         raise invalid("format", format_, "'jsonl' for a journal", "leave it out.")
     return _sent(request, projects_, project_id, caller, what, format_)

@@ -16,7 +16,7 @@ from quorate.service.api.fields import In, ItemId, ItemQuery, Key, Out, Page, Te
 from quorate.service.api.votes import DecidedOut, ShowOut, decided
 from quorate.service.domain.ballots import act
 from quorate.service.domain.gold import set_gold
-from quorate.service.domain.item_actions import PoolChanged, change_pool, clear_image, close_open, restore, withdraw
+from quorate.service.domain.item_actions import PoolChanged, change_item, change_pool, close_open
 from quorate.service.domain.items import (
     MOST_ITEMS,
     MOST_PRIORITY,
@@ -109,6 +109,9 @@ class ItemOut(Out):
     number: int
     status: Literal["open", "closed", "withdrawn", "gold"]
     gold: Annotated[str | None, Field(description="The known answer of a gold item; null: not a gold item.")] = None
+    answer: Annotated[
+        str, Field(description="Final once it is closed: the verdict, else what the whole pool said, else the label.")
+    ]
     label: str
     confidence: float
     reason: str
@@ -122,6 +125,10 @@ class ItemOut(Out):
         Literal["drawn", "done"] | None,
         Field(description="`drawn`: in the audit sample, the whole pool is asked; `done`: the whole pool has voted."),
     ]
+    again: Annotated[
+        Literal["asked", "done"] | None,
+        Field(description="`asked`: an owner asks the rest of the pool; `done`: its verdict is known."),
+    ] = None
     created: Time
     closed: Annotated[float | None, Field(description="Seconds since 1970.")]
     set_aside: Annotated[
@@ -186,6 +193,13 @@ class ClosedOut(Out):
     closed: int
 
 
+class AskedOut(Out):
+    """Whether people are asked because of this request."""
+
+    id: str
+    asked: bool
+
+
 class WithdrawnOut(Out):
     """Whether the item is withdrawn now."""
 
@@ -225,8 +239,10 @@ def list_project_items(
     status: Annotated[
         Status | None, Query(description="`audit`: in the audit sample; `aside`: set aside; `gold`: gold items.")
     ] = None,
-    search: Annotated[Text | None, Query(max_length=200, description="A part of the id; ignores case.")] = None,
-    label: Annotated[Text | None, Query(max_length=100, description="The current label.")] = None,
+    search: Annotated[
+        Text | None, Query(max_length=200, description="A part of the id, text, image or link; ignores case.")
+    ] = None,
+    label: Annotated[Text | None, Query(max_length=100, description="The answer, or the leading one.")] = None,
 ) -> Page[ItemOut]:
     """In the order in which they were added."""
     chosen = Filter(status, search, label)
@@ -259,7 +275,7 @@ def close_item(
 @router.post("/item/clear", summary="Clear an item that was set aside", responses=problems(403, 404))
 def clear_item(project_id: ProjectId, caller: Owner, projects_: TheProjects, now: Now, body: WhichIn) -> ClearedOut:
     """Voters are asked about it again: its image was repaired, or was not broken. May be repeated."""
-    clear_image(projects_, project_id, body.id, by=caller.account_id, now=now)
+    change_item(projects_, project_id, "clear", body.id, by=caller.account_id, now=now)
     return ClearedOut(id=body.id)
 
 
@@ -302,8 +318,22 @@ def withdraw_item(once: Write, project_id: ProjectId, caller: Owner, body: Which
     audit still counts it: drawn and not finished, it counts as wrong."""
 
     def work(on: Work) -> WithdrawnOut:
-        withdraw(on.projects, project_id, body.id, by=caller.account_id, now=on.now)
+        change_item(on.projects, project_id, "withdraw", body.id, by=caller.account_id, now=on.now)
         return WithdrawnOut(id=body.id, withdrawn=True)
+
+    return once(caller, work)
+
+
+@router.post(
+    "/item/ask-again", summary="Ask the rest of the pool", response_model=AskedOut, responses=problems(403, 404, 409)
+)
+def ask_again(once: Write, project_id: ProjectId, caller: Owner, body: WhichIn) -> Response:
+    """About a closed item. What the whole pool says is then its answer; the consensus of the decision stays beside it.
+    Nothing changes if the whole pool's verdict is known, or the rest of it is being asked already."""
+
+    def work(on: Work) -> AskedOut:
+        asked = change_item(on.projects, project_id, "ask-again", body.id, by=caller.account_id, now=on.now)
+        return AskedOut(id=body.id, asked=asked)
 
     return once(caller, work)
 
@@ -313,7 +343,7 @@ def restore_item(once: Write, project_id: ProjectId, caller: Owner, body: WhichI
     """A withdrawn item counts again, in the state given by its events."""
 
     def work(on: Work) -> WithdrawnOut:
-        restore(on.projects, project_id, body.id, by=caller.account_id, now=on.now)
+        change_item(on.projects, project_id, "restore", body.id, by=caller.account_id, now=on.now)
         return WithdrawnOut(id=body.id, withdrawn=False)
 
     return once(caller, work)
@@ -344,9 +374,10 @@ def as_shown(project: Project, row: Row[Any]) -> dict[str, Any]:
     """The fields of `ItemOut` from a row of table `items`."""
     votes = dict(zip(project.settings.classes, json.loads(row.votes), strict=True))
     same = ("number", "label", "confidence", "reason", "num_votes", "num_abstained", "num_late", "pool_size")
-    more = ("priority", "audit", "created", "closed", "set_aside", "gold", "verdict", "verdict_by")
+    more = ("priority", "audit", "again", "created", "closed", "set_aside", "gold", "verdict", "verdict_by")
     return {name: getattr(row, name) for name in (*same, *more)} | {
         "id": row.name,
+        "answer": row.verdict or row.panel or row.label,
         "status": status_of(row),
         "votes": votes,
         "show": ShowOut(**for_browser(project.id, json.loads(row.show))),

@@ -21,7 +21,7 @@ from quorate.service.access.request_context import kept
 from quorate.service.api.dependencies import Now, ProjectId, TheProjects, Voter, projects_of
 from quorate.service.api.fields import In, ItemId, Key, Out, OutsideVoter, Text, Time, problems
 from quorate.service.domain.ballots import Call, CallAnswer, answer_all
-from quorate.service.domain.item_actions import report_image
+from quorate.service.domain.broken_images import report_image
 from quorate.service.domain.items import for_browser
 from quorate.service.domain.leases import give_back
 from quorate.service.domain.listing import find_item
@@ -95,7 +95,10 @@ class ReportedOut(Out):
     item: str
     set_aside: Annotated[
         bool,
-        Field(description="False: this voter has too many open reports, so others are still asked; skip the item."),
+        Field(
+            description="False: others have seen the image, or this voter reports many, so others are still asked; "
+            "skip the item."
+        ),
     ]
 
 
@@ -202,7 +205,8 @@ async def undo(
 def report(
     http: HttpRequest, project_id: ProjectId, caller: Voter, projects_: TheProjects, now: Now, body: ReportIn
 ) -> ReportedOut:
-    """The item is set aside: nobody is asked about it until an owner clears it. May be repeated."""
+    """After the reports of two voters, or of one if nobody has voted on it, the item is set aside: nobody is asked
+    about it until an owner clears it. May be repeated."""
     voter = caller.account_id
     limit_votes(http, voter)
     return ReportedOut(item=body.item, set_aside=report_image(projects_, project_id, body.item, voter, now=now))

@@ -22,6 +22,7 @@ from quorate.errors import DuplicateVote, QuorateError
 from quorate.service.domain.gold import answered
 from quorate.service.domain.item_projection import after_event, audit_draw
 from quorate.service.domain.leases import CLOCK_SLACK, Leased, Want
+from quorate.service.domain.listing import reporters_of
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.queue import serve
 from quorate.service.domain.votes import (
@@ -161,10 +162,13 @@ def _decide(
     if not outbox.written:
         raise invalid("item", row.name, "an open item", "there is nothing to do: it is closed already.")
     event, before, out = outbox.written[0], dict(row._mapping), _out_after(context, request)
+    if request.served and request.kind in ("vote", "abstain") and row.set_aside is not None:
+        seen = len(reporters_of(connection, row.id)) < 2  # broken for one voter only
+        before["set_aside"] = None if seen else row.set_aside
     decided = is_decided(event)
     values = after_event(project, session, row.name, decision, leases_out=out, row=before, decided=decided)
     change = {"vote": 1, "abstain": 1, "retract": -1}.get(request.kind, 0)
-    values |= {"seq": event["seq"], "num_ballots": row.num_ballots + change}
+    values |= {"set_aside": before["set_aside"], "seq": event["seq"], "num_ballots": row.num_ballots + change}
     if decided:
         values |= {"closed": None, "closed_event": None} if decision.ask else {"closed": now}
         draw = audit_draw(values)

@@ -1,33 +1,29 @@
-"""What people do with items besides voting: owners change the pool, close all, withdraw and restore; voters report a
-broken image, which sets the item aside; seniors give a verdict on an item in doubt (`listing.waits`).
+"""What owners do with items: change the pool, close all, withdraw, restore, clear a broken image, ask again.
 
-A verdict is an event ("verdict") that the session core never sees: the pool's answer, its confidence and the audit stay
-unchanged. Called by the API, the pages and `label_studio.reconcile`.
+Called by the API, the pages and `label_studio.reconcile`.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, Select, and_, exists, func, insert, or_, select, update
+from sqlalchemy import Connection, Row, Select, select, update
 
-from quorate.errors import InvalidInput, QuorateError, UnknownItem
+from quorate.errors import InvalidInput, QuorateError
+from quorate.posterior.settled import is_settled
 from quorate.service.domain.ballots import act_all
 from quorate.service.domain.events import append_item_events, item_events, record
 from quorate.service.domain.item_projection import ABSENT, after_event, asking, audit_draw
 from quorate.service.domain.items import names_there
 from quorate.service.domain.leases import num_out
-from quorate.service.domain.listing import find_item, waits
+from quorate.service.domain.listing import Filter, conditions, find_item
 from quorate.service.domain.projects import Project, Projects, not_archived
-from quorate.service.domain.votes import Request, not_here, not_met, notices_of
+from quorate.service.domain.votes import Request, not_here, notices_of
 from quorate.service.domain.webhooks import announce
 from quorate.service.store.bulk import among
-from quorate.service.store.schema import ballots, counted, image_reports, items, leases, not_withdrawn
-from quorate.session.inputs import class_number
-from quorate.session.journal import Event
+from quorate.service.store.schema import items, not_withdrawn
 from quorate.session.single import is_decided
 from quorate.validate import invalid, members
 
@@ -99,31 +95,68 @@ def close_open(projects_: Projects, project_id: str, *, by: str, signed_in_by: s
         last = rows[-1].id
 
 
-def withdraw(projects_: Projects, project_id: str, name: str, *, by: str, now: float) -> None:
-    """Withdraw the item: nobody is asked about it, no number counts it. Its events stay. Safe to repeat.
+Change = Literal["withdraw", "restore", "clear", "ask-again"]
 
-    Only the audit still counts an item that took part in its draw (`counts_in_audit`): owners must not choose the
-    sample.
+
+def change_items(projects_: Projects, project_id: str, change: Change, chosen: Filter, *, by: str, now: float) -> int:
+    """Do this with every chosen item for which it makes a difference; returns with how many. Safe to repeat.
+
+    "withdraw": nobody is asked about the item, and no number counts it; its events stay. Only the audit still counts
+    an item that took part in its draw (`counts_in_audit`): owners must not choose the sample. "restore": it returns to
+    the state given by its events. "clear": voters are asked again about an item that was set aside for its image.
+    "ask-again": the rest of the pool is asked about a closed item. What the whole pool says is then its answer.
     """
-    _set_withdrawn(projects_, project_id, name, now, by=by, now=now)
+    last = changed = 0
+    while True:
+        with projects_.store.write() as connection:
+            project = not_archived(projects_.get_in(connection, project_id))
+            query = select(items).where(*conditions(project_id, chosen), items.c.id > last).order_by(items.c.id)
+            rows = connection.execute(query.limit(BATCH).with_for_update()).all()
+            changed += sum(_changed(projects_, connection, project, row, change, by, now) for row in rows)
+        if len(rows) < BATCH:
+            return changed
+        last = rows[-1].id
 
 
-def restore(projects_: Projects, project_id: str, name: str, *, by: str, now: float) -> None:
-    """Restore a withdrawn item to the state given by its events. Safe to repeat."""
-    _set_withdrawn(projects_, project_id, name, None, by=by, now=now)
-
-
-def _set_withdrawn(
-    projects_: Projects, project_id: str, name: str, withdrawn: float | None, *, by: str, now: float
-) -> None:
+def change_item(projects_: Projects, project_id: str, change: Change, name: str, *, by: str, now: float) -> bool:
+    """The same with one item; returns whether it made a difference. An error if the item does not exist."""
     with projects_.store.write() as connection:
-        not_archived(projects_.get_in(connection, project_id))
+        project = not_archived(projects_.get_in(connection, project_id))
         row = find_item(connection, project_id, name, lock=True)
-        if (row.withdrawn is None) == (withdrawn is None):
-            return
-        _change(connection, row, withdrawn=withdrawn)
-        kind = "restore" if withdrawn is None else "withdraw"
-        record(connection, project_id, kind, {}, by=by, now=now, item_id=row.id)
+        return _changed(projects_, connection, project, row, change, by, now)
+
+
+def _changed(
+    projects_: Projects, connection: Connection, project: Project, row: Row[Any], change: Change, by: str, now: float
+) -> bool:
+    """Change a locked item, if that makes a difference."""
+    if change == "ask-again":
+        values: dict[str, Any] = {"again": "asked"}
+        if not can_ask_again(projects_, connection, project, row):
+            return False
+    else:
+        column, since = "set_aside" if change == "clear" else "withdrawn", now if change == "withdraw" else None
+        values = {column: since}
+        if (getattr(row, column) is None) == (since is None):
+            return False
+    set_asking(connection, row, **values)
+    record(connection, project.id, change, {}, by=by, now=now, item_id=row.id)
+    return True
+
+
+def can_ask_again(projects_: Projects, connection: Connection, project: Project, row: Row[Any]) -> bool:
+    """Whether the item is closed and the rest of its pool, which is not being asked, could change its answer."""
+    if row.is_open or row.gold is not None or row.withdrawn is not None or row.again or row.audit == "drawn":
+        return False
+    session, _ = projects_.item_session(connection, project, row, item_events(connection, row.id), seq=row.seq)
+    item = session.item(row.name)
+    return item.pool_left > 0 and not is_settled(item.votes, item.pool_left)
+
+
+def set_asking(connection: Connection, row: Row[Any], **values: float | str | None) -> None:
+    """Change a locked item's row, and with it whether the item asks for votes."""
+    values |= asking({**row._mapping, **values}, num_out(connection, row.id))
+    connection.execute(update(items).where(items.c.id == row.id).values(values))
 
 
 def _resized(
@@ -193,110 +226,3 @@ def _check_there(projects_: Projects, project_id: str, names: Sequence[str]) -> 
     for name in names:
         if name not in existing:
             raise not_here(name)
-
-
-MOST_OF_ONE = 20  # items set aside at a time by one voter's reports: with more, their own connection is likely broken
-
-
-def report_image(projects_: Projects, project_id: str, name: str, voter: str, *, now: float) -> bool:
-    """Set aside an item whose image this voter could not see; False if too many of this voter's reports are open.
-
-    The voter must hold the item. Reporting it again changes nothing.
-    """
-    with projects_.store.write() as connection:
-        try:
-            row = find_item(connection, project_id, name, lock=True)
-        except UnknownItem:
-            raise not_met(name, "skip") from None
-        if _has_reported(connection, row, voter):
-            return True
-        if not _holds(connection, row, voter):
-            raise not_met(name, "skip")
-        if "image" not in json.loads(row.show):
-            raise invalid("item", name, "an item that shows an image", "vote on it, or skip it.")
-        if row.set_aside is None and _open_reports(connection, project_id, voter) >= MOST_OF_ONE:
-            return False
-        given = {"project_id": project_id, "item_id": row.id, "voter": voter, "time": now}
-        connection.execute(insert(image_reports).values(given))
-        theirs = (leases.c.item_id == row.id, leases.c.voter == voter)
-        connection.execute(update(leases).where(*theirs).values(is_out=False))
-        _change(connection, row, set_aside=now if row.set_aside is None else row.set_aside)
-        return True
-
-
-def _has_reported(connection: Connection, row: Row[Any], voter: str) -> bool:
-    """Whether the voter has reported the item since it was set aside."""
-    if row.set_aside is None:
-        return False
-    theirs = (image_reports.c.item_id == row.id, image_reports.c.voter == voter, image_reports.c.time >= row.set_aside)
-    return connection.execute(select(image_reports.c.id).where(*theirs).limit(1)).one_or_none() is not None
-
-
-def _holds(connection: Connection, row: Row[Any], voter: str) -> bool:
-    """Whether the voter holds the item and has not acted on it."""
-    acted = exists().where(ballots.c.item_id == row.id, ballots.c.voter == voter)
-    lease = select(leases.c.voter).where(leases.c.item_id == row.id, leases.c.voter == voter, leases.c.is_out, ~acted)
-    return connection.execute(lease).one_or_none() is not None
-
-
-def clear_image(projects_: Projects, project_id: str, name: str, *, by: str, now: float) -> None:
-    """Ask voters about the item again. Safe to repeat."""
-    with projects_.store.write() as connection:
-        row = find_item(connection, project_id, name, lock=True)
-        if row.set_aside is not None:
-            _change(connection, row, set_aside=None)
-            record(connection, project_id, "clear", {}, by=by, now=now, item_id=row.id)
-
-
-def _open_reports(connection: Connection, project_id: str, voter: str) -> int:
-    """How many items that are set aside now were reported by this voter."""
-    reported = select(image_reports.c.item_id).where(
-        image_reports.c.project_id == project_id, image_reports.c.voter == voter
-    )
-    query = select(func.count()).where(items.c.set_aside.is_not(None), items.c.id.in_(reported))
-    return int(connection.execute(query).scalar_one())
-
-
-def _change(connection: Connection, row: Row[Any], **values: float | None) -> None:
-    """Change a locked item's row, and with it whether the item asks for votes."""
-    values |= asking({**row._mapping, **values}, num_out(connection, row.id))
-    connection.execute(update(items).where(items.c.id == row.id).values(values))
-
-
-MOST_NOTE = 2000  # characters
-
-
-def give_verdict(
-    projects_: Projects,
-    project_id: str,
-    name: str,
-    label: str,
-    *,
-    by: str,
-    signed_in_by: str | None,
-    note: str = "",
-    now: float,
-) -> int:
-    """Store a senior's verdict on an item that waits, or replace its verdict; returns the number of the event."""
-    with projects_.store.write() as connection:
-        row = find_item(connection, project_id, name, lock=True)
-        project = not_archived(projects_.get_in(connection, project_id))
-        _check_verdict(connection, project, row, note)
-        class_number(label, project.session.classes)
-        pool = {"label": row.label, "confidence": row.confidence}
-        event: Event = {"seq": row.seq + 1, "time": now, "type": "verdict", "item": name, "voter": by, "label": label}
-        event |= {"pool": pool, "note": note}
-        made = {"project_id": project_id, "item_id": row.id, "event": event, "voter": by, "request": None}
-        number = append_item_events(connection, [made | {"signed_in_by": signed_in_by}])[row.id]
-        values = {"verdict": label, "verdict_by": by, "verdict_time": now, "seq": event["seq"]}
-        connection.execute(update(items).where(items.c.id == row.id).values(values))
-        return number
-
-
-def _check_verdict(connection: Connection, project: Project, row: Row[Any], note: str) -> None:
-    if len(note) > MOST_NOTE:
-        raise invalid("note", note[:80], f"at most {MOST_NOTE} characters", "shorten it.")
-    may = or_(waits(project), and_(items.c.verdict.is_not(None), counted))  # a verdict can be corrected
-    if connection.execute(select(items.c.id).where(items.c.id == row.id, may)).one_or_none() is None:
-        rule = "an item that waits for a verdict: closed, not in the audit, and in doubt (`adjudicate_below`)"
-        raise invalid("item", row.name, rule, "see the list of those that wait.")

@@ -22,7 +22,8 @@ from quorate.session import Session
 from quorate.session.items import ItemState
 from quorate.types import Decision, IntArray
 
-NO_AUDIT: dict[str, Any] = {"audit_rate": None, "audit": None, "audit_loss": None, "is_settled": False}
+NOT_ASKED: dict[str, Any] = {"again": None, "panel": None}
+NO_AUDIT: dict[str, Any] = {"audit_rate": None, "audit": None, "audit_loss": None, "is_settled": False} | NOT_ASKED
 ABSENT = "absent:"  # prefix of the placeholder voters that an owner took out of an item's pool
 OUT_OF_LINE = ("withdrawn", "set_aside")  # columns with the time since when nobody is asked
 FARTHEST = 5  # the largest value of `to_close`
@@ -68,12 +69,13 @@ def after_event(
 
 
 def is_wanted(row: Mapping[str, Any]) -> bool:
-    """Whether the item asks for votes: open or in the audit, and neither withdrawn nor set aside.
+    """Whether the item asks for votes: open, in the audit or asked again, and neither withdrawn nor set aside.
 
-    >>> is_wanted({"is_open": True, "audit": None, "withdrawn": None, "set_aside": 12.5})
+    >>> is_wanted({"is_open": True, "audit": None, "again": None, "withdrawn": None, "set_aside": 12.5})
     False
     """
-    return bool(row["is_open"] or row["audit"] == "drawn") and all(row[name] is None for name in OUT_OF_LINE)
+    asks = row["is_open"] or row["audit"] == "drawn" or row["again"] == "asked"
+    return bool(asks) and all(row[name] is None for name in OUT_OF_LINE)
 
 
 def asking(row: Mapping[str, Any], leases_out: int) -> dict[str, Any]:
@@ -142,9 +144,14 @@ def _closed(project: Project, name: str, item: ItemState, decision: Decision) ->
 
 
 def _late(project: Project, item: ItemState, decision: Decision, before: Mapping[str, Any]) -> dict[str, Any]:
-    """What a vote after closing changes: an audited item may be complete now, or, after an undo, no longer."""
-    if before["audit"] is None:
-        return {"audit": None}
-    if not is_settled(item.votes, item.pool_left):
-        return {"audit": "drawn", "audit_loss": None}
-    return {"audit": "done", "audit_loss": loss_of(item.votes, project.session.classes.index(decision.label))}
+    """What a vote after closing changes: the whole pool's verdict may be known now, or, after an undo, no longer."""
+    is_over = is_settled(item.votes, item.pool_left)
+    values = {"audit": before["audit"] and ("done" if is_over else "drawn"), "panel": None}
+    values["again"] = before["again"] and ("done" if is_over else "asked")
+    if is_over:
+        shares = plurality_shares(np.asarray(item.votes))
+        values["panel"] = project.session.classes[int(shares.argmax())] if shares.max() == 1.0 else None
+    if before["audit"] is not None:
+        label = project.session.classes.index(decision.label)
+        return values | {"audit_loss": loss_of(item.votes, label) if is_over else None}
+    return values

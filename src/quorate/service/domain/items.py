@@ -66,14 +66,15 @@ def upload_of(show: Mapping[str, str]) -> str | None:
     return found[1] if found else None
 
 
-def for_browser(project_id: str, show: Mapping[str, str]) -> dict[str, str]:
-    """An item's content, with the address of an upload instead of its id.
+def for_browser(project_id: str, show: Mapping[str, str]) -> dict[str, str | None]:
+    """An item's content, None for what it has not, with the address of an upload instead of its id.
 
     >>> for_browser("p_1", {"text": "Which?", "image": "upload:u_7"})
-    {'text': 'Which?', 'image': '/media/p_1/u_7'}
+    {'text': 'Which?', 'image': '/media/p_1/u_7', 'link': None}
     """
     upload = upload_of(show)
-    return {**show, **({} if upload is None else {"image": f"/media/{project_id}/{upload}"})}
+    image = {} if upload is None else {"image": f"/media/{project_id}/{upload}"}
+    return {"text": None, "image": None, "link": None, **show, **image}
 
 
 MOST_ITEMS = 5000  # in one batch

@@ -11,14 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, false, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, func, or_, select
 
 from quorate.service.domain.events import is_folded
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.votes import not_here
-from quorate.service.store.bulk import in_batches
+from quorate.service.store.bulk import in_batches, json_field
 from quorate.service.store.schema import (
     accounts,
+    answer,
     ballots,
     counted,
     events,
@@ -27,6 +28,7 @@ from quorate.service.store.schema import (
     items,
     memberships,
     not_withdrawn,
+    owner_actions,
 )
 from quorate.session.items import ABSTAINED
 from quorate.session.journal import Event
@@ -38,20 +40,23 @@ BATCH = 500
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which items: by status, a part of the id, current label and current reason."""
+    """Which items: by status, a part of the id or content, final answer, reason, and ids."""
 
     status: Status | None = None
     search: str | None = None
     label: str | None = None
     reason: str | None = None
+    names: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionRow:
-    """One closed item, with the columns of `quorate run`; `num_votes`, `agreement` and `voters` (their names, in order)
+    """One closed item: its final `answer` (the verdict, else what the whole pool said after the item had closed, else
+    the consensus), then the columns of `quorate run`; `num_votes`, `agreement` and `voters` (their names, in order)
     are of the votes used for the answer, `cost` is of all votes."""
 
     item: str
+    answer: str
     consensus_label: str
     confidence: float
     num_votes: int
@@ -117,10 +122,13 @@ def conditions(project_id: str, chosen: Filter) -> Iterator[ColumnElement[bool]]
         yield items.c.set_aside.is_not(None)
     elif chosen.status in ("open", "closed"):
         yield items.c.is_open == (chosen.status == "open")
+    if chosen.names is not None:
+        yield items.c.name.in_(chosen.names)
     if chosen.search:
-        yield items.c.name.icontains(chosen.search, autoescape=True)
+        searched = (items.c.name, *(json_field(items.c.show, field) for field in ("text", "image", "link")))
+        yield or_(*(each.icontains(chosen.search, autoescape=True) for each in searched))
     if chosen.label is not None:
-        yield items.c.label == chosen.label
+        yield answer == chosen.label
     if chosen.reason is not None:
         yield items.c.reason == chosen.reason
 
@@ -192,6 +200,7 @@ def _decided(
     agreeing = int(standing.votes[standing.label])
     return DecisionRow(
         item=row.name,
+        answer=row.verdict or row.panel or row.label,
         consensus_label=decision.label,
         confidence=decision.confidence,
         num_votes=decision.num_votes,
@@ -204,7 +213,7 @@ def _decided(
         probs=tuple(float(value) for value in decision.probs),
         closed=row.closed,
         verdict=row.verdict,
-        verdict_by=row.verdict_by,
+        verdict_by=names.get(row.verdict_by, row.verdict_by),
         verdict_time=row.verdict_time,
     )
 
@@ -222,70 +231,19 @@ def list_learned(connection: Connection, project_id: str, *, after: int = 0, lim
     return learned
 
 
-CLOSED_FOR_GOOD = (~items.c.is_open, counted, or_(items.c.audit.is_(None), items.c.audit != "drawn"))
-TIED = and_(items.c.audit_loss > 0.0, items.c.audit_loss < 1.0)  # 1 - 1/t where the answer is one of t that tie
-
-
-@dataclass(frozen=True, slots=True)
-class Doubtful:
-    """An item that waits, as a senior sees it: content, votes by class, their own vote; no names and no prediction.
-
-    `tied`: the whole pool ties. `closed_event`: its position in the queue.
-    """
-
-    item: str
-    show: dict[str, str]
-    votes: tuple[int, ...]
-    num_abstained: int
-    tied: bool
-    mine: str | None
-    closed: float
-    closed_event: int
-
-
-def waits(project: Project) -> ColumnElement[bool]:
-    """Which of the project's items wait for a verdict."""
-    level = project.settings.adjudicate_below
-    if level is None:
-        return false()
-    in_doubt = or_(items.c.confidence < level, TIED)
-    return and_(items.c.project_id == project.id, *CLOSED_FOR_GOOD, items.c.verdict.is_(None), in_doubt)
-
-
-def num_waiting(connection: Connection, project: Project) -> int:
-    """How many items wait."""
-    return int(connection.execute(select(func.count()).where(waits(project))).scalar_one())
-
-
-def is_waiting(connection: Connection, project: Project, item_id: int) -> bool:
-    """Whether this item waits."""
-    return connection.execute(select(items.c.id).where(waits(project), items.c.id == item_id)).one_or_none() is not None
-
-
-def waiting(connection: Connection, project: Project, senior: str, *, after: int = 0, limit: int = 1) -> list[Doubtful]:
-    """Up to `limit` items that wait, in order of closing, starting after the event `after`."""
-    query = select(items).where(waits(project), items.c.closed_event > after).order_by(items.c.closed_event)
-    rows = connection.execute(query.limit(limit)).all()
-    mine = _own_votes(connection, senior, [row.id for row in rows])
-    return [
-        Doubtful(
-            item=row.name, show=json.loads(row.show), votes=tuple(json.loads(row.votes)),
-            num_abstained=row.num_abstained, tied=row.audit_loss is not None and 0.0 < row.audit_loss < 1.0,
-            mine=mine.get(row.id), closed=row.closed, closed_event=row.closed_event,
-        )
-        for row in rows
-    ]  # fmt: skip
-
-
-def _own_votes(connection: Connection, voter: str, ids: Sequence[int]) -> dict[int, str]:
-    query = select(ballots.c.item_id, ballots.c.label).where(ballots.c.voter == voter, ballots.c.kind == "vote")
-    return {row.item_id: row.label for row in connection.execute(query.where(ballots.c.item_id.in_(ids)))}
-
-
 def count_set_aside(connection: Connection, project_id: str) -> int:
     """How many items of the project are set aside, without withdrawn ones."""
     query = select(func.count()).where(items.c.project_id == project_id, items.c.set_aside.is_not(None), not_withdrawn)
     return int(connection.execute(query).scalar_one())
+
+
+def reporters_of(connection: Connection, item_id: int) -> set[str]:
+    """Who has reported the item's image since an owner last cleared it."""
+    cleared = select(func.max(owner_actions.c.time))
+    cleared = cleared.where(owner_actions.c.item_id == item_id, owner_actions.c.kind == "clear")
+    since = connection.execute(cleared).scalar_one() or 0.0
+    query = select(image_reports.c.voter).where(image_reports.c.item_id == item_id, image_reports.c.time > since)
+    return set(connection.execute(query).scalars())
 
 
 def reports_of(connection: Connection, item_id: int) -> list[tuple[str, float]]:

@@ -15,8 +15,9 @@ from sqlalchemy import ColumnElement, Connection, Integer, and_, case, cast, des
 from quorate.audit.statement import standing
 from quorate.service.domain.audits import ProjectAudit, audit_report
 from quorate.service.domain.learning import stored_control
-from quorate.service.domain.listing import num_waiting, voter_names
+from quorate.service.domain.listing import voter_names
 from quorate.service.domain.projects import Project
+from quorate.service.domain.verdicts import num_waiting
 from quorate.service.store.schema import (
     accounts,
     ballots,

@@ -27,7 +27,7 @@ from quorate.types import Decision
 
 RECOMPUTED = (
     "is_open", "is_wanted", "label", "confidence", "votes", "num_votes", "num_abstained", "num_late", "reason",
-    "pool_size", "decided_votes", "is_settled", "audit", "audit_loss",
+    "pool_size", "decided_votes", "is_settled", "audit", "audit_loss", "again", "panel",
 )  # fmt: skip
 
 
@@ -116,6 +116,7 @@ def _row_again(project: Project, row: Row[Any], written: list[Event], version_of
     last = max(number for number, event in enumerate(written) if is_decided(event))
     drawn = (_logged_draw(written) or {"drawn": False})["drawn"]
     out = {name: getattr(row, name) for name in OUT_OF_LINE}  # not in the events
+    out["again"] = row.again and "asked"
     values = _values(project, row, written[: last + 1], version_of, None) | out | {"audit": "drawn" if drawn else None}
     values["is_wanted"] = is_wanted(values)
     if last + 1 < len(written):

@@ -228,7 +228,7 @@ def _repeats(connection: Connection, project: Project, requests: Sequence[Reques
 CHANGED = (  # the columns of an item's row that an act may change
     "votes", "num_votes", "num_ballots", "num_abstained", "num_late", "is_open", "is_wanted", "slots", "to_close",
     "label", "confidence", "reason", "seq", "closed", "first_vote_event", "closed_event", "decided_votes",
-    "audit_rate", "audit", "audit_loss", "is_settled",
+    "audit_rate", "audit", "audit_loss", "is_settled", "again", "panel", "set_aside",
 )  # fmt: skip
 
 ANSWER = ("label", "confidence", "decided_votes", "reason")  # reported when an item closes, and when an undo changes it

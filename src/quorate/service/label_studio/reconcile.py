@@ -27,7 +27,7 @@ from quorate.connect.label_studio.tasks import (
 from quorate.errors import InvalidInput
 from quorate.service.addresses import host_of, may_be_public
 from quorate.service.domain.ballots import act
-from quorate.service.domain.item_actions import withdraw
+from quorate.service.domain.item_actions import change_item
 from quorate.service.domain.items import ItemContent, NewItem, add_items
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.votes import Request
@@ -173,7 +173,7 @@ class Reconciler:
     def _withdraw(self, task: int) -> None:
         """Withdraw the item of a deleted task; its votes stay in the events."""
         if task in self._known([task]):
-            withdraw(self.projects, self.link.project_id, str(task), by=BY, now=self.clock())
+            change_item(self.projects, self.link.project_id, "withdraw", str(task), by=BY, now=self.clock())
         forget_task(self.projects.store, self.link.project_id, task)
 
     def ensure_webhook(self) -> None:

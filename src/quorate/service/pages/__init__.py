@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.routing import APIRoute
 
 from quorate.service.access.principal import has_key
-from quorate.service.pages import dashboard, data, entrance, items, people, projects, rendering
+from quorate.service.pages import adjudicate, dashboard, data, entrance, items, people, projects, rendering
 from quorate.service.pages.rendering import error_page
 from quorate.service.problems import NotAllowed
 
@@ -28,7 +28,7 @@ async def without_key(request: Request) -> None:
 
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(without_key)])
-for each in (rendering, entrance, dashboard, items, projects, people, data):
+for each in (rendering, entrance, dashboard, items, adjudicate, projects, people, data):
     for route in each.router.routes:
         if isinstance(route, APIRoute) and route.methods is not None and "GET" in route.methods:
             route.methods.add("HEAD")  # the server omits the body

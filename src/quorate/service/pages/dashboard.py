@@ -22,6 +22,7 @@ from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.stats import LIVE_SECONDS, latest_stats
 from quorate.service.domain.votes import UNDO_SECONDS
 from quorate.service.label_studio.connections import connection_of
+from quorate.service.pages.keys import keys_of, keys_told
 from quorate.service.pages.rendering import (
     ChartLine,
     MemberVisit,
@@ -136,8 +137,6 @@ def _curve(title: str, values: list[float], colour: int, most: float) -> str:
     return line_chart([ChartLine(title, colour, values)], title=description, most=1.05 * most)
 
 
-DIGITS = "1234567890"
-TAKEN = "usxz"  # undo, skip, cannot tell, enlarge
 WORDS = (10, 13, 16, 20)  # widths of button columns, in characters of the longest word
 
 
@@ -165,28 +164,6 @@ def vote_page(on: VoterVisit) -> Response:
         "own_keys": keys == [name.lower() for name in project.settings.classes],
     }  # fmt: skip
     return on.render("vote.html", **shown)
-
-
-def keys_of(classes: Sequence[str]) -> list[str]:
-    """The key of each class: its own name where all are single characters, else 1 to 9 and 0; none for the rest.
-
-    >>> keys_of(["cat", "dog"]), keys_of(["0", "1", "2"]), keys_of(["a", "u"])
-    (['1', '2'], ['0', '1', '2'], ['1', '2'])
-    """
-    own = [name.lower() for name in classes]
-    if len(set(own)) == len(own) and all(len(name) == 1 and name.isalnum() and name not in TAKEN for name in own):
-        return own
-    return list(DIGITS[: len(classes)]) + [""] * (len(classes) - len(DIGITS))
-
-
-def keys_told(keys: Sequence[str]) -> str:
-    """The range of keys, if they are digits.
-
-    >>> keys_told(["1", "2", "3"]), keys_told([*DIGITS, ""])
-    ('1 to 3', '1 to 9 and 0')
-    """
-    last = len([key for key in keys if key])
-    return "1 to 9 and 0" if last == len(DIGITS) else f"1 to {last}"
 
 
 def _shape(classes: Sequence[str]) -> str:

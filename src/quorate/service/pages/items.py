@@ -1,4 +1,4 @@
-"""The items table with search and filters; an item's page: votes, belief, decision, reasons; the page for verdicts."""
+"""The items table with search, filters and bulk actions; an item's page: votes, belief, decision, reasons."""
 
 from __future__ import annotations
 
@@ -9,29 +9,27 @@ from functools import partial
 from typing import Annotated, Any, cast
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Depends, Form, Query, Response
 from sqlalchemy import ColumnElement, Connection, Row, func, select
 
-from quorate.errors import QuorateError
 from quorate.reasons import SHORT
 from quorate.service.access.request_context import allow_images
 from quorate.service.api.dependencies import in_batch_thread
 from quorate.service.domain.ballots import act
 from quorate.service.domain.gold import gold_answers, set_gold
-from quorate.service.domain.item_actions import change_pool, clear_image, close_open, give_verdict, restore, withdraw
-from quorate.service.domain.items import for_browser
-from quorate.service.domain.listing import (
-    Filter,
-    Status,
-    conditions,
-    find_item,
-    is_waiting,
-    num_waiting,
-    reports_of,
-    waiting,
+from quorate.service.domain.item_actions import (
+    Change,
+    can_ask_again,
+    change_item,
+    change_items,
+    change_pool,
+    close_open,
 )
+from quorate.service.domain.items import for_browser
+from quorate.service.domain.listing import Filter, Status, conditions, find_item, reports_of
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.trail import trail
+from quorate.service.domain.verdicts import is_waiting
 from quorate.service.domain.votes import Request as Act
 from quorate.service.pages.explain import Step, audit_sentence, because, timeline
 from quorate.service.pages.formats import Fields, whole_number
@@ -39,18 +37,15 @@ from quorate.service.pages.rendering import (
     REST,
     ChartLine,
     OwnerVisit,
-    SeniorVisit,
     ViewerVisit,
-    Visit,
     bar,
     line_chart,
-    status_of,
     swatch,
 )
-from quorate.service.problems import of_error
 from quorate.service.store.schema import accounts, items
 
 PER_PAGE = 50
+Words = Annotated[str, Query(max_length=200)]
 ORDERS: dict[str, tuple[str, Sequence[ColumnElement[Any]]]] = {
     "": ("as added", (items.c.number,)),
     "closed": ("closed last", (items.c.closed_event.desc().nulls_last(), items.c.number)),
@@ -64,11 +59,11 @@ ORDERS: dict[str, tuple[str, Sequence[ColumnElement[Any]]]] = {
 class ItemsQuery:
     """The filters and the page; empty: everything."""
 
-    search: str = ""
-    state: str = ""
-    label: str = ""
-    reason: str = ""
-    order: str = ""
+    search: Words = ""
+    state: Words = ""
+    label: Words = ""
+    reason: Words = ""
+    order: Words = ""
     page: int = 1
 
     def query(self, **changes: object) -> str:
@@ -80,6 +75,12 @@ class ItemsQuery:
         values = {name: getattr(self, name) for name in self.__dataclass_fields__} | changes
         given = {name: value for name, value in values.items() if value and (name, value) != ("page", 1)}
         return f"?{urlencode(given)}"
+
+    @property
+    def chosen(self) -> Filter:
+        """The items that match."""
+        search, state = self.search.strip() or None, cast("Status", self.state) or None
+        return Filter(state, search, self.label or None, self.reason or None)
 
     @property
     def is_narrowed(self) -> bool:
@@ -98,10 +99,7 @@ class ItemsPage:
 
 def page_of(connection: Connection, project: Project, wanted: ItemsQuery) -> ItemsPage:
     """One page of items."""
-    chosen = Filter(
-        cast("Status", wanted.state) or None, wanted.search.strip() or None, wanted.label or None, wanted.reason or None
-    )
-    matching = list(conditions(project.id, chosen))
+    matching = list(conditions(project.id, wanted.chosen))
     total = int(connection.execute(select(func.count()).where(*matching)).scalar_one())
     last = max(1, -(-total // PER_PAGE))
     order = ORDERS.get(wanted.order, ORDERS[""])[1]
@@ -113,20 +111,18 @@ def page_of(connection: Connection, project: Project, wanted: ItemsQuery) -> Ite
 router = APIRouter(include_in_schema=False)
 NOTHING = 1e-9  # probabilities that differ by no more are equal
 WORTH_A_LINE = 0.15  # the belief that a class must have reached to get a line; the rest share a grey one
-Words = Annotated[str, Query(max_length=200)]
+Wanted = Annotated[ItemsQuery, Depends()]
 
 
 @router.get("/p/{project_id}/items")
-def items_page(
-    on: ViewerVisit,
-    search: Words = "", state: Words = "", label: Words = "", reason: Words = "", order: Words = "", page: int = 1,
-) -> Response:  # fmt: skip
+def items_page(on: ViewerVisit, wanted: Wanted) -> Response:
     """A page of the project's items, filtered and ordered."""
-    wanted = ItemsQuery(search, state, label, reason, order, page)
+    allow_images(on.request, "https:", "http:")
     with on.store.read() as connection:
         project = on.projects.get_in(connection, on.project_id)
         found = page_of(connection, project, wanted)
     shown = {"project": project, "wanted": wanted, "found": found, "short": SHORT, "orders": ORDERS}
+    shown["shows"] = {row.id: for_browser(project.id, json.loads(row.show)) for row in found.rows}
     return on.render("items.html", **shown, tab="items")
 
 
@@ -147,18 +143,23 @@ def close_item(on: OwnerVisit, id: str) -> Response:  # noqa: A002
     return on.go("items", "closed")
 
 
-@router.post("/p/{project_id}/item/withdraw")
-def withdraw_item(on: OwnerVisit, id: str) -> Response:  # noqa: A002
-    """Withdraw the item."""
-    withdraw(on.projects, on.project_id, id, by=on.me, now=on.now)
-    return on.go("items", "withdrawn")
+@router.post("/p/{project_id}/item/change")
+def change_one(on: OwnerVisit, id: str, change: Annotated[Change, Form()]) -> Response:  # noqa: A002
+    """Withdraw, restore or clear the item, or ask the rest of its pool."""
+    done = change_item(on.projects, on.project_id, change, id, by=on.me, now=on.now)
+    return on.go("items", change, number=int(done))
 
 
-@router.post("/p/{project_id}/item/restore")
-def restore_item(on: OwnerVisit, id: str) -> Response:  # noqa: A002
-    """Restore a withdrawn item."""
-    restore(on.projects, on.project_id, id, by=on.me, now=on.now)
-    return on.go("items", "restored")
+@router.post("/p/{project_id}/items/change")
+async def change_many(
+    on: OwnerVisit, wanted: Wanted, change: Annotated[Change, Form()],
+    item: Annotated[list[str] | None, Form()] = None, every: Annotated[bool, Form()] = False,
+) -> Response:  # fmt: skip
+    """The same with the chosen items, or with `every` one that matches the filters."""
+    chosen = wanted.chosen if every else Filter(names=tuple(item or ()))
+    work = partial(change_items, on.projects, on.project_id, change, chosen, by=on.me, now=on.now)
+    number = await in_batch_thread(on.request, work)
+    return on.go(f"items{wanted.query()}", change, number=number)
 
 
 @router.post("/p/{project_id}/item/gold")
@@ -187,13 +188,6 @@ async def close_open_items(on: OwnerVisit) -> Response:
     return on.go("items", "closed")
 
 
-@router.post("/p/{project_id}/item/clear")
-def clear_item(on: OwnerVisit, id: str) -> Response:  # noqa: A002
-    """Ask voters again about an item that was set aside."""
-    clear_image(on.projects, on.project_id, id, by=on.me, now=on.now)
-    return on.go("items", "cleared")
-
-
 def _item(projects_: Projects, connection: Connection, project: Project, name: str) -> dict[str, Any]:
     row = find_item(connection, project.id, name)
     whole = trail(projects_, connection, project, name)
@@ -208,7 +202,10 @@ def _item(projects_: Projects, connection: Connection, project: Project, name: s
     return {
         "project": project,
         "row": row,
-        "show": {"text": None, "image": None, "link": None} | for_browser(project.id, json.loads(row.show)),
+        "answer": row.verdict or row.panel or row.label,
+        "pool_says": row.panel or row.label,
+        "can_ask_again": can_ask_again(projects_, connection, project, row),
+        "show": for_browser(project.id, json.loads(row.show)),
         "steps": steps,
         "reports": [(names.get(voter, voter), time) for voter, time in reports],
         "eras": whole["eras"],
@@ -262,35 +259,3 @@ def _names(connection: Connection, written: list[dict[str, Any]]) -> dict[str, s
     ids = {event["voter"] for event in written if event.get("voter")}
     query = select(accounts.c.id, accounts.c.name).where(accounts.c.id.in_(ids))
     return {row.id: row.name for row in connection.execute(query)}
-
-
-@router.get("/p/{project_id}/adjudicate")
-def show_adjudicate(on: SeniorVisit, after: int = 0) -> Response:
-    """The item that has waited longest, or the first one after an event."""
-    return _adjudicate(on, after)
-
-
-@router.post("/p/{project_id}/adjudicate")
-def adjudicate(on: SeniorVisit, fields: Fields) -> Response:
-    """Store the verdict, and show the next item."""
-    given = {"by": on.me, "signed_in_by": on.caller.signed_in_by, "note": fields.get("note", "").strip()}
-    try:
-        give_verdict(on.projects, on.project_id, fields.get("item", ""), fields.get("label", ""), **given, now=on.now)
-    except QuorateError as error:
-        return _adjudicate(on, 0, of_error(error).body())
-    return on.go("adjudicate", "verdict")
-
-
-def _adjudicate(on: Visit, after: int, problem: dict[str, object] | None = None) -> Response:
-    allow_images(on.request, "https:", "http:")
-    with on.store.read() as connection:
-        project = on.projects.get_in(connection, on.project_id)
-        found = waiting(connection, project, on.me, after=after) or waiting(connection, project, on.me)
-        number = num_waiting(connection, project)
-    item = found[0] if found else None
-    show = {"text": None, "image": None, "link": None} | ({} if item is None else for_browser(project.id, item.show))
-    votes = [] if item is None else sorted(enumerate(item.votes), key=lambda each: -each[1])
-    shown = {"project": project, "item": item, "show": show, "number": number, "votes": [v for v in votes if v[1]]}
-    return on.render(
-        "adjudicate.html", status_of(problem), **shown, problem=problem, tab="adjudicate", bar=bar, swatch=swatch
-    )

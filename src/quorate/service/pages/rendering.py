@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urlencode
 
 import segno
 from fastapi import APIRouter, Depends, Request, Response
@@ -42,12 +43,13 @@ NOTES = {  # messages on the page after a form was submitted
     "removed": "Removed.",
     "revoked": "Revoked: it no longer works.",
     "role": "The role was changed.",
-    "cleared": "Voters are asked about this item again.",
+    "clear": "Not set aside any more: voters are asked again.",
+    "ask-again": "The rest of the pool is asked. What the whole pool says will be the answer.",
     "closed": "Closed with the votes so far.",
-    "withdrawn": "Withdrawn: nobody is asked about it any more; only the audit may still include it.",
+    "withdraw": "Withdrawn: nobody is asked any more; only the audit may still include them.",
     "gold": "The item's known answer was changed.",
     "verdict": "The verdict was recorded.",
-    "restored": "Restored: it is included again.",
+    "restore": "Restored: included again.",
     "pool": "The pool of open items was changed.",
     "pinged": "A test was sent; reload the page to see the result.",
     "hook-removed": "Removed: nothing is sent there any more.",
@@ -97,11 +99,22 @@ def render(request: Request, template: str, status: int = 200, /, **shown: objec
     context = NOTHING_SHOWN | {
         "now": now,
         "ago": lambda time: formats.ago(time, now),
-        "note": NOTES.get(request.query_params.get("note", "")),
+        "note": _note(request.query_params.get("note", ""), request.query_params.get("number", "")),
         "path": request.url.path,
         "link": None,
     }
     return HTMLResponse(environment.get_template(template).render(context | shown), status)
+
+
+def _note(name: str, number: str) -> str | None:
+    """The message on the page after a form; with the number of items changed, if it says one.
+
+    >>> _note("clear", "0")
+    'Nothing changed.'
+    """
+    if name not in NOTES or not number.isdigit():
+        return NOTES.get(name)
+    return f"{formats.plural(int(number[:9]), 'item')}. {NOTES[name]}" if int(number[:9]) else "Nothing changed."
 
 
 def status_of(problem: object) -> int:
@@ -109,9 +122,10 @@ def status_of(problem: object) -> int:
     return int(problem["status"]) if isinstance(problem, dict) else 200
 
 
-def go(path: str, note: str | None = None) -> Response:
-    """Redirect after a form, so that reloading the page does not submit it again."""
-    return RedirectResponse(f"{path}?note={note}" if note else path, 303)
+def go(path: str, note: str | None = None, *, number: int | None = None) -> Response:
+    """Redirect after a form, so that reloading the page does not submit it again. `number`: of the items changed."""
+    told = {name: value for name, value in (("note", note), ("number", number)) if value is not None}
+    return RedirectResponse(f"{path}{'&' if '?' in path else '?'}{urlencode(told)}" if told else path, 303)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +165,9 @@ class Visit:
         """The page of this template, for the visitor."""
         return render(self.request, template, status, me=self.caller, role=self.caller.role, **shown)
 
-    def go(self, page: str, note: str | None = None) -> Response:
+    def go(self, page: str, note: str | None = None, *, number: int | None = None) -> Response:
         """Redirect to a page of the project."""
-        return go(f"/p/{self.project_id}/{page}", note)
+        return go(f"/p/{self.project_id}/{page}", note, number=number)
 
 
 def _visit(*roles: Role) -> object:

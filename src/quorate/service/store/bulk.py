@@ -23,6 +23,7 @@ from sqlalchemy import (
     column,
     delete,
     func,
+    literal,
     types,
     update,
 )
@@ -86,6 +87,28 @@ class paired(FunctionElement[bool]):  # noqa: N801
     def __init__(self, first: ColumnElement[Any], second: ColumnElement[Any], names: tuple[str, str]) -> None:
         lists = (bindparam(name, type_=Many(each.type)) for name, each in zip(names, (first, second), strict=True))
         super().__init__(first, second, *lists)
+
+
+class json_field(FunctionElement[str]):  # noqa: N801
+    """A field of the JSON object in a text column; null without it."""
+
+    inherit_cache = True
+    type = Text()
+
+    def __init__(self, column: ColumnElement[str], name: str) -> None:
+        super().__init__(column, literal(name))
+
+
+@compiles(json_field, "postgresql")
+def _json_arrow(element: json_field, compiler: SQLCompiler, **options: object) -> str:
+    column, name = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"({column}::json ->> {name})"
+
+
+@compiles(json_field, "sqlite")
+def _json_extract(element: json_field, compiler: SQLCompiler, **options: object) -> str:
+    column, name = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"json_extract({column}, '$.' || {name})"
 
 
 @compiles(among, "postgresql")

@@ -27,6 +27,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     event,
+    func,
     text,
 )
 
@@ -101,7 +102,7 @@ items = Table(
     Column("priority", Integer, nullable=False, server_default="0"),
     Column("pool_size", Integer, nullable=False),
     Column("is_open", Boolean, nullable=False),
-    Column("is_wanted", Boolean, nullable=False),  # asks for votes: open or in the audit, not withdrawn or set aside
+    Column("is_wanted", Boolean, nullable=False),  # asks for votes (domain/item_projection.py: is_wanted)
     Column("slots", Integer, nullable=False),  # places left in the queue: 1 if wanted, minus its leases
     Column("to_close", Integer, nullable=False),  # votes after which it could close; served in this order
     Column("votes", Text, nullable=False),  # JSON: counts by class, late ones included
@@ -124,14 +125,19 @@ items = Table(
     Column("is_settled", Boolean, nullable=False, server_default=text("false")),
     Column("is_accounted", Boolean, nullable=False, server_default=text("false")),  # the controller has seen it closed
     Column("withdrawn", Double),  # when an owner withdrew the item; null: it counts
+    Column("again", String(10)),  # null, "asked", "done": an owner asked the rest of the pool about the closed item
+    Column("panel", Text),  # what the whole pool said after the item had closed; null: not known, or a tie
     Column("set_aside", Double),  # when it was set aside for a broken image, until an owner clears it
     Column("gold", Text),  # the known answer of a gold item; null: an ordinary item
     Column("verdict", Text),  # a senior's verdict; null: none
     Column("verdict_by", String(60)),
     Column("verdict_time", Double),
+    Column("judge", String(60)),  # the senior to whom the item is shown for a verdict
+    Column("judge_until", Double),
     UniqueConstraint("project_id", "name"),
     UniqueConstraint("project_id", "number"),
 )
+answer = func.coalesce(items.c.verdict, items.c.panel, items.c.label)  # the final one, of a closed item
 not_withdrawn = items.c.withdrawn.is_(None)
 is_gold = items.c.gold.is_not(None)
 counted = not_withdrawn & ~is_gold

@@ -29,6 +29,13 @@ document.addEventListener("submit", (event) => {
   if (words && !window.confirm(words)) event.preventDefault();
 });
 
+for (const all of document.querySelectorAll("[data-choose-all]")) { // only with this script
+  all.hidden = false;
+  all.addEventListener("change", (event) => {
+    for (const box of all.closest("form").querySelectorAll("[name=item]")) box.checked = event.target.checked;
+  });
+}
+
 document.addEventListener("change", (event) => {
   if (!event.target.matches("[data-submit]")) return;
   const words = event.target.selectedOptions?.[0]?.dataset.ask;
