@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from quorate.densities import log_dirichlet_multinomial, log_gamma_density, rise
-from quorate.errors import InvalidInput
+from tests.refusals import refused
 
 
 def histograms(total, num_classes):
@@ -81,9 +81,8 @@ def test_batches_broadcast():
 
 
 def test_shapes_that_do_not_broadcast_are_refused():
-    with pytest.raises(InvalidInput) as caught:
+    with refused("votes"):
         log_dirichlet_multinomial([1, 0, 0], [1.0, 1.0])
-    assert caught.value.field == "votes"
 
 
 def test_gamma_density_integrates_to_one():

@@ -9,6 +9,7 @@ import pytest
 
 from quorate.errors import InvalidInput, JournalCorrupt, QuorateError, shown, source_is, with_names
 from quorate.validate import invalid
+from tests.refusals import refused
 
 OPTIONS = {"max_votes": "--max-votes", "classes": "--classes", "strict": "--strict", "path": "FILE"}
 
@@ -18,29 +19,6 @@ def test_an_error_is_rendered_from_its_parts():
     assert (error.field, error.value) == ("max_votes", 2)
     assert str(error) == (
         "max_votes=2; expected at least `min_votes`, which is 3; raise `max_votes` or lower `min_votes`."
-    )
-
-
-@pytest.mark.parametrize(
-    ("parts", "sentence"),
-    [
-        ({"field": "max_votes", "value": 2}, "max_votes=2."),
-        ({"field": "max_votes", "value": 2, "fix": "raise it"}, "max_votes=2; raise it."),
-        ({"rule": "at least one item"}, "expected at least one item."),
-        ({"rule": "an item", "place": "row 3", "fix": "Add one."}, "row 3; expected an item. Add one."),
-        ({"value": 7, "rule": "an item"}, "7; expected an item."),
-        ({"fix": "start again"}, "start again."),
-        ({}, ""),
-    ],
-)
-def test_parts_that_are_missing_leave_no_trace(parts, sentence):
-    assert str(InvalidInput(**parts)) == sentence
-
-
-def test_a_command_renders_the_same_error_with_its_options():
-    error = invalid("max_votes", 2, "at least `min_votes`, which is 3", "raise `max_votes` or lower `min_votes`.")
-    assert error.render(OPTIONS) == (
-        "--max-votes 2; expected at least `min_votes`, which is 3; raise --max-votes or lower `min_votes`."
     )
 
 
@@ -100,16 +78,14 @@ def test_what_readers_call_source_is_called_by_the_argument_of_the_caller(field)
     def read():
         raise invalid(field, "vote.csv", "a file that exists", "check its name.")
 
-    with pytest.raises(InvalidInput) as caught:
+    with refused("votes") as caught:
         read()
-    assert caught.value.field == "votes"
     assert str(caught.value).startswith("votes='vote.csv'")
 
 
 def test_other_fields_keep_their_name():
-    with pytest.raises(InvalidInput) as caught, source_is("votes"):
+    with refused("classes"), source_is("votes"):
         raise invalid("classes", (), "names", "name them.")
-    assert caught.value.field == "classes"
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from scipy.stats import gamma, multivariate_t
 from quorate.errors import InvalidInput, InvalidPrediction
 from quorate.prior import HYPERPRIORS, Hyperprior, concentration, concentration_into, hyperprior
 from quorate.types import PriorParams
+from tests.refusals import refused
 
 RNG = np.random.default_rng(5)
 
@@ -63,9 +64,8 @@ def test_kernel_fills_its_argument_and_agrees_bit_for_bit():
 @pytest.mark.parametrize("prediction", [[0.5, 0.5], [[0.2, 0.3, 0.5]] * 3])
 def test_wrong_shape_is_refused_with_both_shapes_named(prediction):
     params = PriorParams(1, 1, np.ones((2, 3)))
-    with pytest.raises(InvalidPrediction) as caught:
+    with refused("prediction", InvalidPrediction):
         concentration(params, prediction)
-    assert caught.value.field == "prediction"
 
 
 def test_names_give_the_two_hyperpriors_of_the_paper():
@@ -93,9 +93,8 @@ def test_phi_under_the_hyperprior_of_value_has_the_same_total_for_every_number_o
 
 @pytest.mark.parametrize("given", [{"phi_shape": 5.0}, {"phi_shape": 1.0, "phi_sum": 1.0}])
 def test_a_shape_of_phi_needs_a_mode_and_a_total(given):
-    with pytest.raises(InvalidInput) as caught:
+    with refused("phi_shape"):
         Hyperprior(3.0, 2.0, **given)
-    assert caught.value.field == "phi_shape"
 
 
 def test_tau_are_drawn_to_their_mean_of_each_classifier():
@@ -122,12 +121,10 @@ def test_with_many_degrees_of_freedom_the_scatter_is_as_good_as_known():
 
 
 def test_unknown_name_lists_the_known_ones():
-    with pytest.raises(InvalidInput) as caught:
+    with refused("hyperprior", value="flat"):
         hyperprior("flat")
-    assert (caught.value.field, caught.value.value) == ("hyperprior", "flat")
-    with pytest.raises(InvalidInput) as caught:
+    with refused("hyperprior", value=3):
         hyperprior(3)
-    assert (caught.value.field, caught.value.value) == ("hyperprior", 3)
 
 
 @pytest.mark.parametrize("values", [(1.0, 1.0), (0.5, 1.0), (3.0, 0.0), (3.0, -1.0), (3.0, math.nan), (math.inf, 1.0)])
@@ -141,16 +138,14 @@ def test_what_has_no_mode_is_refused(values):
 @pytest.mark.parametrize("value", ["x", "3", None, [3.0], {}, True])
 @pytest.mark.parametrize("where", ["shape", "rate", "bias_sd", "bias_df", "phi_sum", "tau_sd"])
 def test_nonsense_is_refused_by_name(where, value):
-    with pytest.raises(InvalidInput) as caught:
+    with refused(where):
         Hyperprior(**({"shape": 3.0, "rate": 2.0} | {where: value}))
-    assert caught.value.field == where
 
 
 @pytest.mark.parametrize("where", ["phi_sum", "tau_sd"])
 def test_a_scale_too_small_to_compute_with_is_refused_and_none_is_not(where):
-    with pytest.raises(InvalidInput) as caught:
+    with refused(where, value=1e-9):
         Hyperprior(3.0, 2.0, **{where: 1e-9})
-    assert (caught.value.field, caught.value.value) == (where, 1e-9)
     assert getattr(Hyperprior(3.0, 2.0, **{where: 0.0}), where) == 0.0
 
 
@@ -158,9 +153,8 @@ def test_a_scale_too_small_to_compute_with_is_refused_and_none_is_not(where):
     ("sizes", "field"), [((1, 1), "num_classes"), ((2, 0), "num_classifiers"), (("a",), "num_classes")]
 )
 def test_a_mode_needs_classes_and_classifiers(sizes, field):
-    with pytest.raises(InvalidInput) as caught:
+    with refused(field):
         hyperprior("infexp").mode(*sizes)
-    assert caught.value.field == field
 
 
 @pytest.mark.parametrize("name", sorted(HYPERPRIORS))

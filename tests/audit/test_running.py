@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from quorate.audit import RunningAudit, audit_of, running_totals
 from quorate.audit.running import SCALED, lambdas, log_terms, solve_total, worst_log_terms
-from quorate.errors import InvalidInput
 from tests.audit.scenarios import SCENARIOS, totals
+from tests.refusals import refused
 
 ITEM = st.tuples(
     st.floats(0, 0.8), st.floats(0.1, 1), st.booleans(), st.sampled_from([0.0, 0.0, 0.5, 1.0, None]), st.booleans()
@@ -103,9 +103,8 @@ def test_a_full_audit_is_exact():
     ],
 )
 def test_values_outside_their_range_are_refused(call, field):
-    with pytest.raises(InvalidInput) as caught:
+    with refused(field):
         call()
-    assert caught.value.field == field
 
 
 @pytest.mark.parametrize(
@@ -120,9 +119,8 @@ def test_values_outside_their_range_are_refused(call, field):
 )
 def test_arrays_with_impossible_entries_are_refused(change, field):
     arrays = {"expected_loss": [0.1, 0.1], "rate": [0.1, 0.1], "audited": [True, False], "loss": [0.0, 0.0]} | change
-    with pytest.raises(InvalidInput) as caught:
+    with refused(field):
         running_totals(**{name: np.array(values) for name, values in arrays.items()}, min_rate=0.1)
-    assert caught.value.field == field
 
 
 def violations(streams, alpha):
@@ -165,9 +163,8 @@ def test_two_parts_of_a_stream_add_up_to_the_whole(first, second):
 
 
 def test_parts_with_other_lowest_rates_do_not_add_up():
-    with pytest.raises(InvalidInput) as caught:
+    with refused("min_rate"):
         RunningAudit(min_rate=0.1) + RunningAudit(min_rate=0.2)
-    assert caught.value.field == "min_rate"
 
 
 def test_a_whole_stream_at_once_is_the_stream_item_by_item():

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from quorate.audit import AuditDraw, draw, end_of_batch, most_errors
 from quorate.errors import InvalidInput
+from tests.refusals import refused
 
 IDS = [f"item-{number}" for number in range(4000)]
 
@@ -55,9 +56,8 @@ def test_any_text_is_an_id_and_order_never_matters(ids, random):
     ],
 )
 def test_what_would_prove_nothing_is_refused(items, rates, field):
-    with pytest.raises(InvalidInput) as caught:
+    with refused(field):
         draw(items, rates, seed=0, min_rate=0.05)
-    assert caught.value.field == field
 
 
 def probability_of_at_most(x, U, M, n):
@@ -109,9 +109,8 @@ def test_incomplete_panels_and_ties_count_as_errors():
 
 
 def test_different_rates_are_refused_and_the_message_says_why():
-    with pytest.raises(InvalidInput) as caught:
+    with refused("rates") as caught:
         end_of_batch([0.1, 0.2], [True, False], [0, None])
-    assert caught.value.field == "rates"
     assert "0.1 to 0.2" in caught.value.rule
     assert "running bound" in caught.value.fix
 

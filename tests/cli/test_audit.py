@@ -17,14 +17,6 @@ def drawn(run, tmp_path):
     return decisions, audit, votes_file(tmp_path, audit, wrong=audited_items(audit)[:2])
 
 
-def test_a_draw_says_how_many_go_to_the_panel(run, drawn):
-    decisions, audit, _ = drawn
-    again = run("audit", "draw", "-d", decisions, "-q", 0.3, "--seed", 7, "-o", audit)
-    assert again.stdout.startswith(f"{len(audited_items(audit))} of 400 items go to the full panel")
-    assert "600 items are closed, 200 of them settled" in " ".join(again.stdout.split())
-    assert "New in this draw: 0 items" in again.stdout
-
-
 def test_a_draw_warns_of_too_few_audits_and_says_how_many_would_do(run, tmp_path):
     decisions = decisions_file(tmp_path)
     few = run("audit", "draw", "-d", decisions, "-q", 0.01, "--seed", 1, "-o", tmp_path / "few.csv").stdout
@@ -51,12 +43,7 @@ def test_a_report_is_one_screen_with_the_answer_first_and_writes_what_is_signed(
     result = run("audit", "report", "--audit", audit, "--votes", votes, "--out", tmp_path / "proof")
     assert result.exit_code == 0, result.output
     assert len(result.stdout.splitlines()) <= 24
-    text = " ".join(result.stdout.split())
-    assert text.startswith("With 95 % confidence, at most ")
-    assert "of the batch's 400 unsettled items are wrong" in text
     assert {file.name for file in (tmp_path / "proof").iterdir()} == {"report.html", "audit.json"}
-    page = (tmp_path / "proof" / "report.html").read_text()
-    assert all(part in page for part in ("a random draw sent", "which found 2 wrong", "before its draw"))
 
 
 def test_votes_on_other_items_are_refused(run, drawn, tmp_path):

@@ -36,16 +36,6 @@ def test_programs_get_json_and_files(run, votes, tmp_path):
     assert "p6" in (tmp_path / "out" / "report.html").read_text()
 
 
-def test_pairs_that_look_copied_are_named(run, tmp_path):
-    _, _, matrix = crowd(0, num_items=60)
-    copied = np.column_stack([matrix, matrix[:, 2]])
-    rows = [(i, f"p{e}", f"class {label}") for i, row in enumerate(copied) for e, label in enumerate(row)]
-    with (tmp_path / "votes.csv").open("w", newline="") as text:
-        csv.writer(text).writerows([("item", "annotator", "label"), *rows])
-    result = run("experts", "--votes", tmp_path / "votes.csv")
-    assert "p2 and p6" in result.stdout
-
-
 def test_a_table_without_voters_is_refused_in_one_line(run, votes, tmp_path):
     anonymous = tmp_path / "anonymous.csv"
     anonymous.write_text("item,label\n1,a\n1,b\n2,a\n2,a\n")

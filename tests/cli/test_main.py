@@ -2,28 +2,12 @@
 
 import subprocess
 import sys
-from itertools import pairwise
-from types import SimpleNamespace
 
 import pytest
 
 import quorate.cli.demo
-from quorate.cli import output
 from quorate.cli.main import SENTENCES, load
 from quorate.version import __version__
-
-
-def test_version_is_printed(run):
-    result = run("--version")
-    assert (result.exit_code, result.stdout.strip()) == (0, f"quorate {__version__}")
-
-
-def test_help_says_what_it_is_and_names_first_commands_and_where_to_go_next(run):
-    text = " ".join(run("--help").stdout.split())
-    for phrase in ("enough experts have been asked", "quorate demo", "quorate decide --prediction", "Where to go next"):
-        assert phrase in text
-    for command in ("demo", "decide", "run", "methods"):
-        assert command in text
 
 
 @pytest.mark.parametrize("name", SENTENCES)
@@ -36,20 +20,6 @@ def test_every_option_of_every_command_has_a_help_text(name):
 @pytest.mark.parametrize("name", SENTENCES)
 def test_the_sentence_of_a_command_is_the_first_of_its_own_help(name):
     assert " ".join(load(name).help.split("\n\n")[0].split()) == SENTENCES[name]
-
-
-@pytest.mark.parametrize("words", [("--help",), *((name, "--help") for name in SENTENCES)])
-def test_a_wide_terminal_shows_each_paragraph_of_a_help_on_one_line(run, monkeypatch, words):
-    monkeypatch.setattr("typer.rich_utils.MAX_WIDTH", 2000)
-    shown = [line.strip() for line in run(*words).stdout.split("╭")[0].splitlines()]
-    texts = [line for line in shown if line]
-    assert len(texts) > 1
-    assert not any(first and second for first, second in pairwise(shown)), "two lines of text in a row"
-
-
-def test_no_command_shows_the_help(run):
-    result = run()
-    assert "First commands" in result.output
 
 
 def test_an_unknown_option_is_a_usage_error(run):
@@ -104,19 +74,3 @@ def test_a_file_that_is_not_there_is_named_with_its_option(run, tmp_path, monkey
     result = run(*command)
     assert result.exit_code == 1
     assert result.stderr.startswith(f"quorate: {option} gone.csv"), result.stderr
-
-
-def test_the_time_left_is_estimated_only_from_work_done_after_the_compiler(monkeypatch, capsys):
-    clock = SimpleNamespace(now=0.0)
-    monkeypatch.setattr(output, "time", SimpleNamespace(monotonic=lambda: clock.now))
-
-    def said(now, done):
-        clock.now = now
-        report(done, 1000, "curves")
-        return capsys.readouterr().err
-
-    with output.progress_bar() as report:
-        assert said(0, 0) == ""
-        assert "0 % done (curves)" in said(30, 2), "kernels were compiled: the next parts take much less"
-        assert "2 % done (curves)" in said(45, 20), "too little is done"
-        assert "25 % done (about 90 s left" in said(60, 252), "30 s for 250 of 1000 parts"

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.tables.votes.test_layouts import chaos_records
 from tests.tables.writing import write_csv
 
 NUM_ITEMS, CLASSES = 40, ("cat", "dog")
@@ -63,14 +62,6 @@ def accepted(run, options, command="run"):
     return "\n".join([done.stdout, *summary["data"]["understood"]])
 
 
-def test_one_line_says_how_the_votes_were_read_and_what_was_set_aside(run, files, votes, tmp_path):
-    said = accepted(run, files()).splitlines()
-    assert "Read 120 votes of 40 items: item 'item', label 'label', worker 'worker'." in said
-    dirty = [*votes, votes[0], ("p1", "dan", ""), ("p2", "dan", "")]
-    said = accepted(run, (*files(votes_rows=dirty), "--overwrite"))
-    assert "3 rows set aside: no-answer 2, duplicate 1" in said
-
-
 def test_programs_find_the_same_lines_in_the_summary(run, files):
     data = json.loads(accepted(run, (*files(), "--json")))["data"]
     assert data["understood"][0].startswith("Read 120 votes of 40 items")
@@ -99,12 +90,6 @@ def test_a_wide_table_is_read_without_the_answer_key_and_the_remarks(run, files,
     assert "a column for each of 'ann', 'bob', 'cy'" in said
 
 
-def test_annotators_columns_can_be_listed_with_commas(run, files, votes):
-    by_item = {item: [label for other, _, label in votes if other == item] for item, _, _ in votes}
-    rows = [(item, *labels) for item, labels in by_item.items()]
-    assert "80 votes of 40 items" in accepted(run, (*files(("item", *WORKERS), rows), "--worker-column", "ann,cy"))
-
-
 def test_swapped_files_are_refused(run, files, votes, probs):
     options = files(("item", *CLASSES), probs, ("item", "worker", "label"), votes)
     refused(run, options, "--votes votes.csv", "a column named like a label")
@@ -118,17 +103,6 @@ def test_percentages_are_refused_by_every_command(run, files, votes, probs, comm
     options = files(probs_rows=changed(probs, lambda row: 100 * row))
     refused(run, (*options[:4], *(more or ("--out", tmp_path / "new"))), "divide them by 100", command=command)
     assert not (tmp_path / "o.csv").exists() and not (tmp_path / "new").exists()
-
-
-def test_scores_say_how_the_tables_were_read_and_follow_the_run(run, files, votes, tmp_path):
-    options = files(votes_rows=[*votes, ("p0", "dan", "NA"), ("p1", "dan", "NA")])
-    accepted(run, (*options, "--abstain-labels", "NA", "--min-votes", 1, "--max-votes", 2))
-    params = json.loads((tmp_path / "out" / "params.json").read_text())
-    assert (params["abstain_labels"], params["min_votes"], params["max_votes"]) == (["NA"], 1, 2)
-    said = accepted(
-        run, (*options[:4], "--params", tmp_path / "out" / "params.json", "--out", tmp_path / "o.csv"), "score"
-    )
-    assert "no-answer 2" in said and "A pool of 3 is the largest" in said
 
 
 def test_votes_given_as_predictions_are_named(run, files, votes):
@@ -166,24 +140,10 @@ def test_numbers_that_are_no_probabilities_are_called_what_they_are(run, files, 
     refused(run, options, "of 40 rows are", *words)
 
 
-def test_one_score_in_percent_is_recognised(run, files, probs):
-    rows = [(item, 100 * p) for item, p, _ in probs]
-    refused(run, files(probs_head=("item", "cat"), probs_rows=rows), "percentages", "divide them by 100")
-
-
-def test_percent_signs_are_recognised(run, files, probs):
-    rows = [(item, f"{100 * p:.0f}%", f"{100 * q:.0f}%") for item, p, q in probs]
-    refused(run, files(probs_rows=rows), "write 92% as 0.92")
-
-
 def test_predictions_of_other_items_are_doubted(run, files, probs):
     rows = [probs[0], *((f"x{t}", p, q) for t, (_, p, q) in enumerate(probs[1:]))]
     assert "Warning: probs.csv has usable predictions for 1 of the 40 items" in accepted(run, files(probs_rows=rows))
     refused(run, (*files(probs_rows=rows[1:]), "--overwrite"), "the ids of votes.csv", "--id-column ...")
-
-
-def test_a_typo_in_the_classes_is_named(run, files):
-    refused(run, (*files(), "--classes", "cat,dgo"), "--classes dgo", "did you mean 'dog'?", "--classes cat,dog")
 
 
 def test_most_rows_set_aside_is_a_warning_that_says_which_rule(run, files, votes):
@@ -240,19 +200,9 @@ def test_a_label_that_means_no_answer_is_asked_about(run, files, votes):
     assert "132 votes" in accepted(run, (*options, "--classes", "cat,dog,don't know", "--overwrite"))
 
 
-def test_without_predictions_it_is_a_class_that_is_named(run, files, votes, tmp_path):
-    options = files(votes_rows=[*votes, *((f"p{t}", "dan", "N/A") for t in range(12))])
-    said = accepted(run, (*options[:2], "--out", tmp_path / "out"))
-    assert "Also found: doubtful-label 12 (N/A)" in said
-
-
 @pytest.mark.parametrize(
     ("option", "value", "meant"),
-    [
-        ("--threshold", 95, "0.95"),
-        ("--target-error", 2, "0.02"),
-        ("--audit-rate", 10, "0.1"),
-    ],
+    [("--threshold", 95, "0.95"), ("--target-error", 2, "0.02"), ("--audit-rate", 10, "0.1")],
 )
 def test_a_percentage_for_a_share_is_understood_as_a_slip(run, files, option, value, meant):
     more = ("--target-error", 0.02) if option == "--audit-rate" else ()
@@ -264,37 +214,6 @@ def test_a_percentage_for_a_share_is_understood_as_a_slip(run, files, option, va
 )
 def test_a_column_that_is_not_there_is_named_with_its_option(run, files, option):
     refused(run, (*files(), option, "nope"), f"{option} nope; expected a column of")
-
-
-def test_a_class_in_the_table_of_error_costs_with_other_case_is_named(run, files, tmp_path):
-    costs = write_csv(tmp_path / "costs.csv", ("truth", "Cat"), [("dog", 5)])
-    refused(run, (*files(), "--error-cost", costs), "--error-cost Cat", "did you mean 'cat'?")
-
-
-def test_a_column_that_is_the_majority_under_another_name_is_doubted(run, tmp_path):
-    rng = np.random.default_rng(8)
-    truth = rng.integers(0, 2, (200, 1))
-    said = np.where(rng.random((200, 5)) < 0.75, truth, 1 - truth)
-    names = np.array(CLASSES)
-    rows = [(f"p{t}", *names[each], names[int(each.sum() > 2)]) for t, each in enumerate(said)]
-    path = write_csv(tmp_path / "wide.csv", ("item", *"abcde", "outcome"), rows)
-    told = accepted(run, ("--votes", path, "--format", "wide", "--out", tmp_path / "out"))
-    assert "Warning: Column 'outcome' of wide.csv" in told and "--ignore-columns outcome" in told
-
-
-def test_records_like_those_of_chaosnli_run_with_all_their_votes(run, tmp_path):
-    rng = np.random.default_rng(9)
-    counts = rng.multinomial(20, [0.6, 0.3, 0.1], size=30)
-    path = tmp_path / "chaos.jsonl"
-    path.write_text("".join(json.dumps(each) + "\n" for each in chaos_records([f"u{t}" for t in range(30)], counts)))
-    data = json.loads(accepted(run, ("--votes", path, "--out", tmp_path / "out", "--json")))["data"]
-    assert data["totals"]["votes"] == 600 and data["totals"]["items"] == 30
-    by_class = {each["class"]: each["votes"] for each in data["votes_by_class"]}
-    assert [by_class[name] for name in "enc"] == counts.sum(axis=0).tolist()
-
-
-def test_votes_without_people_are_told_to_have_none(run, files, votes):
-    assert "label 'label', no worker." in accepted(run, files(votes_head=("item", "sitting", "label")))
 
 
 ABOUT = ("nodule", "effusion")

@@ -105,10 +105,7 @@ def test_the_demo_starts_in_a_file_of_its_own_and_never_in_a_database_in_use(run
     from quorate.service.store.prepare import prepare
 
     with Serving("--demo", folder=tmp_path, forked=True) as service:
-        assert "Open this link to see the demo" in service.printed
-        assert "vote for about a quarter of an hour, until all is closed. To start again, stop it" in service.printed
         assert service.status(service.links[0].removeprefix(service.url)) == 200
-    assert service.printed.endswith("Stopped; everything is on disk.\n")
     assert (tmp_path / "quorate-demo.db").exists()
     assert not (tmp_path / "quorate.db").exists()
     store = Store(str(tmp_path / "mine.db"))
@@ -120,44 +117,12 @@ def test_the_demo_starts_in_a_file_of_its_own_and_never_in_a_database_in_use(run
     assert "holds your projects" in refused.stderr
 
 
-def test_a_demo_in_which_all_is_closed_says_so_and_how_to_begin_again(tmp_path):
-    from sqlalchemy import select, update
-
-    from quorate.service.demo import add_digits, seed
-    from quorate.service.store import Store
-    from quorate.service.store.prepare import prepare
-    from quorate.service.store.schema import items, projects
-
-    store = Store(str(tmp_path / "demo.db"))
-    prepare(store)
-    seed(store, "http://127.0.0.1:8000", now=1.0)
-    with store.write() as connection:
-        connection.execute(update(items).values(is_wanted=False))
-        project = connection.execute(select(projects.c.id)).scalar_one()
-    assert serve._demo_sentence(str(store.url)).startswith("Simulated colleagues vote")  # more digits come in
-    add_digits(store, project, 10**6, now=2.0)
-    assert serve._demo_sentence(str(store.url)).startswith("Simulated colleagues vote")
-    with store.write() as connection:
-        connection.execute(update(items).values(is_wanted=False))
-    told = serve._demo_sentence(str(store.url))
-    store.close()
-    assert told.startswith("Nothing is left to vote on: ")
-    assert told.endswith(f"stop it and delete {tmp_path / 'demo.db'}.")
-    assert serve._lines("http://127.0.0.1:8000", None, demo=told)[-1] == told
-
-
 def test_a_secret_that_is_too_short_is_one_line_before_anything_is_served(run, tmp_path, monkeypatch):
     monkeypatch.setenv("QUORATE_SECRET", "short")
     result = run("serve", "--database", tmp_path / "votes.db", "--port", free_port())
     assert result.exit_code == 1
     last = result.stderr.splitlines()[-1]
     assert all(words in last for words in ("QUORATE_SECRET", "5 characters", "at least 32"))
-
-
-@pytest.mark.parametrize(("database", "workers", "warns"), [("v.db", 2, True), ("v.db", 1, False), (PG, 2, False)])
-def test_many_workers_on_sqlite_are_told_what_they_gain(capsys, database, workers, warns):
-    serve._warn(ServiceConfig(database=database), "127.0.0.1", workers)
-    assert ("workers on SQLite" in capsys.readouterr().err) is warns
 
 
 def test_a_start_does_not_wait_for_compiled_kernels(tmp_path, monkeypatch):
@@ -196,14 +161,4 @@ def test_a_database_server_that_does_not_answer_is_waited_for_and_not_for_ever(m
     with pytest.raises(StoreUnavailable):
         serve._prepared(store)
     assert len(capsys.readouterr().err.splitlines()) == 1
-    tries = iter([StoreUnavailable("starting"), StoreUnavailable("starting"), True])
-
-    def prepare(_store):
-        told = next(tries)
-        if isinstance(told, Exception):
-            raise told
-        return told
-
-    monkeypatch.setattr("quorate.cli.serve.prepare", prepare)
-    assert serve._prepared(store) is True
     store.close()

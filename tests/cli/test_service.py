@@ -130,13 +130,6 @@ def test_accounts_are_listed_kept_out_and_let_in_again(run, database):
     assert "nobody; expected the id of an account" in unknown.stderr
 
 
-@pytest.mark.parametrize("command", ["disable", "enable"])
-def test_an_unknown_account_is_named_as_it_was_typed(run, database, command):
-    result = run("service", command, "nobody", "--database", database)
-    assert result.exit_code == 1
-    assert result.stderr.startswith("quorate: ACCOUNT nobody; expected the id of an account")
-
-
 def test_check_goes_through_every_page_of_items(run, database, monkeypatch):
     monkeypatch.setattr("quorate.service.domain.listing.BATCH", 2)
     with sqlite3.connect(database) as connection:

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from quorate.datasets import synthetic
-from quorate.datasets.synthetic import CLARITY_SPREAD, Half, evidence_strength
 from quorate.errors import InvalidInput
 
 generator = sys.modules["quorate.datasets.synthetic"]
@@ -66,30 +65,6 @@ def test_the_same_seed_gives_the_same_data_and_models_are_independent():
     assert np.array_equal(one.votes, two.votes)
     assert np.array_equal(one.predictions, two.predictions)
     assert not np.array_equal(one.predictions[0], one.predictions[1])
-
-
-def test_the_strength_solves_for_the_accuracy_over_clear_and_confusing_items():
-    rng = np.random.default_rng(1)
-    lean = np.array([0.8, -0.3, 0.0, 0.2, -0.7])
-    strength = evidence_strength(Half(0.6, 0.7, 5), lean)
-    truth, clarity = rng.integers(5, size=200000), rng.beta(CLARITY_SPREAD * 0.7, CLARITY_SPREAD * 0.3, size=200000)
-    evidence = rng.standard_normal((200000, 5)) + lean
-    evidence[np.arange(200000), truth] += strength * clarity
-    right = (evidence.argmax(axis=1) == truth).mean()
-    assert right == pytest.approx(0.6, abs=4 * np.sqrt(0.24 / 200000) + 0.003)  # 20 levels of clarity, not all
-
-
-def test_items_are_clear_or_confusing_for_experts_and_classifier_alike():
-    data = synthetic(num_items=4000, seed=1)
-    counts = (data.votes[:, :, None] == np.arange(10)).sum(axis=1)
-    right = data.predictions[0].argmax(axis=1) == counts.argmax(axis=1)
-    assert right[counts.max(axis=1) == 10].mean() > right[counts.max(axis=1) < 8].mean() + 0.3
-
-
-def test_an_uneven_classifier_over_predicts_some_classes():
-    data = synthetic(num_items=4000, unevenness=1.0, seed=1)
-    said = np.bincount(data.predictions[0].argmax(axis=1), minlength=10)
-    assert said.max() > 4 * said.min()
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ import pytest
 from scipy.special import betainc
 
 from quorate.decision.beta import BetaStop, beta_leads
-from quorate.errors import InvalidInput
+from tests.refusals import refused
 
 
 @pytest.mark.parametrize("votes", [(0, 0), (1, 0), (4, 0), (5, 3), (0, 7, 2, 6), (300, 280), (1000, 0)])
@@ -17,6 +17,5 @@ def test_four_unanimous_votes_stop_it_at_the_usual_setting():
 
 
 def test_a_threshold_above_one_is_refused():
-    with pytest.raises(InvalidInput) as caught:
+    with refused("threshold"):
         BetaStop(1.5)
-    assert caught.value.field == "threshold"

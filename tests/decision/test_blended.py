@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from quorate.decision.blended import BlendedValue, blended_asks, blended_gain
 from quorate.decision.value import optimistic_gain
-from quorate.errors import InvalidInput
 from quorate.posterior.finite import plurality_finite
 from quorate.types import Item
 from tests.oracles_look_ahead import obvious_expected_gain
+from tests.refusals import refused
 
 ALPHA, VOTES, POOL = np.array([2.0, 0.6, 0.4]), np.array([2, 1, 0]), 6
 NO_COSTS = np.zeros((0, 0))
@@ -89,6 +89,5 @@ def test_an_item_without_alpha_counts_the_prediction_as_one_vote():
 
 
 def test_a_negative_price_is_refused():
-    with pytest.raises(InvalidInput) as caught:
+    with refused("error_cost"):
         BlendedValue(-1)
-    assert caught.value.field == "error_cost"

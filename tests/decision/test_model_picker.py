@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from quorate.decision.model_picker import ModelPicker, picker_rate
-from quorate.errors import InvalidInput
 from quorate.rng import stream
 from quorate.types import Item
+from tests.refusals import refused
 
 SURE = np.array([0.9, 0.05, 0.05])
 UNSURE = np.array([0.4, 0.3, 0.3])
@@ -52,6 +52,5 @@ def test_the_quota_is_drawn_from_the_rng_it_is_given():
 
 
 def test_a_negative_scale_is_refused():
-    with pytest.raises(InvalidInput) as caught:
+    with refused("scale"):
         ModelPicker(-1)
-    assert caught.value.field == "scale"

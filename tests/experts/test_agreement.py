@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from statsmodels.stats.inter_rater import aggregate_raters, cohens_kappa, fleiss_kappa
 
-from quorate.errors import InvalidInput
-from quorate.experts import pairs
 from quorate.experts.agreement import agreement_of, item_terms, panel_statistics, sign_test
 from quorate.experts.ballots import from_matrix
 from quorate.experts.pairs import cohen_kappas
+from tests.refusals import refused
 
 FEW = 20  # bootstraps where the interval is not looked at
 
@@ -201,19 +200,5 @@ class TestEffectiveSize:
 
 @pytest.mark.parametrize("votes", [[[0, -1], [-1, 1], [0, 1]], [0, 1], [[0.5, 1], [1, 0]], [[-2, 0], [0, 1]]], ids=str)
 def test_refused(votes):
-    with pytest.raises(InvalidInput) as error:
+    with refused("votes"):
         agreement_of(from_matrix(votes))
-    assert error.value.field == "votes"
-
-
-def test_very_large_tables_are_cut_to_a_part(monkeypatch):
-    """The pairs with most items stay; items with very many voters and a random part of the others are left out."""
-    votes = np.random.default_rng(0).integers(2, size=(60, 5))
-    whole = pairs.votes_side_by_side(from_matrix(votes))
-    assert len(whole[0].item) == 600
-    monkeypatch.setattr(pairs, "MOST_SIDE_BY_SIDE", 300)
-    monkeypatch.setattr(pairs, "MOST_RECORDS", 150)
-    records, people = pairs.votes_side_by_side(from_matrix(votes))
-    assert len(np.unique(records.item)) == 30 and len(people) == 5
-    monkeypatch.setattr(pairs, "MOST_VOTERS", 4)
-    assert len(pairs.votes_side_by_side(from_matrix(votes))[1]) == 0

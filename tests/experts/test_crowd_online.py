@@ -34,10 +34,6 @@ def test_more_people_than_rows_double_the_rows_and_an_empty_one_is_always_left()
     assert empty == len(crowd.rows) and not crowd.state.labels[empty].any() and not crowd.state.confusion[empty].any()
 
 
-def test_the_same_calls_give_the_same_bits():
-    assert bits(filled(2)) == bits(filled(2))
-
-
 def test_looking_changes_nothing():
     crowd = filled(3)
     before = bits(crowd)
@@ -84,13 +80,6 @@ def test_only_the_window_is_revised_and_a_forgotten_item_stays_as_it_is():
     crowd.forget("3")
     crowd.change("3", [("p1", 0)])
     assert bits(crowd) == before and "3" not in crowd._order
-
-
-def test_an_item_can_be_taken_back_until_it_is_forgotten():
-    crowd = filled(8, window=5)
-    votes = crowd.state.labels.sum()
-    crowd.change("3", None)
-    assert crowd.state.labels.sum() == votes - len(filled(8, window=5)._closed["3"].person) < votes
 
 
 def gain_by_enumeration(crowd, person, log_f, belief):

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from quorate.errors import InvalidInput
 from quorate.experts.panel import GONE, UNSEEN, new_panel
 from quorate.experts.panel_learning import learn_item
 from quorate.experts.panel_plan import advise
 from quorate.experts.panel_stream import run_panel
 from quorate.validate import probabilities
 from tests.experts.test_panel_learning import world
+from tests.refusals import refused
 from tests.test_interpreted import both_ways
 
 COSTS = (1.0, 0.4, 0.3)
@@ -64,6 +64,5 @@ def test_interpreted_and_compiled_streams_are_alike_to_the_bit():
 )
 def test_what_is_wrong_is_named(field, change):
     arguments = {"votes": [[0, 1, 1]], "predictions": [[0.2, 0.5, 0.3]], "min_gain": 0.1} | change
-    with pytest.raises(InvalidInput) as raised:
+    with refused(field):
         run_panel(arguments.pop("votes"), arguments.pop("predictions"), **arguments)
-    assert raised.value.field == field

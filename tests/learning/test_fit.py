@@ -7,7 +7,6 @@ import pytest
 
 from quorate import compiled
 from quorate.compiled import kernel
-from quorate.errors import InvalidInput
 from quorate.learning.fit import DENSE_LIMIT, INFO_SIZE, WARM, fit, fit_kernel, minimise, report_of
 from quorate.learning.newton import dense_step, factorise
 from quorate.learning.objective import (
@@ -18,6 +17,7 @@ from quorate.learning.objective import (
 from quorate.learning.problem import checked_window, compress, numbers_of, pack, unpack
 from quorate.prior import Hyperprior, concentration, hyperprior
 from quorate.types import PriorParams
+from tests.refusals import refused
 
 DEFAULT = numbers_of(hyperprior("infexp"), 2)
 
@@ -309,13 +309,11 @@ def test_a_start_without_bias_begins_at_bias_zero():
 
 def test_starts_that_do_not_fit_are_refused():
     predictions, votes = voted(truth(), 10, seed=13)
-    with pytest.raises(InvalidInput) as caught:
+    with refused("start") as caught:
         fit(predictions, votes, start=PriorParams(1, 1, np.ones(4)))
-    assert caught.value.field == "start"
     assert "not (4,)" in caught.value.rule
-    with pytest.raises(InvalidInput) as caught:
+    with refused("start") as caught:
         fit(predictions, votes, start=PriorParams(1, 1, np.ones(5), np.zeros(5)))
-    assert caught.value.field == "start"
     assert "`bias=True`" in caught.value.fix
 
 

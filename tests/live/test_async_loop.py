@@ -100,22 +100,6 @@ def test_an_error_stops_the_questions_and_keeps_pending_answers():
     assert len(run(session=held).outcomes) == 10 and held.open_items() == []
 
 
-def test_an_error_among_questions_ahead_keeps_their_answers():
-    async def ask(name, item):
-        if name == "a":
-            raise ConnectionError("no route")
-        await asyncio.sleep(0.005)
-        return "cat"
-
-    held = session("ask-all")
-    with pytest.raises(AskFailed):
-        run(items=ITEMS[:1], jury=judges(ask), session=held, ahead=3, concurrency=1)
-    assert held.decision("0").ask
-    kept = held.decision("0").num_votes
-    assert kept in (2, 4)  # "a" was in the first three or in the last two; the others' answers are there
-    assert run(items=ITEMS[:1], session=held).outcomes[0].decision.num_votes == 5
-
-
 def test_a_cancelled_loop_leaves_a_session_that_can_continue(tmp_path):
     async def ask(name, item):
         await asyncio.sleep(0.002 if item != "1" else 60)
@@ -189,19 +173,6 @@ def test_an_error_ends_a_loop_whose_source_is_waiting_for_more():
 
     with pytest.raises(AskFailed):
         asyncio.run(within(5))
-
-
-def test_a_plain_function_may_be_asked_too():
-    assert run(jury=lambda item: "cat", pool_size=3).labels == {item: "cat" for item, _ in ITEMS}
-
-
-def test_an_error_in_the_source_surfaces():
-    def source():
-        yield ITEMS[0]
-        raise OSError("disk")
-
-    with pytest.raises(OSError, match="disk"):
-        run(items=source())
 
 
 def test_items_that_need_no_expert_do_not_hold_up_the_event_loop():

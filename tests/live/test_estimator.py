@@ -8,9 +8,9 @@ from sklearn.exceptions import NotFittedError
 
 import quorate
 from quorate.datasets import synthetic
-from quorate.errors import InvalidInput
 from quorate.live import ConsensusClassifier
 from quorate.methods import WINDOW
+from tests.refusals import refused
 
 DATA = synthetic(num_items=60, num_classes=3, pool_size=5, accuracy=0.8, seed=2)
 PREDICTIONS = DATA.predictions[0]
@@ -57,12 +57,6 @@ def test_labels_are_taken_as_one_vote_each():
     assert by_label.score(PREDICTIONS, labels) == np.mean(by_label.predict(PREDICTIONS) == labels)
 
 
-def test_several_classifiers_are_fused():
-    both = np.stack([PREDICTIONS, PREDICTIONS[:, ::-1]], axis=1)
-    model = ConsensusClassifier().fit(both, VOTES)
-    assert model.params_.num_classifiers == 2 and model.predict_proba(both).shape == (60, 3)
-
-
 def test_parameters_are_those_of_init_and_can_be_set():
     model = ConsensusClassifier("finexp", pool_size=4)
     given = {"method": "finexp", "classes": None, "pool_size": 4, "window": WINDOW}
@@ -84,9 +78,8 @@ def test_parameters_are_those_of_init_and_can_be_set():
     ],
 )
 def test_what_is_wrong_is_named(call, field):
-    with pytest.raises(InvalidInput) as caught:
+    with refused(field):
         call()
-    assert caught.value.field == field
 
 
 def test_scikit_learn_can_clone_it_and_search_over_it():
@@ -111,21 +104,12 @@ def test_learning_in_parts_ends_where_learning_at_once_does():
     assert in_parts.pool_size_ == at_once.pool_size_
 
 
-def test_learning_goes_on_after_a_fit():
-    half = len(VOTES) // 2
-    model = ConsensusClassifier(window=None).fit(PREDICTIONS[:half], VOTES[:half])
-    model.partial_fit(PREDICTIONS[half:], VOTES[half:])
-    at_once = ConsensusClassifier().fit(PREDICTIONS, VOTES)
-    assert model.params_.theta == pytest.approx(at_once.params_.theta, rel=1e-3)
-
-
 def test_labels_in_parts_need_the_classes_once():
     model = ConsensusClassifier().partial_fit(PREDICTIONS[:1], ["b"], classes=["a", "b", "c"])
     model.partial_fit(PREDICTIONS[1:3], ["a", "c"])
     assert model.classes_.tolist() == ["a", "b", "c"]
-    with pytest.raises(InvalidInput) as caught:
+    with refused("classes"):
         ConsensusClassifier().partial_fit(PREDICTIONS[:1], ["b"])
-    assert caught.value.field == "classes"
 
 
 def test_the_window_forgets_the_oldest_items():
@@ -184,13 +168,11 @@ def test_before_fitting_it_raises_the_error_scikit_learn_knows():
     ],
 )
 def test_data_that_no_classifier_takes_is_refused(predictions, votes, field):
-    with pytest.raises(InvalidInput) as caught:
+    with refused(field):
         ConsensusClassifier().fit(predictions, votes)
-    assert caught.value.field == field
 
 
 def test_a_column_of_labels_per_expert_is_not_read_as_counts():
     labels = np.array([[0, 2, 2], [1, 1, 1], [2, 2, 1]])  # three experts, three classes
-    with pytest.raises(InvalidInput) as caught:
+    with refused("votes"):
         ConsensusClassifier(pool_size=3).fit(PREDICTIONS[:3], labels)
-    assert caught.value.field == "votes"

@@ -1,5 +1,4 @@
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -53,30 +52,6 @@ def test_several_classifiers_are_fused_for_quorate_alone():
     assert {setup.pool_size for setup in fused} == {3, 10}
     assert {job.method for setup in fused for job in curves.jobs_of(setup, context(cifar10h=both))} == {
         "value", "until-settled"}  # fmt: skip
-
-
-def test_where_the_pool_is_everybody_two_seeds_of_a_large_set_are_run(monkeypatch):
-    data = synthetic(num_items=60, pool_size=50, num_classes=3, seed=5)
-    three = replace(context(cifar10h=data), seeds=(3, 4, 5))
-    whole, part = (curves.CurveSetting("cifar10h", "cifar10h", size, "model-0") for size in (50, 10))
-    assert {job.seed for job in curves.jobs_of(whole, three)} == {3, 4, 5}
-    monkeypatch.setattr(curves, "LARGE_SET", 60)
-    assert {job.seed for job in curves.jobs_of(whole, three)} == {3, 4}
-    assert {job.seed for job in curves.jobs_of(part, three)} == {3, 4, 5}
-
-
-def test_fused_classifiers_have_fewer_values_except_on_the_shift_set():
-    datasets = {name: synthetic(num_items=60, pool_size=6, num_classes=3, num_models=2, seed=5) for name in
-                ("cifar10h", "imagenet16h_shift")}  # fmt: skip
-    whole = replace(context(**datasets), quick=False)
-    many = {
-        (name, model): max(len(job.parameters) for job in curves.jobs_of(setup, whole) if job.method == "value")
-        for name in datasets
-        for model in ("model-0", "all")
-        for setup in [curves.CurveSetting(name, name, 6, model)]
-    }
-    assert many == {("cifar10h", "model-0"): 25, ("cifar10h", "all"): 13} | {
-        ("imagenet16h_shift", model): 25 for model in ("model-0", "all")}  # fmt: skip
 
 
 def toy(family: str, heights: dict[str, float], pool_size: int = 6) -> CurvePanel:

@@ -2,7 +2,6 @@
 
 import pickle
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -70,15 +69,3 @@ def test_the_papers_classifiers_are_known_by_the_authors_file(tmp_path):
     assert "treated as the paper's own" in phase_runs.cautions([papers])[0]
     assert phase_runs.whose(others) == "classifiers unlike the paper's"
     assert "(probs-0, probs-1) are classifiers unlike the paper's" in phase_runs.cautions([others])[0]
-
-
-def test_the_sentence_counts_cells_that_not_every_stream_reaches_apart():
-    cells = [("agrees" + SUFFIX, 1.0), ("better" + SUFFIX, 1.0), ("differs" + SUFFIX, 1.0), (None, 1.0), (None, None)]
-    rows = [SimpleNamespace(verdict=verdict, paper=paper) for verdict, paper in cells]
-    said = phase_runs.said_of(rows, "other classifiers")
-    assert said.startswith("On other classifiers, of 3 cells beside printed ones 1 agree, 1 are better and 1 differ")
-    assert "1 more printed cells are not reached" in said
-
-
-def test_the_cautions_say_how_the_fixed_prior_of_infexp_is_read(toy):
-    assert any("Fix-InfExp" in text for text in phase_runs.cautions([toy]))

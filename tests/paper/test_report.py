@@ -86,13 +86,6 @@ def test_nothing_is_loaded_from_elsewhere(text, read):
         assert attrs.get("href", "#").startswith("#")
 
 
-def test_claims_say_in_words_whether_they_hold(read):
-    assert "✓ Holds" in read.words
-    assert "✗ Does not hold" in read.words
-    assert "What the paper says" in read.words
-    assert "1 of 2 claims of the paper hold" in read.words
-
-
 def test_verdicts_are_counted_by_table_and_in_all(read):
     assert "Verdicts: better 1, not reproduced 1." in read.words
     assert "Verdicts: better 20, not reproduced 20." in read.words
@@ -114,25 +107,3 @@ def test_cells_on_another_classifier_stay_out_of_the_headline_whatever_came_of_t
     assert "<b>1</b> cells: agrees</li>" in text
     assert "cells: agrees (another" not in text
     assert text.count('class="text yes"') == text.count('class="text no"') == 1
-
-
-def test_with_other_classifiers_only_nothing_is_said_to_agree_with_the_paper():
-    rows = (("a", "agrees (another classifier)"),)
-    section = Section("x", "X", (), (), (Table("t", "T", ("m", "verdict"), rows),), ())
-    text = page(reproduction(parts=(Part("x", section, 0.0, 0, 0),)), {})
-    assert "compared with the paper's figures" not in text
-    assert "cells: agrees" not in text
-
-
-def test_each_table_and_figure_names_the_command_that_made_it(read):
-    assert read.words.count("quorate reproduce shift --data DIR --out DIR") == 3
-    assert "tables/shift-short.csv" in read.words
-    assert "figures/shift-fig.svg" in read.words
-
-
-def test_a_quick_one_says_so(read):
-    assert "quick" not in read.words.lower()
-    done = reproduction(quick=True)
-    words = Reader(page(done, pictures(done))).words
-    assert "This is a quick reproduction" in words
-    assert "--out DIR --quick" in words

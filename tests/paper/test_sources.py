@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from quorate.datasets import checksum
-from quorate.datasets.content import data_folder
 from quorate.paper.sources import USES, Sources
 from tests.paper.toy_data import write_toy_data
 
@@ -69,12 +68,3 @@ def test_a_file_that_cannot_be_read_says_why(tmp_path):
     (said,) = Sources(tmp_path).left_out(["two-phase"])
     assert "cifar10h.npz" in said
     assert "expected 'probs'" in said
-
-
-def test_the_folder_is_the_one_given_then_the_one_of_the_environment(monkeypatch, tmp_path):
-    monkeypatch.setenv("QUORATE_DATA", str(tmp_path))
-    assert data_folder(None) == tmp_path
-    assert data_folder("mine").name == "mine"
-    monkeypatch.delenv("QUORATE_DATA")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert data_folder(None) == tmp_path / "quorate"

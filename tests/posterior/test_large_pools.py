@@ -10,8 +10,7 @@ import pytest
 from scipy.stats import betabinom
 
 from quorate.posterior.finite import SMALL_POOL, finite_into, plurality_finite, winners_into
-from quorate.posterior.finite_bounds import capacity_of, circle_of, log_rising
-from quorate.posterior.finite_weights import weights_into
+from quorate.posterior.finite_bounds import log_rising
 from quorate.posterior.infinite import plurality_infinite
 from tests.oracles_finite import by_counting_ties, by_enumeration
 
@@ -173,18 +172,6 @@ def test_the_methods_meet_at_the_limit():
         np.testing.assert_allclose(large(alpha, votes, pool_size), exact(alpha, votes, pool_size), rtol=0, atol=1e-11)
 
 
-STORED = {  # as computed before large pools had a method of their own; journals of that time rely on it
-    50: ["0x1.b1cdb12429697p-1", "0x1.2f604c58a5cbbp-3", "0x1.029c9a941147cp-8", "0x1.540a4214044abp-11"],
-    120: ["0x1.b2d6774f1c111p-1", "0x1.2a74ef21186dap-3", "0x1.188044328e0d8p-8", "0x1.6d3180e2ddaa5p-11"],
-}
-
-
-@pytest.mark.parametrize("pool_size", STORED)
-def test_answers_of_small_pools_are_what_they_were_to_the_bit(pool_size):
-    probs = plurality_finite([2.1, 0.4, 0.4, 0.1], [3, 2, 0, 0], pool_size=pool_size)
-    assert [value.hex() for value in probs.tolist()] == STORED[pool_size]
-
-
 # --- limits -----------------------------------------------------------------------------------------------------
 
 
@@ -258,30 +245,6 @@ def test_a_pool_of_5000_keeps_its_digits():
 def test_the_logarithm_of_rising_factors_is_close_enough_for_bounds(x, steps):
     expected = float(mpmath.log(mpmath.rf(mpmath.mpf(x), steps)))
     assert log_rising(x, float(steps)) == pytest.approx(expected, rel=1e-6, abs=1e-2)
-
-
-def test_a_circle_never_has_fewer_points_than_its_aliases_need():
-    # No coefficient above the degree: with capacity 2 R the R + 1 points of no shrinkage are exact.
-    votes, weights = np.zeros(4, np.int64), np.zeros(4 * 110)
-    assert capacity_of(50, votes) == 200
-    size, shrink = circle_of(50, 1e-3, 0.0, votes, 100, weights, 105, 0.0, 7.0)
-    assert size == 101
-    assert shrink >= 1.0
-
-
-@pytest.mark.parametrize(("last", "most"), [(100, 1001), (199, 1300), (220, 1300), (333, 1800)])
-def test_many_classes_need_few_points_for_low_levels_because_the_bound_finds_its_minimum(last, most):
-    # Newton's steps alone jump to and fro over the minimum of the bound here, and the circle would have 1979 points.
-    num_classes, pool_size = 50, 1000
-    beta = 3 * np.random.default_rng(1).dirichlet(np.full(num_classes, 0.3)) + 0.5 / num_classes
-    steps = pool_size / (pool_size + beta.sum()) / np.arange(1, pool_size + 2)
-    rows = np.zeros((num_classes + 1, pool_size + 1))
-    flat, stride = rows.reshape(-1), rows.shape[1]
-    shifts = [weights_into(b, steps, flat, i * stride, pool_size) for i, b in enumerate([*beta, beta.sum()])]
-    log_scale = (sum(shifts[:-1]) - shifts[-1]) * np.log(2) - np.log(rows[-1, pool_size])
-    votes = np.zeros(num_classes, np.int64)
-    size, _ = circle_of(last, beta.sum(), 0.0, votes, pool_size, flat, stride, log_scale, FIRST_TRY)
-    assert pool_size < size <= most
 
 
 def test_the_kernel_says_the_same_when_it_is_not_compiled():

@@ -4,6 +4,7 @@ import pytest
 
 from quorate.errors import InvalidInput
 from quorate.service.config import ServiceConfig
+from tests.refusals import refused
 
 
 @pytest.mark.parametrize(
@@ -17,10 +18,6 @@ from quorate.service.config import ServiceConfig
 )
 def test_a_configuration_survives_the_environment(config):
     assert ServiceConfig.from_environment(config.to_environment()) == config
-
-
-def test_an_empty_environment_gives_the_defaults():
-    assert ServiceConfig.from_environment({}) == ServiceConfig()
 
 
 @pytest.mark.parametrize(("url", "secure"), [("https://a.example/", True), ("http://a.example", False), (None, None)])
@@ -37,15 +34,13 @@ def test_secrets_are_not_shown():
 
 @pytest.mark.parametrize("url", ["a.example", "ftp://a.example", "https://", "https://a.example/path", "http://a?b=c"])
 def test_an_invalid_address_is_refused(url):
-    with pytest.raises(InvalidInput) as caught:
+    with refused("base_url"):
         ServiceConfig(base_url=url)
-    assert caught.value.field == "base_url"
 
 
 def test_an_invalid_flag_is_refused():
-    with pytest.raises(InvalidInput) as caught:
+    with refused("QUORATE_SECURE"):
         ServiceConfig.from_environment({"QUORATE_SECURE": "maybe"})
-    assert caught.value.field == "QUORATE_SECURE"
 
 
 @pytest.mark.parametrize("text", ["much", "-1", "2.5"])

@@ -11,15 +11,8 @@ CLASSES = ["cat", "dog", "bird"]
 
 def make(name="finexp", *, pool_size=5, journal=None, window=50, refit_every=5, **settings):
     chosen = settings.pop("method", None) or (method(name, threshold=0.9) if name in ("finexp", "infexp") else name)
-    return Session(
-        chosen,
-        classes=CLASSES,
-        pool_size=pool_size,
-        journal=journal,
-        window=window,
-        refit_every=refit_every,
-        **settings,
-    )
+    settings |= {"pool_size": pool_size, "journal": journal, "window": window, "refit_every": refit_every}
+    return Session(chosen, classes=CLASSES, **settings)
 
 
 @pytest.fixture
@@ -30,18 +23,8 @@ def session():
 def known(session):
     """The whole state of a session as plain values: equal iff the sessions are in the same state."""
     state = session._state
-    plain = {
-        name: getattr(state, name)
-        for name in (
-            "seq",
-            "num_opened",
-            "num_votes",
-            "num_closed",
-            "fitted_after",
-            "votes_since_fit",
-            "policy_state",
-        )
-    }
+    names = ("seq", "num_opened", "num_votes", "num_closed", "fitted_after", "votes_since_fit", "policy_state")
+    plain = {name: getattr(state, name) for name in names}
     plain["params"] = (state.params.theta, state.params.phi, state.params.tau.tolist(), _list(state.params.bias))
     plain["prior"] = state.prior.seq
     plain["open"] = {key: _item(item) for key, item in state.open.items()}
@@ -52,30 +35,16 @@ def known(session):
 
 
 def _item(item):
-    standing = item.standing and (
-        item.standing.ask,
-        item.standing.label,
-        item.standing.confidence,
-        item.standing.num_votes,
-        item.standing.reason,
-        item.standing.votes.tolist(),
-        item.standing.pool_size,
-        item.standing.prior.seq,
-    )
+    told = item.standing
+    standing = told and (*_stop(told), told.votes.tolist(), told.pool_size, told.prior.seq)
     ballots = {voter: (ballot.label, ballot.late) for voter, ballot in item.ballots.items()}
-    return (
-        item.number,
-        item.predictions.tolist(),
-        item.pool_size,
-        item.quota,
-        item.tie_draw,
-        (item.min_votes, item.max_votes),
-        item.votes.tolist(),
-        item.abstentions,
-        ballots,
-        standing,
-        item.seen_by_policy,
-    )
+    names = ("number", "pool_size", "quota", "tie_draw", "min_votes", "max_votes", "abstentions", "seen_by_policy")
+    plain = [getattr(item, name) for name in names]
+    return (*plain, item.predictions.tolist(), item.votes.tolist(), ballots, standing)
+
+
+def _stop(decision):
+    return decision.ask, decision.label, decision.confidence, decision.num_votes, decision.reason
 
 
 def _list(array):
@@ -83,17 +52,7 @@ def _list(array):
 
 
 def decisions_equal(one, two):
-    return (one.ask, one.label, one.confidence, one.num_votes, one.reason) == (
-        two.ask,
-        two.label,
-        two.confidence,
-        two.num_votes,
-        two.reason,
-    ) and (
-        np.array_equal(one.probs, two.probs)
-        if one.probs is not None and two.probs is not None
-        else one.probs is two.probs
-    )
+    return _stop(one) == _stop(two) and _list(one.probs) == _list(two.probs)
 
 
 def vote_until_stop(session, item, labels):

@@ -5,13 +5,8 @@ from quorate.session import Session
 from tests.session.conftest import CLASSES, known
 
 SENIOR, TRAINEE = "senior", "trainee"
-PANEL = [
-    Expert("ann", 3.0, SENIOR),
-    Expert("bob"),
-    Expert("eve", rank=TRAINEE),
-    Expert("joe", rank=TRAINEE),
-    Expert("kim"),
-]
+TRAINEES = [Expert(name, rank=TRAINEE) for name in ("eve", "joe")]
+PANEL = [Expert("ann", 3.0, SENIOR), Expert("bob"), *TRAINEES, Expert("kim")]
 
 
 def make(method="value", **settings):

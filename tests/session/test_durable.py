@@ -3,7 +3,6 @@
 import errno
 import multiprocessing
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -272,56 +271,3 @@ def test_after_a_line_that_could_not_be_taken_back_nothing_more_is_written(path,
         again.append(vote(3))
         assert again.torn.num_bytes == 10
     assert len(contents(path)[1]) == 3
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_full_device_that_cannot_be_truncated_stops_the_journal(path):
-    before = write_journal(path, 2).read_bytes()
-    with closing(JsonlJournal(path)) as journal:
-        journal.header()
-        full = os.open("/dev/full", os.O_WRONLY)
-        os.dup2(full, journal._fd)
-        os.close(full)
-        with pytest.raises(JournalError) as caught:
-            journal.append(vote(3))
-        assert "No space left" in caught.value.rule
-        with pytest.raises(JournalError) as caught:
-            journal.append(vote(3))
-        assert "could not be removed" in caught.value.rule
-    assert path.read_bytes() == before
-
-
-FILLER = """
-import resource, signal, sys
-from quorate.errors import JournalError
-from quorate.session.jsonl import JsonlJournal
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-path, limit = sys.argv[1], int(sys.argv[2])
-journal = JsonlJournal(path)
-journal.start({"classes": ["a", "b"]})
-resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
-seq, failures = 1, 0
-while failures < 3:
-    try:
-        journal.append({"seq": seq, "type": "vote", "time": 0.5})
-        seq += 1
-    except JournalError as error:
-        assert "ulimit" in str(error), error
-        assert open(path, "rb").read().endswith(b"\\n")
-        failures += 1
-resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-journal.append({"seq": seq, "type": "vote", "time": 0.5})
-print(seq)
-"""
-
-
-@pytest.mark.parametrize("limit", [1000, 1017, 1050])
-def test_a_full_disk_loses_nothing_and_writing_goes_on_when_there_is_space_again(path, limit):
-    assert resource.getrlimit(resource.RLIMIT_FSIZE)[1] == resource.RLIM_INFINITY
-    done = subprocess.run(
-        [sys.executable, "-c", FILLER, str(path), str(limit)], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    events = contents(path)[1]
-    assert len(events) == int(done.stdout) > 10
-    assert path.stat().st_size > limit - 60

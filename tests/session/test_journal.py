@@ -7,6 +7,7 @@ import pytest
 from quorate.errors import JournalError
 from quorate.session.journal import Journal, MemoryJournal
 from quorate.session.jsonl import JsonlJournal
+from tests.refusals import refused
 from tests.session.journal_support import HEADER, path, vote
 
 __all__ = ["path"]
@@ -45,13 +46,11 @@ def test_later_changes_to_what_was_handed_over_do_not_reach_the_journal(journal)
     ids=lambda bad: type(bad).__name__,
 )
 def test_what_json_cannot_say_is_refused_and_has_no_effect(journal, bad):
-    with pytest.raises(JournalError) as caught:
+    with refused("header", JournalError):
         journal.start({"bad": bad})
-    assert caught.value.field == "header"
     journal.start(HEADER)
-    with pytest.raises(JournalError) as caught:
+    with refused("event 1", JournalError):
         journal.append(vote(1, bad=bad))
-    assert caught.value.field == "event 1"
     journal.append(vote(1))
     assert list(journal.events()) == [vote(1)]
 
@@ -60,32 +59,19 @@ def test_what_json_cannot_say_is_refused_and_has_no_effect(journal, bad):
 def test_an_event_out_of_order_is_refused(journal, seq):
     journal.start(HEADER)
     journal.append(vote(1))
-    with pytest.raises(JournalError) as caught:
+    with refused("seq", JournalError) as caught:
         journal.append({"seq": seq, "type": "vote", "time": 0.0})
-    assert caught.value.field == "seq"
     assert caught.value.rule.startswith("2")
     assert len(list(journal.events())) == 1
 
 
-@pytest.mark.parametrize(
-    "event", [{"seq": 1, "time": 0.0}, {"seq": 1, "type": "vote"}, {"seq": 1, "type": 3, "time": 1}]
-)
-def test_an_event_without_type_or_time_is_refused(journal, event):
-    journal.start(HEADER)
-    with pytest.raises(JournalError) as caught:
-        journal.append(event)
-    assert caught.value.field in ("type", "time")
-
-
 def test_an_event_before_the_header_and_a_second_header_are_refused(journal):
-    with pytest.raises(JournalError) as caught:
+    with refused("journal", JournalError) as caught:
         journal.append(vote(1))
-    assert caught.value.field == "journal"
     assert "start(header)" in caught.value.fix
     journal.start(HEADER)
-    with pytest.raises(JournalError) as caught:
+    with refused("journal", JournalError) as caught:
         journal.start(HEADER)
-    assert caught.value.field == "journal"
     assert "empty" in caught.value.rule
 
 

@@ -11,6 +11,7 @@ import pytest
 from quorate.errors import JournalCorrupt, JournalError
 from quorate.session.jsonl import JsonlJournal
 from quorate.session.lines import encode_line, header_line, read_journal
+from tests.refusals import refused
 from tests.session.journal_support import HEADER, contents, path, vote, write_journal
 
 __all__ = ["path"]
@@ -84,9 +85,8 @@ def test_a_gap_or_a_double_in_the_numbers_names_its_line(path, order, line, foun
 def test_a_file_that_is_no_journal_is_refused_and_left_alone(path, content):
     path.write_bytes(content)
     for use in (lambda: read_journal(path), JsonlJournal(path).header, lambda: JsonlJournal(path).start(HEADER)):
-        with pytest.raises(JournalError) as caught:
+        with refused("journal", JournalError) as caught:
             use()
-        assert caught.value.field == "journal"
         assert "quorate journal" in caught.value.rule
     assert path.read_bytes() == content and list(path.parent.iterdir()) == [path]
 
@@ -94,46 +94,20 @@ def test_a_file_that_is_no_journal_is_refused_and_left_alone(path, content):
 def test_another_format_is_refused_in_one_sentence(path):
     path.write_bytes(encode_line({"quorate_journal": 2, "version": "0.2"}, what="header"))
     for use in (lambda: read_journal(path), JsonlJournal(path).header):
-        with pytest.raises(JournalError) as caught:
+        with refused("journal", JournalError) as caught:
             use()
-        assert caught.value.field == "journal"
         assert "not of format 2" in caught.value.rule and "quorate 0.2" in caught.value.fix
 
 
-def test_looking_into_an_empty_missing_or_wrong_place_says_so(path):
-    with pytest.raises(JournalError) as caught:
-        read_journal(path)
-    assert caught.value.field == "journal"
-    assert "No such file" in caught.value.rule
-    with pytest.raises(JournalError) as caught:
-        read_journal(path.parent)
-    assert caught.value.field == "journal"
-    assert caught.value.fix.startswith("It is a folder")
-    path.touch()
-    with pytest.raises(JournalError) as caught:
-        read_journal(path)
-    assert caught.value.field == "journal"
-    assert "empty" in caught.value.rule
-    path.write_bytes(header_line(HEADER)[:-1])
-    with pytest.raises(JournalError) as caught:
-        read_journal(path)
-    assert caught.value.field == "journal"
-    assert "empty" in caught.value.rule
-
-
-def test_starting_in_a_missing_folder_a_folder_or_a_device_says_so(path):
-    with pytest.raises(JournalError) as caught:
-        JsonlJournal(path / "deeper" / "j.jsonl").start(HEADER)
-    assert caught.value.field == "journal"
-    assert caught.value.fix.startswith("Create its folder")
-    with pytest.raises(JournalError) as caught:
-        JsonlJournal(path.parent).start(HEADER)
-    assert caught.value.field == "journal"
-    assert caught.value.fix.startswith("It is a folder")
-    with pytest.raises(JournalError) as caught:
-        JsonlJournal("/dev/null").start(HEADER)
-    assert caught.value.field == "journal"
-    assert caught.value.rule == "a regular file"
+def test_a_missing_an_empty_or_a_wrong_place_is_refused(path):
+    for content in (None, b"", header_line(HEADER)[:-1]):
+        if content is not None:
+            path.write_bytes(content)
+        with refused("journal", JournalError):
+            read_journal(path)
+    for place in (path / "deeper" / "j.jsonl", path.parent, "/dev/null"):
+        with refused("journal", JournalError):
+            JsonlJournal(place).start(HEADER)
 
 
 def test_a_read_only_file_can_be_looked_at_but_not_written():
@@ -145,9 +119,8 @@ def test_a_read_only_file_can_be_looked_at_but_not_written():
     if user == 0:
         os.seteuid(65534)  # root may write what is read-only
     try:
-        with pytest.raises(JournalError) as caught:
+        with refused("journal", JournalError) as caught:
             JsonlJournal(path).header()
-        assert caught.value.field == "journal"
         assert caught.value.fix.startswith("Change its permissions")
         assert len(contents(path)[1]) == 2
     finally:

@@ -8,6 +8,7 @@ from quorate.methods import method
 from quorate.posterior.finite import plurality_finite
 from quorate.prior import concentration
 from quorate.session import MemoryJournal
+from tests.refusals import refused
 from tests.session.conftest import decisions_equal, known, make, vote_until_stop
 
 
@@ -44,9 +45,8 @@ def test_the_same_voter_is_refused_twice_on_one_item_and_nothing_changes(session
     session.vote("a", "cat", "ann")
     before = known(session)
     for act in (lambda: session.vote("a", "dog", "ann"), lambda: session.abstain("a", "ann")):
-        with pytest.raises(errors.DuplicateVote) as caught:
+        with refused("voter", errors.DuplicateVote, value="ann") as caught:
             act()
-        assert (caught.value.field, caught.value.value) == ("voter", "ann")
         assert "item 'a'" in caught.value.rule
     assert known(session) == before
 
@@ -115,9 +115,8 @@ def test_retracting_an_abstention_or_a_late_vote_restores_what_was():
 
 def test_retracting_what_is_not_there_is_an_error(session):
     session.open("a", None)
-    with pytest.raises(errors.UnknownItem) as caught:
+    with refused("voter", errors.UnknownItem, value="ann"):
         session.retract("a", "ann")
-    assert (caught.value.field, caught.value.value) == ("voter", "ann")
 
 
 def test_minimum_and_maximum_votes_bound_what_is_asked():
@@ -145,16 +144,8 @@ def test_a_repeated_request_changes_nothing(session):
 def test_a_request_id_reused_for_something_else_is_an_error(session):
     session.open("a", None)
     session.vote("a", "cat", "ann", request_id="r1")
-    with pytest.raises(errors.RequestReused) as caught:
+    with refused("request_id", errors.RequestReused, value="r1"):
         session.vote("a", "dog", "ann", request_id="r1")
-    assert (caught.value.field, caught.value.value) == ("request_id", "r1")
-
-
-def test_a_request_id_reused_to_open_with_another_prediction_is_an_error(session):
-    session.open("a", [0.5, 0.3, 0.2], request_id="r1")
-    session.open("a", [0.5, 0.3, 0.2], request_id="r1")
-    with pytest.raises(errors.RequestReused):
-        session.open("a", [0.2, 0.3, 0.5], request_id="r1")
 
 
 def test_a_late_vote_is_learned_from_while_its_item_is_in_the_window_however_many_closed_without_votes():

@@ -50,9 +50,9 @@ def test_the_next_event_is_numbered_after_those_that_the_caller_keeps_elsewhere(
 
 
 @settings(max_examples=25, deadline=None)
-@given(ACTS)
-def test_every_decision_is_computed_again_from_the_events_before_it(acts):
-    _, chosen, events = whole("value", acts)
+@given(ACTS, st.sampled_from(["value", "infexp", "until-settled"]))
+def test_every_decision_is_computed_again_from_the_events_before_it(acts, name):
+    _, chosen, events = whole(name, acts)
     again = list(recompute(chosen, events, number=0, version_of=versions(chosen)[1]))
     assert len(again) == len(events)
     for event, decision in zip(events, again, strict=True):

@@ -12,7 +12,6 @@ from quorate.streams.sweep import (
     curve,
     grid_methods,
     paired,
-    parameter_grid,
     refine,
     run_point,
     sweep,
@@ -88,14 +87,6 @@ def test_whole_numbered_parameters_are_not_refined(replicates):
     assert len(refine(coarse, replicates, [1.0])[0].points) == 2
 
 
-def test_a_mix_names_both_parameter_values():
-    low, high = Point(method("quorum", votes=1), 1.0, np.zeros(3)), Point(method("quorum", votes=2), 3.0, np.zeros(3))
-    assert curve([low, high]).at(2.0).parameter == "votes 1-2"
-    assert curve([low, high]).at(3.0).parameter == "votes 2"
-    low, high = (Point(method("beta", threshold=t), cost, np.zeros(3)) for t, cost in ((0.5, 1.0), (0.7, 2.0)))
-    assert curve([low, high]).at(1.5).parameter == "threshold 0.6"
-
-
 def test_the_paired_error_is_that_of_the_differences():
     worse, better = (
         curve([Point(method("beta"), 1.0, np.array(errors))]).at(1) for errors in ([1.0, 0, 1, 0], [0.0, 0, 0, 0])
@@ -103,17 +94,3 @@ def test_the_paired_error_is_that_of_the_differences():
     difference, error = paired(better, worse)
     assert difference == 0.5
     assert error == pytest.approx(np.std([1, 0, 1, 0], ddof=1) / 2)
-
-
-def test_progress_counts_up_to_the_total(replicates):
-    seen = []
-    sweep(
-        [[method("beta"), method("beta", threshold=0.5)]],
-        replicates,
-        progress=lambda done, total, name: seen.append((done, total)),
-    )
-    assert seen == [(0, 2), (2, 2)]
-
-
-def test_unanimous_then_cap_has_every_pair():
-    assert len(parameter_grid("unanimous-then-cap", pool_size=3, num_classes=2)) == 10

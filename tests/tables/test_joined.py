@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from quorate.datasets import vote_dataset
-from quorate.errors import InvalidInput
 from quorate.tables import join, read_predictions, read_votes
+from tests.refusals import refused
 from tests.tables.writing import rejected, vote_rows, write_csv
 
 
@@ -37,9 +37,9 @@ def test_items_without_a_prediction_are_kept():
     every = join(votes_of(*CAST), probs)
     assert every.items == ("b", "a", "c") and np.allclose(every.predictions[0, 2], 0.5)
     assert every.report.count("unmatched") == 2 and every.unvoted == ("z",)
-    with pytest.raises(InvalidInput) as caught:
+    with refused("source") as caught:
         join(votes_of(*CAST), probs, strict=True)
-    assert caught.value.field == "source" and "2 unmatched" in caught.value.rule
+    assert "2 unmatched" in caught.value.rule
 
 
 def test_classes_are_the_union_by_name_in_a_stated_order():
@@ -72,9 +72,8 @@ def test_classes_given_leave_out_other_columns_and_say_so():
 
 
 def test_ids_that_never_meet_are_refused_and_leading_zeros_count():
-    with pytest.raises(InvalidInput) as caught:
+    with refused("predictions") as caught:
         join(votes_of(*CAST), probs_of(["1", "2"], cat=[1, 0], dog=[0, 1]))
-    assert caught.value.field == "predictions"
     assert "['b', 'a', 'c']" in caught.value.rule and "['1', '2']" in caught.value.rule
     votes = votes_of(("7", "x", "cat"), ("8", "x", "dog"))
     joined = join(votes, probs_of(["007", "8"], cat=[0.5, 0.5], dog=[0.5, 0.5]))
@@ -82,12 +81,10 @@ def test_ids_that_never_meet_are_refused_and_leading_zeros_count():
 
 
 def test_one_class_or_no_vote_is_refused():
-    with pytest.raises(InvalidInput) as caught:
+    with refused("classes", value=["cat"]):
         join(votes_of(("a", "x", "cat")))
-    assert (caught.value.field, caught.value.value) == ("classes", ["cat"])
-    with pytest.raises(InvalidInput) as caught:
+    with refused("votes"):
         join(votes_of(("a", "x", "cat")), classes=["dog", "bird"])
-    assert caught.value.field == "votes"
 
 
 def test_a_joined_table_is_a_valid_data_set():
@@ -121,16 +118,16 @@ ROWS = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
 def test_rows_without_ids_do_not_join_a_table_of_votes(tmp_path):
     np.save(tmp_path / "probs.npy", ROWS)
     for source in (ROWS, tmp_path / "probs.npy"):
-        with pytest.raises(InvalidInput) as caught:
+        with refused("predictions") as caught:
             join(votes_of(*((item, "x", "dog") for item in "012")), read_predictions(source, classes=["cat", "dog"]))
-        assert caught.value.field == "predictions" and ".npz" in caught.value.fix
+        assert ".npz" in caught.value.fix
 
 
 def test_classes_that_no_vote_names_are_refused():
     votes = votes_of(("0", "x", "cat"), ("1", "x", "dog"), ("2", "x", "dog"))
-    with pytest.raises(InvalidInput) as caught:
+    with refused("predictions") as caught:
         join(votes, probs_of(["0", "1", "2"], ant=[0.5] * 3, bee=[0.5] * 3))
-    assert caught.value.field == "predictions" and "['ant', 'bee']" in caught.value.rule
+    assert "['ant', 'bee']" in caught.value.rule
 
 
 def test_a_voted_label_that_no_classifier_knows_is_told_with_the_class_it_resembles(tmp_path):
@@ -140,7 +137,4 @@ def test_a_voted_label_that_no_classifier_knows_is_told_with_the_class_it_resemb
     votes = read_votes(write_csv(tmp_path / "v.csv", ["task", "worker", "label"], rows))
     path = write_csv(tmp_path / "p.csv", ["id", "cat", "dog"], [[f"i{t}", 0.7, 0.3] for t in range(20)])
     report = join(votes, read_predictions(path)).report
-    assert report.warnings[0].startswith("No classifier predicts 'caat' (perhaps 'cat'), 'horse':")
-    hard = write_csv(tmp_path / "h.csv", ["id", "prediction"], [[f"i{t}", labels[t % 5]] for t in range(20)])
-    (warning,) = join(votes, read_predictions(hard)).report.warnings
-    assert warning.startswith("No classifier predicts 'caat' (perhaps 'cat'):")
+    assert "'caat' (perhaps 'cat')" in report.warnings[0]

@@ -3,9 +3,9 @@
 import pyarrow as pa
 import pytest
 
-from quorate.errors import InvalidInput
 from quorate.tables import join, read_votes
 from quorate.tables.truth_and_costs import read_costs, read_truth
+from tests.refusals import refused
 
 VOTES = pa.table({"task": ["x", "x", "y"], "worker": ["ann", "bob", "ann"], "label": ["cat", "dog", "dog"]})
 
@@ -18,28 +18,24 @@ def test_costs_of_a_table_and_of_a_mapping_are_the_same(tmp_path):
 
 @pytest.mark.parametrize("cost", [0, -1, "much", float("nan"), float("inf")])
 def test_a_cost_that_is_no_positive_number_is_named(cost):
-    with pytest.raises(InvalidInput) as caught:
+    with refused("costs"):
         read_costs({"ann": cost}, ["ann"])
-    assert caught.value.field == "costs"
 
 
 def test_costs_of_nobody_who_voted_are_refused():
-    with pytest.raises(InvalidInput) as caught:
+    with refused("costs"):
         read_costs({"eve": 2.0, "ann": 1.0}, ["ann", "bob"])
-    assert caught.value.field == "costs"
 
 
 def test_two_costs_of_one_person_are_refused():
     table = pa.table({"worker": ["ann", "ann"], "cost": [1.0, 2.0]})
-    with pytest.raises(InvalidInput) as caught:
+    with refused("costs"):
         read_costs(table, ["ann"])
-    assert caught.value.field == "costs"
 
 
 def test_costs_without_a_column_of_people_are_refused():
-    with pytest.raises(InvalidInput) as caught:
+    with refused("costs"):
         read_costs(pa.table({"colour": ["red"], "cost": [1.0]}), ["ann"])
-    assert caught.value.field == "costs"
 
 
 def test_true_classes_are_found_by_item_and_unknown_elsewhere():

@@ -14,15 +14,12 @@ from quorate.workflows.decide import decide_once, explain
 def test_every_method_decides_and_explains_itself(name):
     chosen = method(name)
     decision = decide_once(chosen, prediction=[0.6, 0.4], votes=[1, 1], pool_size=7, classes=["yes", "no"])
-    sentence = explain(decision, chosen, pool_size=7)
-    assert sentence.startswith("Ask one more" if decision.ask else "Stop: ")
-    assert "{" not in sentence
+    assert "{" not in explain(decision, chosen, pool_size=7)
 
 
 def test_a_full_pool_is_exhausted():
     decision = decide_once(method("ask-all"), votes=[2, 1], pool_size=3, classes=["yes", "no"])
     assert (decision.reason, decision.label, decision.confidence) == ("exhausted", "yes", 1.0)
-    assert "whole pool has voted" in explain(decision, method("ask-all"), pool_size=3)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from quorate.methods import ANONYMOUS, with_costs
 from quorate.tables.error_cost import read_error_cost
 from quorate.types import PriorParams
 from quorate.workflows.params_file import FIELDS, read_params, write_params
+from tests.refusals import refused
 
 CLASSES = ("cat", "dog", "bird")
 
@@ -64,15 +65,10 @@ def test_two_models_have_a_row_of_tau_each(tmp_path):
     assert found.params.tau.shape == (2, 3) and found.params.bias is None
 
 
-def test_tau_of_one_model_lies_in_the_file_as_a_list_per_model(written):
-    assert json.loads(written.read_text())["tau"] == [[1.0, 0.1, 3.0]]
-
-
 def test_nothing_is_left_beside_and_an_old_file_survives_a_refused_write(written):
     before = written.read_bytes()
-    with pytest.raises(InvalidInput) as caught:
+    with refused("models"):
         write(written, models=())
-    assert caught.value.field == "models"
     assert written.read_bytes() == before and [each.name for each in written.parent.iterdir()] == ["params.json"]
 
 
@@ -96,16 +92,14 @@ def test_limits_costs_and_how_labels_were_read_come_back(tmp_path):
     found = read_params(path)
     assert found.costs == found.method().costs == costs
     assert {name: getattr(found, name) for name in more} == more | {"abstain_labels": ("NA",)}
-    with pytest.raises(InvalidInput) as caught:
+    with refused("max_votes"):
         read_params(changed(path, min_votes=4))
-    assert caught.value.field == "max_votes"
 
 
 @pytest.mark.parametrize("version", [0, 2, 4, "3", 3.0, None, True])
 def test_an_unknown_version_is_refused(written, version):
-    with pytest.raises(InvalidInput) as caught:
+    with refused("version"):
         read_params(changed(written, version=version))
-    assert caught.value.field == "version"
 
 
 @pytest.mark.parametrize(
@@ -129,14 +123,12 @@ def test_a_bad_field_is_refused_and_named(written, name, value):
 
 
 def test_unknown_methods_parameters_and_fields_are_refused(written):
-    with pytest.raises(UnknownMethod) as caught:
+    with refused("method", UnknownMethod):
         read_params(changed(written, method={"name": "oracle", "parameters": {}}))
-    assert caught.value.field == "method"
     with pytest.raises(UnknownMethod, match="sureness"):
         read_params(changed(written, method={"name": "value", "parameters": {"sureness": 1}}))
-    with pytest.raises(InvalidInput) as caught:
+    with refused("extra"):
         read_params(changed(written, extra=1))
-    assert caught.value.field == "extra"
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"format": 1, "format": 2}', '{"theta": NaN}', "[" * 100_000])
@@ -149,9 +141,8 @@ def test_what_is_no_params_file_is_refused_in_one_line(tmp_path, text):
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(InvalidInput) as caught:
+    with refused("params"):
         read_params(tmp_path / "nowhere.json")
-    assert caught.value.field == "params"
 
 
 def test_a_method_around_an_own_policy_is_kept_but_cannot_be_rebuilt(tmp_path):
@@ -160,6 +151,5 @@ def test_a_method_around_an_own_policy_is_kept_but_cannot_be_rebuilt(tmp_path):
         tmp_path / "p.json", PriorParams(1, 1, np.ones(3)), classes=CLASSES, models=["net"], method=own, pool_size=3,
         fitted_after=0,
     )  # fmt: skip
-    with pytest.raises(UnknownMethod) as caught:
+    with refused("method", UnknownMethod):
         read_params(path).method()
-    assert caught.value.field == "method"

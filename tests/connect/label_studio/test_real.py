@@ -228,17 +228,8 @@ def test_what_people_change_is_followed_and_disconnecting_undoes_everything(stud
                 assert httpx.post(hook["url"], json=sent, headers={"X-Quorate-Secret": said}).status_code == status
             settled(world, "a repeated webhook changes nothing")
 
-            undone = quorate.run(
-                "connect",
-                "label-studio",
-                "--undo",
-                "--url",
-                studio.url,
-                "--project",
-                world.project,
-                "--database",
-                world.database,
-            )
+            where = ("--url", studio.url, "--project", str(world.project), "--database", world.database)
+            undone = quorate.run("connect", "label-studio", "--undo", *where)
             assert undone.returncode == 0, undone.stderr
             assert owner.get("/api/webhooks/", params={"project": world.project}).json() == []
             for task in world.tasks():

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from quorate.paper.shift.claims import claims, fused_ratios, fused_sentence, mp_sentence, time_claim
+from quorate.paper.shift.claims import claims, fused_ratios, time_claim
 from quorate.paper.shift.streams import Course, cells
 from tests.paper.made_streams import made
 
@@ -61,14 +61,3 @@ def test_fused_must_gain_a_fifth():
 def test_orderings_must_cost_about_two(cost, holds):
     course = Course("finexp", "densenet", 2.0, np.zeros((2, 3)), np.full((2, 3), cost), 0.8)
     assert time_claim({"finexp": course}).holds is holds
-
-
-def test_the_sentences_say_where_model_picker_differs_and_what_fusing_gains():
-    assert mp_sentence(AS_PRINTED).count("no cell") == 2
-    assert "differs from the printed MP figures at MP 1 pre (18.06, printed 9.06)" in mp_sentence(
-        worse(("mp",), budget=1.0)
-    )
-    streams = made(quorate=(0.2, 0.3), quorate_all=(0.1, 0.1))
-    assert "9.0 % for quorate, all five, 21.0 % for quorate with alexnet, 41.0 % for FinExp" in fused_sentence(
-        streams, fused_ratios(streams)
-    )

@@ -2,9 +2,9 @@
 
 import pytest
 
-from quorate.errors import InvalidInput
 from quorate.service.access import accounts, credentials
 from quorate.service.problems import LinkOver, NotAllowed, NotFound
+from tests.refusals import refused
 from tests.service.access.conftest import BOTH, NOW, add_project, at_once, bearer, signed_in
 
 
@@ -12,27 +12,13 @@ def roles(store, project="here"):
     return {member.name: member.role for member in accounts.list_members(store, project)}
 
 
-def test_members_are_added_changed_removed_and_listed(world):
-    assert roles(world.store) == {"owner": "owner", "voter": "voter", "reader": "reader"}
-    accounts.add_member(world.store, "here", world.reader, role="voter", now=NOW)
-    accounts.remove_member(world.store, "here", world.voter, now=NOW)
-    assert roles(world.store) == {"owner": "owner", "reader": "voter"}
-    assert accounts.memberships_of(world.store, world.voter) == []
-    accounts.add_member(world.store, "here", world.voter, role="reader", now=NOW)
-    assert [(m.project_id, m.role) for m in accounts.memberships_of(world.store, world.voter)] == [("here", "reader")]
-    with pytest.raises(NotFound) as caught:
-        accounts.remove_member(world.store, "here", world.stranger, now=NOW)
-    assert caught.value.field == "account"
-
-
 def test_the_last_owner_cannot_be_demoted(world):
     for act in (
         lambda: accounts.remove_member(world.store, "here", world.owner, now=NOW),
         lambda: accounts.add_member(world.store, "here", world.owner, role="voter", now=NOW),
     ):
-        with pytest.raises(NotAllowed) as caught:
+        with refused("account", NotAllowed):
             act()
-        assert caught.value.field == "account"
     accounts.add_member(world.store, "here", world.voter, role="owner", now=NOW)
     accounts.remove_member(world.store, "here", world.owner, now=NOW)
     assert roles(world.store)["voter"] == "owner"
@@ -51,15 +37,12 @@ def test_owners_who_remove_one_another_at_once_leave_one(world):
 
 
 def test_unknown_accounts_projects_and_roles_are_named(world):
-    with pytest.raises(NotFound) as caught:
+    with refused("account", NotFound):
         accounts.add_member(world.store, "here", "nobody", role="voter", now=NOW)
-    assert caught.value.field == "account"
-    with pytest.raises(NotFound) as caught:
+    with refused("project_id", NotFound):
         accounts.add_member(world.store, "nowhere", world.voter, role="voter", now=NOW)
-    assert caught.value.field == "project_id"
-    with pytest.raises(InvalidInput) as caught:
+    with refused("role"):
         accounts.add_member(world.store, "here", world.voter, role="admin", now=NOW)
-    assert caught.value.field == "role"
     with pytest.raises(NotFound):
         accounts.disable_account(world.store, "nobody", now=NOW)
     with pytest.raises(NotFound):

@@ -3,10 +3,10 @@
 import pytest
 from sqlalchemy import select
 
-from quorate.errors import InvalidInput
 from quorate.service.access import accounts, credentials, digest
 from quorate.service.problems import LinkOver, NotFound, UnknownLink
 from quorate.service.store import schema
+from tests.refusals import refused
 from tests.service.access.conftest import BOTH, NOW, at_once
 
 BASE = "https://labels.example.org/"
@@ -28,9 +28,8 @@ def test_the_first_link_makes_the_owner_and_there_is_no_second(empty):
     assert (owner.name, owner.may_create) == ("Grace", True)
     assert credentials.first_owner_link(empty, BASE, now=NOW) is None
     for old in (token, early):
-        with pytest.raises(LinkOver) as caught:
+        with refused("link", LinkOver):
             credentials.use_link(empty, old, name="Eve", now=NOW)
-        assert caught.value.field == "link"
         with pytest.raises(LinkOver):
             credentials.look_at_link(empty, old, now=NOW)
     with empty.read() as connection:
@@ -51,9 +50,8 @@ def test_eight_who_use_first_links_at_once_make_one_owner(empty, num_links):
 
 def test_a_bad_name_does_not_use_the_link_up(empty):
     token = token_of(credentials.first_owner_link(empty, BASE, now=NOW))
-    with pytest.raises(InvalidInput) as caught:
+    with refused("name"):
         credentials.use_link(empty, token, now=NOW)
-    assert caught.value.field == "name"
     assert credentials.use_link(empty, token, name="Grace", now=NOW).account_id
 
 
@@ -72,9 +70,8 @@ def test_a_new_sign_in_link_ends_the_older_ones_of_the_same_account(world):
     )
     new = credentials.sign_in_link(world.store, world.voter, BASE, now=NOW + 1)
     for act in (credentials.look_at_link, credentials.use_link):
-        with pytest.raises(LinkOver) as caught:
+        with refused("link", LinkOver):
             act(world.store, token_of(old), now=NOW + 1)
-        assert caught.value.field == "link"
     assert credentials.use_link(world.store, token_of(new), now=NOW + 1).account_id == world.voter
     assert credentials.use_link(world.store, token_of(other), now=NOW + 1).account_id == world.reader
 
@@ -82,9 +79,8 @@ def test_a_new_sign_in_link_ends_the_older_ones_of_the_same_account(world):
 def test_links_expire_and_others_are_unknown(world):
     token = token_of(credentials.sign_in_link(world.store, world.voter, BASE, now=NOW))
     for act in (credentials.look_at_link, credentials.use_link):
-        with pytest.raises(LinkOver) as caught:
+        with refused("link", LinkOver):
             act(world.store, token, now=NOW + credentials.SIGN_IN_LASTS)
-        assert caught.value.field == "link"
         for wrong in ("", token[:-1], token + "a", "\x00", "\ud800", "x" * 10_000):
             with pytest.raises(UnknownLink):
                 act(world.store, wrong, now=NOW)

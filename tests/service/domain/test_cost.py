@@ -17,9 +17,9 @@ TEN = [f"c{number}" for number in range(10)]
 
 @pytest.mark.parametrize(("classes", "pool_size"), [(TEN[:5], 100_000), (TEN, 5000), (TEN[:4], 50_000)])
 def test_a_pool_that_takes_too_long_is_refused_for_projects_changes_and_items(desk, classes, pool_size):
-    with pytest.raises(InvalidInput) as refused:
+    with pytest.raises(InvalidInput) as caught:
         desk.projects.create("large", ProjectSettings(classes=classes, pool_size=pool_size), now=1000.0)
-    error = refused.value
+    error = caught.value
     assert (error.field, error.value) == ("pool_size", pool_size)
     most = cost.largest_pool(method("value"), len(classes))
     assert str(most) in error.rule
@@ -27,9 +27,9 @@ def test_a_pool_that_takes_too_long_is_refused_for_projects_changes_and_items(de
     made = desk.projects.create("fits", ProjectSettings(classes=classes, pool_size=most), now=1000.0)
     with pytest.raises(InvalidInput):
         desk.projects.change(made.id, pool_size=most + 1, now=1001.0)
-    with pytest.raises(InvalidInput) as refused:
+    with pytest.raises(InvalidInput) as caught:
         add_items(desk.projects, made.id, [NewItem("x", pool_size=pool_size)], now=1001.0)
-    assert refused.value.value == pool_size
+    assert caught.value.value == pool_size
 
 
 def test_methods_without_the_exact_posterior_accept_any_pool():

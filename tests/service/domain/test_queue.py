@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import NewItem
-from quorate.service.domain.leases import Want, give_back
+from quorate.service.domain.leases import Want
 from quorate.service.domain.listing import find_item
 from quorate.service.domain.queue import next_items, serve
 from quorate.service.domain.votes import Request
@@ -27,11 +27,6 @@ def test_what_can_close_soonest_comes_before_what_is_new(desk):
     project = desk.project(["x", "y", "z"], method="quorum:votes=2")
     act(desk.projects, Request(project.id, "z", "a", "vote", "cat", served=False), now=1001.0)
     assert take(desk, project, "b") == ["z"]
-
-
-def test_a_page_loaded_again_shows_the_same_item(desk):
-    project = desk.project(["x", "y"])
-    assert take(desk, project, "a") == take(desk, project, "a", now=1050.0)
 
 
 def test_an_item_that_needs_one_more_vote_is_shown_to_one_voter(desk):
@@ -75,13 +70,6 @@ def test_a_request_that_had_to_wait_ends_nobodys_lease(desk):
     project = desk.project(["x"], method="quorum:votes=1", lease_seconds=60.0)
     assert take(desk, project, "a", now=1100.0) == ["x"]
     assert take(desk, project, "b", now=1001.0) == []
-
-
-def test_a_voter_who_leaves_gives_the_items_back(desk):
-    project = desk.project(["x"], method="quorum:votes=1")
-    take(desk, project, "a")
-    assert give_back(desk.projects, project.id, "a") == 1
-    assert take(desk, project, "b") == ["x"]
 
 
 def test_a_lone_voter_gets_through_everything_once(desk):

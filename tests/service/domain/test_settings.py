@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import quorate
 from quorate.errors import InvalidInput
 from quorate.service.domain.settings import FIXED, ProjectSettings, goal_control, parameters_of
+from tests.refusals import refused
 
 BASE = {"classes": ["cat", "dog"], "pool_size": 5}
 
@@ -60,9 +61,9 @@ def test_there_are_at_most_17_settings_and_each_has_a_title():
     ],
 )
 def test_what_is_wrong_is_named_with_a_rule_and_a_fix(wrong, field):
-    with pytest.raises(InvalidInput) as caught:
+    with refused(field) as caught:
         chosen(**wrong)
-    assert caught.value.field == field and caught.value.rule and caught.value.fix
+    assert caught.value.rule and caught.value.fix
 
 
 @pytest.mark.parametrize("name", ["value", "finexp:threshold=0.9"])
@@ -70,9 +71,8 @@ def test_of_the_method_only_parameters_of_asking_can_change(name):
     before = chosen(method=name)
     assert FIXED == ("classes", "method")
     for other in ("until-settled", f"{name}{',' if ':' in name else ':'}hyperprior=infexp"):
-        with pytest.raises(InvalidInput) as caught:
+        with refused("method"):
             before.changed(method=other)
-        assert caught.value.field == "method"
     assert before.changed(method=name.replace("0.9", "0.8")).pool_size == 5
     with pytest.raises(InvalidInput):
         before.changed(classes=["cat", "fox"])
@@ -80,9 +80,8 @@ def test_of_the_method_only_parameters_of_asking_can_change(name):
 
 
 def test_the_audit_rate_cannot_fall():
-    with pytest.raises(InvalidInput) as caught:
+    with refused("audit_rate"):
         chosen(audit_rate=0.1).changed(audit_rate=0.05)
-    assert caught.value.field == "audit_rate"
 
 
 def test_the_goal_of_a_project_can_change():

@@ -175,14 +175,6 @@ def test_a_vote_that_cannot_be_stored_does_not_fail_others(desk):
         assert connection.execute(select(func.count()).select_from(ballots)).scalar_one() == 2
 
 
-def test_a_repeated_request_among_others_is_stored_once(desk):
-    project = desk.project(["x", "y"])
-    twice = [call(project, "a", "x", request="r1"), call(project, "b", "y"), call(project, "a", "x", request="r1")]
-    answers = answered(desk, twice)
-    assert [answer.recorded.repeated for answer in answers] == [False, False, True]
-    assert answers[0].recorded.event == answers[2].recorded.event
-
-
 def test_everybody_gets_different_next_items(desk):
     project = desk.project([f"i{n}" for n in range(12)], method="quorum:votes=2")
     voters = [f"v{n}" for n in range(4)]

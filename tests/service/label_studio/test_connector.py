@@ -66,28 +66,6 @@ def test_a_project_that_cannot_be_opened_is_tried_after_growing_pauses(store, cl
     assert problem_of(store, project_id) is not None
 
 
-def test_a_pause_ends_with_success_and_the_next_failure_pauses_briefly(store, clock):
-    double, answers = Double(1), []
-    connected(store, double)
-    does_work = [False]
-
-    def client_of(_link):
-        answers.append(clock.now)
-        if not does_work[0]:
-            raise invalid("token", None, "a token", "set one.")
-        return double
-
-    connector = working(store, client_of)
-    connector.round()
-    does_work[0] = True
-    connector.round()
-    assert len(answers) == 1
-    clock.now += LONGEST_PAUSE
-    double.annotate(1, 1, "cat")
-    connector.round()
-    assert held(store) == {(1, "ext:person1@example.org"): "cat"}
-
-
 @pytest.mark.parametrize("wrong", [ValueError("odd"), TypeError("odd"), KeyError("odd")])
 def test_one_bad_server_does_not_keep_the_others_from_being_read(store, clock, wrong):
     doubles = {url: at(url) for url in ("http://127.0.0.1:8081", "http://127.0.0.1:8082", "http://127.0.0.1:8083")}
@@ -134,9 +112,9 @@ def test_disconnecting_does_nothing_there_while_another_worker_holds_the_project
     other = BackgroundJobs(Projects(store))
     assert other.hold(project_id, TASK)
     double.calls = 0
-    with pytest.raises(InvalidInput) as refused:
+    with pytest.raises(InvalidInput) as caught:
         undo(Projects(store), link, double, now=3.0, wait=0.0)
-    assert (refused.value.field, double.calls) == ("project", 0)
+    assert (caught.value.field, double.calls) == ("project", 0)
     other.release(project_id, TASK)
     undo(Projects(store), link, double, now=3.0, wait=0.0)
 

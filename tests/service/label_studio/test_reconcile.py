@@ -17,7 +17,6 @@ from quorate.connect.label_studio.settings import ConnectSettings
 from quorate.connect.label_studio.tasks import as_project
 from quorate.errors import InvalidInput
 from quorate.service.domain.projects import Projects
-from quorate.service.label_studio import reconcile
 from quorate.service.label_studio.connections import connection_of, known_tasks, list_connections
 from quorate.service.label_studio.connector import attach
 from quorate.service.label_studio.reconcile import Reconciler
@@ -247,17 +246,6 @@ def test_disconnecting_removes_a_webhook_whose_creation_was_not_confirmed(store,
     double.hooks[900] = {"id": 900, "url": "http://example.org/somebody-elses"}
     reconciler(store, double, project_id).undo()
     assert list(double.hooks) == [900]
-
-
-@pytest.mark.parametrize("address", ["http://127.0.0.1:8000", "http://127.0.0.1:7000"])
-def test_a_second_webhook_of_ours_is_removed_and_the_first_one_stays(store, address):
-    double = Double(1)
-    project_id = connected(store, double)
-    reconciler(store, double, project_id).read_all()
-    (ours,) = double.hooks
-    double.hooks[900] = {"id": 900, "url": f"{address}{reconcile.PATH}{project_id}"}
-    reconciler(store, double, project_id).read_all()
-    assert list(double.hooks) == [ours]
 
 
 def test_disconnecting_restores_tasks_for_a_user_who_may_not_see_webhooks(store):

@@ -9,9 +9,6 @@ from PIL import Image
 from quorate.service.domain.items import ItemContent, NewItem, add_items
 from tests.service.pages.conftest import window
 from tests.service.pages.people import all_sent, ballots_of, come_in, item_of, open_vote, press, project_of
-from tests.service.pages.test_looks import faults
-
-SHOWN_AT = "() => document.querySelector('dialog img').getBoundingClientRect().toJSON()"
 
 
 def picture(width, height):
@@ -69,28 +66,6 @@ def test_an_answer_by_key_while_it_is_large_counts_and_shows_the_next_item(live,
     desk.locator("dialog").wait_for(state="hidden")
     all_sent(desk)
     assert [each[1:] for each in ballots_of(live, desk.project)] == [(item, "vote", "dog")]
-
-
-def test_on_a_phone_a_tap_enlarges_and_two_fingers_do_further(live, chromium):
-    project, account = films(live)
-    with window(chromium, phone=True, bypass_csp=True) as page:
-        opened(page, live, project, account)
-        page.locator(".shown img").tap()
-        page.wait_for_function("() => document.querySelector('dialog img').getBoundingClientRect().width > 380")
-        before = page.evaluate(SHOWN_AT)
-        assert faults(page) == []
-        touch = page.context.new_cdp_session(page)
-        for kind, gap in (("touchStart", 40), *(("touchMove", gap) for gap in range(50, 150, 10))):
-            points = [{"x": 195 - gap, "y": 400, "id": 0}, {"x": 195 + gap, "y": 400, "id": 1}]
-            touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-            page.wait_for_timeout(30)
-        page.wait_for_function(
-            "(width) => document.querySelector('dialog img').getBoundingClientRect().width > 2 * width",
-            arg=before["width"],
-        )
-        touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-        page.locator("dialog").get_by_role("button", name="Close").tap()
-        page.locator("dialog").wait_for(state="hidden")
 
 
 def test_nothing_can_be_pressed_while_nothing_is_asked(live, chromium):

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import text
 
-from quorate.service.store import PATIENCE, Store, StoreBusy, snapshot
-from quorate.service.store.prepare import LOCK, create_tables, prepare
+from quorate.service.store import PATIENCE, Store, snapshot
+from quorate.service.store.prepare import LOCK, create_tables
 from tests.service.api.conftest import World
 
 SETTINGS = ("lock_timeout", "idle_in_transaction_session_timeout")
@@ -30,25 +30,6 @@ def options(**settings):
 
 def told(connection):
     return [connection.execute(text(f"SHOW {name}")).scalar_one() for name in SETTINGS]
-
-
-def opened(store):
-    with store.read() as connection:
-        return connection.connection.dbapi_connection.info.get_parameters()
-
-
-def test_timeouts_are_set_and_the_url_takes_precedence(address):
-    plain, own = Store(address), Store(address + "connect_timeout=3&" + options(lock_timeout="9s", work_mem="5MB"))
-    with plain.read() as connection:
-        assert told(connection) == ["5s", "1min"]
-    with own.read() as connection:
-        assert told(connection) == ["9s", "1min"]
-        assert connection.execute(text("SHOW work_mem")).scalar_one() == "5MB"
-    first, second = opened(plain), opened(own)
-    assert (first["connect_timeout"], second["connect_timeout"]) == ("10", "3")
-    assert (first["keepalives_idle"], first["tcp_user_timeout"]) == ("30", "30000")
-    plain.close()
-    own.close()
 
 
 def test_one_locked_item_delays_one_voter_only(address, monkeypatch):
@@ -98,15 +79,4 @@ def test_a_worker_waits_while_another_creates_the_tables(address):
         assert second.is_alive()
     second.join(20.0)
     assert done == [True]
-    store.close()
-
-
-def test_a_held_lock_is_reported_as_busy_in_every_language(address, monkeypatch):
-    monkeypatch.setattr("quorate.service.store.BUSY", ())  # as if the server spoke another one
-    store = Store(address + options(lock_timeout="100ms"))
-    prepare(store)
-    with store.write() as connection:
-        connection.execute(text("LOCK TABLE secrets"))
-        with pytest.raises(StoreBusy, match="busy"), store.write() as other:
-            other.execute(text("DELETE FROM secrets"))
     store.close()

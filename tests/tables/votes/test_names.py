@@ -1,10 +1,8 @@
 """Columns are found under the names that people use for items, labels and workers."""
 
-import pandas as pd
 import pyarrow as pa
 import pytest
 
-from quorate.errors import InvalidInput
 from quorate.tables import join, read_predictions, read_votes
 from quorate.tables.votes.names import find_column
 
@@ -50,17 +48,3 @@ def test_the_item_column_of_the_votes_is_tried_for_the_ids_of_the_predictions():
     assert read_predictions(table, task="scan ref").tables[0].ids.to_pylist() == ["a", "b"]
     assert read_predictions(table, task="scan ref", id_column="id").tables[0].ids.to_pylist() == ["1", "2"]
     assert read_predictions(table, task="elsewhere").tables[0].ids.to_pylist() == ["1", "2"]
-
-
-def test_a_column_that_is_not_there_is_refused_with_those_that_are():
-    with pytest.raises(InvalidInput) as caught:
-        read_votes(long_table(), label="note")
-    assert (caught.value.field, caught.value.value) == ("label", "note")
-    assert "'reader'" in caught.value.rule
-
-
-def test_whole_floats_of_a_frame_are_no_irregularity():
-    frame = pd.DataFrame({"item": [7.0, 7.0, None, 8.0], "reader": [1.0, 2.0, 1.0, 1.0], "label": [1.0, 0.0, 1.0, 1.0]})
-    votes = read_votes(frame)
-    assert (votes.classes, votes.items) == (("1", "0"), ("7", "8"))
-    assert {finding.rule for finding in votes.report.findings} == {"no-item"}

@@ -66,7 +66,6 @@ def test_so_it_does_where_pools_are_incomplete():
     made = quorate.plan(data, pool_size=5, target_error=0.1)
     found = run_in_every_order(made, data, pool_size=5)
     assert found == pytest.approx((made.votes.expected, made.error.expected), abs=1e-9)
-    assert any("do not settle" in note for note in made.notes)
     assert "--pool-size 5" in made.command
 
 
@@ -92,7 +91,6 @@ def test_a_target_below_the_ties_cannot_be_reached_and_the_plan_says_what_can():
     tied = synthetic(num_items=150, pool_size=2, accuracy=0.6, agreement=0.5, seed=4)
     made = quorate.plan(tied, target_error=0.001)
     assert not made.met
-    assert repr(made).startswith("Plan(0.1 % wrong cannot be reached: asking until settled leaves")
     assert made.error.expected <= made.floor + 0.002
 
 
@@ -148,7 +146,6 @@ def test_asking_first_whoever_agreed_most_is_advised_where_it_is_clearly_better(
     assert run_in_every_order(made, data) == pytest.approx((made.votes.expected, made.error.expected), abs=1e-9)
     alike = quorate.plan(with_people(PILOT), target_error=0.08)
     assert alike.method.choose is None
-    assert any("agreed most" in note for note in alike.notes)
 
 
 def test_the_truth_takes_the_place_of_the_pool():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import quorate
-from quorate.errors import InvalidInput
 from quorate.workflows.run import run
+from tests.refusals import refused
 from tests.workflows.run import run_data
 
 
@@ -23,10 +23,8 @@ def test_a_budget_is_met_and_the_control_says_how_closely(long_stream, tmp_path)
     assert result.summary()["votes"]["per_item"] == pytest.approx(2.5, rel=0.05) == control["reached"]
     assert control["gap"] == pytest.approx(control["reached"] / 2.5 - 1)
     assert control["overshoot"] >= 0
-    assert control["sentence"] == result.summary()["notes"][0]
     parameters = json.loads((tmp_path / "out" / "params.json").read_text())["method"]["parameters"]
     assert parameters["error_cost"] == control["last_parameter"] != quorate.method("value").parameters["error_cost"]
-    assert "How close the control came" in (tmp_path / "out" / "report.html").read_text()
 
 
 def test_a_target_error_is_held_and_its_audits_are_paid_for(long_stream):
@@ -46,30 +44,21 @@ def test_a_target_error_is_held_and_its_audits_are_paid_for(long_stream):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"budget": 9.0}, "A budget of 9.00 votes per item cannot be spent: asking everybody recorded takes 7.00."),
-        ({"budget": 6.5}, "A budget of 6.50 votes per item cannot be spent: every pool is settled after"),
-        ({"budget": 4.5, "max_votes": 3}, "at most 3 votes are asked of an item (--max-votes)"),
-        ({"budget": 1.0, "min_votes": 3}, "A budget of 1.00 votes per item cannot be kept: 3 are asked of every item"),
-        ({"target_error": 0.001}, "0.10 % wrong cannot be reached: ties alone make"),
-        ({"target_error": 0.9}, "below the target of 90.00 %"),
+        ({"budget": 9.0}, "7.00"),
+        ({"budget": 6.5}, "6.50"),
+        ({"budget": 4.5, "max_votes": 3}, "3 votes"),
+        ({"budget": 1.0, "min_votes": 3}, "3 are asked"),
+        ({"target_error": 0.001}, "0.10 %"),
+        ({"target_error": 0.9}, "90.00 %"),
+        ({"budget": 2.5}, None),
+        ({"target_error": 0.08}, None),
     ],
 )
-def test_what_no_run_could_reach_is_said_in_words(long_stream, options, said):
+def test_what_no_run_could_reach_is_said_and_nothing_else_is(long_stream, options, said):
     result = run(long_stream, order="given", **options)
-    assert said in result.summary()["control"]["unreachable"]
-    assert any(said in note for note in result.summary()["notes"])
-    assert said in result.to_html().replace("\u00a0%", " %")
-
-
-@pytest.mark.parametrize("options", [{"budget": 2.5}, {"target_error": 0.08}])
-def test_what_was_reached_is_not_called_unreachable(long_stream, options):
-    assert run(long_stream, order="given", **options).summary()["control"]["unreachable"] is None
-
-
-def test_the_headline_counts_the_votes_for_audits(long_stream):
-    steered = run(long_stream, order="given", target_error=0.08)
-    audits = steered.summary()["votes"]["audit_votes"]
-    assert audits > 0 and f"{audits:,} votes were audits" in steered.headline
+    unreachable = result.summary()["control"]["unreachable"]
+    assert unreachable is None if said is None else said in unreachable
+    assert said is None or unreachable in " ".join(result.summary()["notes"])
 
 
 def test_everyone_errs_by_the_ties_of_the_pool(long_stream):
@@ -84,6 +73,5 @@ def test_a_budget_goes_with_costs_and_a_target_error_does_not(long_stream):
     plain, costly = (run(long_stream, order="given", budget=2.0, error_cost=each).summary() for each in (None, costs))
     assert costly["votes"]["per_item"] == pytest.approx(2.0, rel=0.05)
     assert costly["confusion"]["table"][1][0] < plain["confusion"]["table"][1][0]
-    with pytest.raises(InvalidInput) as caught:
+    with refused("target_error"):
         run(long_stream, target_error=0.1, error_cost=costs)
-    assert caught.value.field == "target_error"

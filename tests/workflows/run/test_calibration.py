@@ -16,7 +16,6 @@ def test_an_honest_predictor_is_found_honest_and_others_are_not():
     honest, boaster, shy = (calibration_of(each, right) for each in (sure, np.minimum(sure + 0.05, 1), sure - 0.05))
     assert honest.is_honest and not boaster.is_honest and not shy.is_honest
     assert boaster.gap == pytest.approx(0.05, abs=0.02) and shy.gap < -0.03
-    assert "too high" in str(boaster) and "too low" in str(shy)
 
 
 def test_honest_predictors_are_called_dishonest_in_about_five_of_a_hundred_cases():
@@ -43,5 +42,4 @@ def test_a_run_compares_the_answers_given_before_their_pool_was_settled():
     assert result.calibration.num == early.sum()
     errors = 1 - result.pools.truth[np.arange(400), result.outcome.labels]
     assert result.calibration.right == pytest.approx(1 - errors[early].mean())
-    assert result.summary()["calibration"]["sentence"] in result.to_html().replace("\u00a0%", " %")
     assert quorate.run(synthetic(num_items=100, seed=1), method="until-settled").calibration is None

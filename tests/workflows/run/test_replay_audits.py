@@ -35,17 +35,14 @@ def test_a_target_error_is_told_with_what_its_audits_prove(aimed):
     assert proved == pytest.approx(audit.bound(0.1).mean)
     assert summary["error"]["rate"] < proved < 0.2
     assert f"{rounded_up(100 * proved):.2f} %" in summary["control"]["sentence"]
-    assert summary["control"]["supported"] == (proved <= 0.08)
-    assert "at most, per item, as the audits prove it" in result.to_html()
 
 
 def test_a_target_is_held_where_the_bound_lies_within_it_and_an_aim_elsewhere(aimed, long_stream):
     held = run(long_stream, order="given", target_error=0.3, audit_rate=0.5, seed=2)
-    for result, target, status, word in ((aimed, 0.08, "aim", "an aim"), (held, 0.3, "held", "held")):
+    for result, target, status in ((aimed, 0.08, "aim"), (held, 0.3, "held")):
         control = result.summary()["control"]
         assert control["status"] == status
         assert control["supported"] == (control["proved"] <= target) == (status == "held")
-        assert f"{100 * target:.2f} %: {word}" in control["sentence"]
 
 
 def test_an_estimate_that_too_few_audits_support_is_not_printed():
@@ -56,4 +53,3 @@ def test_an_estimate_that_too_few_audits_support_is_not_printed():
     assert (control["proved"], control["status"], control["estimate_supported"]) == (None, "aim", False)
     assert control["sentence"].count("%") == 1
     assert all(CONTROL[name] not in page for name in ESTIMATES)
-    assert CONTROL["status"] in page

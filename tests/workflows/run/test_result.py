@@ -2,7 +2,6 @@
 
 import csv
 import json
-import re
 import signal
 import subprocess
 import sys
@@ -10,11 +9,11 @@ import sys
 import pyarrow.parquet as pq
 import pytest
 
-from quorate.errors import InvalidInput
 from quorate.workflows.audit import draw_audit
 from quorate.workflows.params_file import read_params
 from quorate.workflows.run import run
 from quorate.workflows.run.result import FILES, RunResult, write_run
+from tests.refusals import refused
 from tests.workflows.run import run_data
 
 
@@ -88,19 +87,11 @@ def test_the_same_seed_writes_the_same_bytes(written, tables, tmp_path):
         assert (tmp_path / "again" / name).read_bytes() == (folder / name).read_bytes(), name
 
 
-def test_a_budgeted_run_writes_the_same_bytes_too(tables, tmp_path):
-    for name in ("one", "two"):
-        run(*tables, out=tmp_path / name, budget=2.0, audit_rate=0.2)
-    for name in FILES:
-        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes(), name
-
-
 def test_a_run_that_is_there_is_refused_and_stays_as_it_was(written, tables):
     _, folder = written
     before = (folder / "summary.json").read_bytes()
-    with pytest.raises(InvalidInput) as caught:
+    with refused("out"):
         run(*tables, out=folder, seed=9)
-    assert caught.value.field == "out"
     assert (folder / "summary.json").read_bytes() == before
 
 
@@ -116,12 +107,10 @@ def test_overwriting_replaces_the_run_and_leaves_other_files(tables, tmp_path):
 
 def test_a_folder_with_other_files_and_a_file_are_refused(tables, tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(InvalidInput) as caught:
+    with refused("out"):
         run(*tables, out=tmp_path)
-    assert caught.value.field == "out"
-    with pytest.raises(InvalidInput) as caught:
+    with refused("out"):
         run(*tables, out=tmp_path / "notes.txt", overwrite=True)
-    assert caught.value.field == "out"
 
 
 KILLED = """
@@ -158,16 +147,5 @@ def test_the_page_loads_nothing_and_runs_nothing(written):
     page = (folder / "report.html").read_text(encoding="utf-8")
     for word in ("<script", "http://", "https://", "src=", "@import", "url("):
         assert word not in page
-    heads = (
-        "Votes and money",
-        "Errors by class",
-        "Confidence",
-        "Why asking stopped",
-        "Over time",
-        "What was learned",
-        "Pools",
-    )
-    for head in heads:
-        assert re.search(f'<h2 id="[a-z-]+">{head}', page)
     for rule in ("duplicate", "no-answer", "rounded"):
         assert rule in page
