@@ -1,6 +1,5 @@
 """`quorate serve`: the database made ready, one link for the first owner, nothing started that cannot run."""
 
-import os
 import re
 import shutil
 import socket
@@ -131,24 +130,6 @@ def test_a_start_does_not_wait_for_compiled_kernels(tmp_path, monkeypatch):
     monkeypatch.setattr("os.umask", lambda _: 0)
     serve._make_ready(ServiceConfig(database=str(tmp_path / "first.db")), "http://127.0.0.1:8000")
     assert started == [True]
-
-
-@pytest.mark.parametrize(("workers", "given"), [(1, None), (2, None), (2, "folder")])
-def test_several_workers_get_a_folder_to_count_in(tmp_path, monkeypatch, workers, given):
-    seen = []
-    monkeypatch.setattr("uvicorn.run", lambda *_, **__: seen.append(os.environ.get("PROMETHEUS_MULTIPROC_DIR")))
-    config = ServiceConfig(database=str(tmp_path / "votes.db"))
-    for name in config.to_environment():
-        monkeypatch.setenv(name, "")
-    if given is None:
-        monkeypatch.delenv("PROMETHEUS_MULTIPROC_DIR", raising=False)
-    else:
-        monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", given)
-    serve._run(config, host="127.0.0.1", port=1, workers=workers)
-    (folder,) = seen
-    assert folder == given if workers == 1 or given else "quorate-metrics-" in folder
-    assert os.environ.get("PROMETHEUS_MULTIPROC_DIR") == given
-    assert given or folder is None or not os.path.exists(folder)  # noqa: PTH110
 
 
 def test_a_database_server_that_does_not_answer_is_waited_for_and_not_for_ever(monkeypatch, capsys):

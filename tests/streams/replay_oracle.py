@@ -4,7 +4,6 @@
 """
 
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
 
 import numpy as np
 
@@ -70,7 +69,7 @@ def replay_slowly(
     stream, method, *, control=None, ids=None, window=WINDOW, refit_every=20, min_votes=0, max_votes=None,
     seed, audit_rate=0.0, error_costs=None,
 ):  # fmt: skip
-    """What `quorate.streams.replay.replay` returns, as a namespace."""
+    """What `quorate.streams.replay.replay` returns, in attributes of the same names."""
     num_items, num_classifiers, num_classes = stream.predictions.shape
     chosen = as_method(method)
     settings = Settings(
@@ -88,13 +87,13 @@ def replay_slowly(
     loop = _Loop(stream, names, settings, control, audit_rate)
     for t in range(num_items):
         loop.item(t)
-    found = loop.result()
+    loop.params = loop.state.params
     if error_costs is not None:
         work = np.empty(num_classes)
-        found.labels = np.array(
-            [cheapest_answer(error_costs, *pair, work) for pair in zip(found.probs, stream.tie_draws, strict=True)]
+        loop.labels = np.array(
+            [cheapest_answer(error_costs, *pair, work) for pair in zip(loop.probs, stream.tie_draws, strict=True)]
         )
-    return found
+    return loop
 
 
 class _Loop:
@@ -106,11 +105,11 @@ class _Loop:
         self.mean_predictions = stream.predictions.mean(axis=1)
         count, classes = len(ids), len(settings.classes)
         self.labels, self.num_votes, self.audit_votes = (np.zeros(count, dtype=np.int64) for _ in range(3))
-        self.confidence, self.rates = np.zeros(count), np.zeros(count)
+        self.confidence, self.audit_rates = np.zeros(count), np.zeros(count)
         self.parameter, self.audited_error, self.ahead = (np.full(count, np.nan) for _ in range(3))
         self.audited = np.zeros(count, dtype=bool)
         self.probs, self.truth = np.zeros((count, classes)), np.full((count, classes), np.nan)
-        self.reasons = []
+        self.reasons = ()
         self.num_fits = 0
 
     def item(self, t):
@@ -121,7 +120,7 @@ class _Loop:
         self.num_votes[t] = item.votes.sum()
         parameters = policy_parameters(self.state.method)
         self.parameter[t] = float(parameters.get("error_cost", parameters.get("threshold", np.nan)))
-        self.reasons.append(verdict.reason)
+        self.reasons += (verdict.reason,)
         self._learn(t, item)
         settled = verdict.reason in CERTAIN
         if settled:
@@ -202,7 +201,7 @@ class _Loop:
         rate = self._audit_rate(confidence)
         if rate == 0.0:
             return None
-        self.rates[t] = rate
+        self.audit_rates[t] = rate
         self.audited[t] = random_stream(self.settings.seed, "replay-audit", self.ids[t]).random() < rate
         if not self.audited[t]:
             return None
@@ -220,22 +219,3 @@ class _Loop:
         self.truth[t] = plurality_shares(counts)
         self.audited_error[t] = 1.0 - self.truth[t, verdict.label]
         return float(self.audited_error[t])
-
-    def result(self):
-        return SimpleNamespace(
-            labels=self.labels,
-            confidence=self.confidence,
-            probs=self.probs,
-            reasons=tuple(self.reasons),
-            num_votes=self.num_votes,
-            audit_votes=self.audit_votes,
-            parameter=self.parameter,
-            audit_rates=self.rates,
-            audited=self.audited,
-            audited_error=self.audited_error,
-            truth=self.truth,
-            params=self.state.params,
-            num_fits=self.num_fits,
-            ahead=self.ahead,
-            control=self.control,
-        )

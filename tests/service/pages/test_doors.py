@@ -170,12 +170,6 @@ def test_errors_are_pages_for_browsers_and_problems_for_programs(world):
     assert world.browser("nobody").get(world.address("/items")).headers["content-type"] == "application/problem+json"
 
 
-def test_signing_out_ends_the_sign_in(world):
-    browser = world.browser("owner")
-    assert browser.post("/sign-out").status_code == 303
-    assert browser.get(world.address("")).status_code == 401
-
-
 def test_links_to_copy_name_the_host_and_scheme_that_browsers_use(world):
     app = create_app(world.store, ServiceConfig(trust_proxy=True))
     browser = TestClient(

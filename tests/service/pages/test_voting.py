@@ -187,15 +187,6 @@ def test_a_server_in_trouble_is_asked_again_and_told_plainly(live, voter):
     assert acts(live, voter) == {item: ("vote", "cat")}
 
 
-def test_whoever_was_signed_out_keeps_their_votes(live, voter):
-    voter.route("**/votes", lambda route: route.fulfill(status=401, body='{"detail": "who are you?"}'))
-    press(voter, "1")
-    voter.get_by_text("You are signed out").wait_for()
-    assert (
-        voter.evaluate("() => Object.keys(localStorage).filter((name) => name.startsWith('quorate-act:')).length") == 1
-    )
-
-
 def sign_out_in_another_tab(live, page):
     """Sign out in another tab of the same browser; returns that tab."""
     other = page.context.new_page()
