@@ -5,7 +5,6 @@ Ctrl-D or Ctrl-C and run the same line again to go on where you were.
 """
 
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import quorate
@@ -45,11 +44,9 @@ def tell(outcome: Outcome) -> None:
 def main(path: Path | None) -> int:
     """Go on with the journal if it exists, else start it."""
     if path is None:
-        return vote(quorate.Session("value", classes=CLASSES, pool_size=len(PEOPLE)))
-    with closing(quorate.JsonlJournal(path)) as journal:
-        if path.exists():
-            return vote(quorate.Session.resume(journal))
-        return vote(quorate.Session("value", classes=CLASSES, pool_size=len(PEOPLE), journal=journal))
+        return vote(quorate.Session(classes=CLASSES, pool_size=len(PEOPLE)))
+    with quorate.Session.at(path, classes=CLASSES, pool_size=len(PEOPLE)) as session:
+        return vote(session)
 
 
 def vote(session: quorate.Session) -> int:

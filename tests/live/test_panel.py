@@ -188,9 +188,9 @@ def test_the_outcomes_that_are_kept_can_be_bounded():
 
 
 def test_a_free_prediction_saves_votes():
-    def votes(sureness):
+    def votes(confidence):
         panel = simulated(audit_rate=0.0)
-        guesses = [{"ab"[number % 2]: sureness} for number in range(80)]
+        guesses = [{"ab"[number % 2]: confidence} for number in range(80)]
         return sum(len(panel.decide(str(number), guess).acts) for number, guess in enumerate(guesses))
 
     assert votes(0.97) < 0.8 * votes(0.5)

@@ -13,7 +13,7 @@ from quorate.streams import prepare, simulate
 from quorate.streams.simulate import expected_errors
 from tests.refusals import refused
 
-KNOBS = {
+GRIDS = {
     "value": settings("error_cost", (0.2, 0.01)),
     "random": settings("query_rate", (0.1, 0.6)),
     "entropy": settings("scale", (0.5, 5.0)),
@@ -29,7 +29,7 @@ DATA = synthetic(num_items=200, num_classes=4, pool_size=7, accuracy=0.6, num_mo
 
 
 def job(name, **changed):
-    base = Job("toy", 6, "model-1", 5, name, KNOBS.get(name, THRESHOLDS), window=40, refit_every=7, keep_items=True)
+    base = Job("toy", 6, "model-1", 5, name, GRIDS.get(name, THRESHOLDS), window=40, refit_every=7, keep_items=True)
     return replace(base, **changed)
 
 

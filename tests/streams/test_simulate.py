@@ -18,7 +18,7 @@ from quorate.tables.error_cost import read_error_cost
 from tests.refusals import refused
 
 SPECS = [*ANONYMOUS]
-KNOBS = {
+PARAMETERS = {
     "value": {"error_cost": 100},
     "quorum": {"votes": 3},
     "unanimous-then-cap": {"first": 2, "cap": 4},
@@ -63,7 +63,7 @@ ALWAYS = ("value", "finexp", "infexp", "fixed-ask-finexp", "mp")  # others in sl
 )
 def test_the_compiled_stream_agrees_with_the_session_on_the_whole_shift_stream(data_dir, name, seed):
     dataset = load_npz(data_dir / "imagenet16h_shift.npz")
-    result = agree(dataset, method(name, **KNOBS.get(name, {})), pool_size=6, model=seed % 5, seed=seed)
+    result = agree(dataset, method(name, **PARAMETERS.get(name, {})), pool_size=6, model=seed % 5, seed=seed)
     assert len(result.costs) == 2400
 
 
@@ -73,7 +73,7 @@ TABLE = {"class-1": {"class-0": 900, "class-3": 20}, "class-2": {"class-0": 0}}
 @pytest.mark.parametrize("name", ["value", "finexp", "quorum"])
 def test_the_compiled_stream_agrees_with_the_session_on_a_table_of_error_costs(name):
     dataset = synthetic(num_items=300, num_classes=4, pool_size=7, accuracy=0.6, num_models=2, seed=2)
-    chosen = method(name, **{key: value for key, value in KNOBS.get(name, {}).items() if key != "error_cost"})
+    chosen = method(name, **{key: value for key, value in PARAMETERS.get(name, {}).items() if key != "error_cost"})
     costly = with_costs(chosen, read_error_cost(TABLE, dataset.classes))
     found = agree(dataset, costly, pool_size=7, model="all", seed=5, window=40, refit_every=7, free_after=280)
     assert not np.array_equal(
@@ -91,7 +91,7 @@ def test_the_compiled_stream_agrees_with_the_session_on_a_table_of_error_costs(n
 @pytest.mark.parametrize("name", SPECS)
 def test_the_compiled_stream_agrees_with_the_session_on_a_synthetic_stream(name):
     dataset = synthetic(num_items=150, num_classes=4, pool_size=7, accuracy=0.6, num_models=2, seed=2)
-    agree(dataset, method(name, **KNOBS.get(name, {})), pool_size=7, model="all", seed=5, window=40, refit_every=7)
+    agree(dataset, method(name, **PARAMETERS.get(name, {})), pool_size=7, model="all", seed=5, window=40, refit_every=7)
 
 
 @pytest.mark.parametrize("name", ["value", "infexp", "fixed-ask-finexp", "mp", "beta"])
@@ -100,7 +100,7 @@ def test_they_agree_with_limits_pools_of_several_sizes_and_a_query_free_phase(na
     votes = np.array(full.votes)
     votes[::3, 2:] = -1
     dataset = vote_dataset(votes, full.predictions, classes=full.classes)
-    chosen = method(name, **KNOBS.get(name, {}))
+    chosen = method(name, **PARAMETERS.get(name, {}))
     agree(dataset, chosen, pool_size=7, model=0, seed=5, window=40, refit_every=7, limits=(1, 4), free_after=80)
 
 

@@ -56,7 +56,7 @@ class Session(ReadCalls, PeopleCalls):
     """Decides a stream of items, with votes in any order, and learns how far the classifier can be trusted.
 
     `pool_size` experts can be asked about an item; the truth is their plurality. Parameters are learned from the last
-    `window` items with votes (None: all), after every `refit_every` closed items (quorate in proportion to
+    `window` items with votes (None: all), after every `refit_every` closed items (`value` in proportion to
     the window: `fit_is_due`; None: only when you call `learn`).
     `error_cost`: what a wrong answer costs, in votes: a number, or a table by truth and answer, such as
     `{"sick": {"well": 500}}` (a mapping, CSV or frame; what it does not name costs 200). Each item has

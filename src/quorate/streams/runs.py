@@ -44,7 +44,7 @@ class StreamOptions:
     """The options of a run, besides its method.
 
     Parameters are learned from the last `window` items with votes (None: all), after every `refit_every` closed items
-    (quorate in proportion to the window: `fit_is_due`).
+    (`value` in proportion to the window: `fit_is_due`).
     `min_votes` and `max_votes` limit the votes of an item. From item `query_free_after` on no expert is asked and
     nothing is learned; a method that shrinks its answers then answers like `Session.predict`. `voter_costs`: the cost
     of a vote of each person, by number, for methods with named people; None: 1. `confidence_every`: the confidence of
