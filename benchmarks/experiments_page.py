@@ -1,6 +1,6 @@
 """Writes docs/experiments.md from the folder of a full reproduction; every number on the page is in its summary.json.
 
-    quorate reproduce all --data DIR --out quorate-reproduction
+    quorate reproduce all --out quorate-reproduction
     python benchmarks/experiments_page.py quorate-reproduction [summary.json of the timed run]
 
 Also copies the figures of the page. Run by `make docs-experiments`.
@@ -111,14 +111,14 @@ def page(summary, timed):
     verdicts = summary["verdicts"]["shift-pre-shift-cost"]
     return f"""# Reproducing the paper
 
-`quorate reproduce all --data DIR` repeats every experiment of *Bayesian Online Learning for Consensus Prediction* on the
+`quorate reproduce all` repeats every experiment of *Bayesian Online Learning for Consensus Prediction* on the
 real votes and compares each table with the paper's figures. This page is written by
 `python benchmarks/experiments_page.py quorate-reproduction` from such a run (seeds {", ".join(map(str, summary["seeds"]))};
 quorate {summary["version"]}). [How to get the data](data.md); [on several machines](cluster.md).
 
 ```
-quorate reproduce all --data DIR --out quorate-reproduction      # everything; open quorate-reproduction/report.html
-quorate reproduce shift --data DIR --quick                       # one part, a quick run
+quorate reproduce all --out quorate-reproduction      # everything; open quorate-reproduction/report.html
+quorate reproduce shift --quick                       # one part, a quick run
 ```
 
 You can stop or kill it at any time, and it continues where it stopped: each result is stored under a hash of its design,

@@ -21,25 +21,22 @@ from report import Row
 LIMIT = 600.0
 
 
-def measure(part: str, data: str, out: str | None = None) -> tuple[float, float]:
+def measure(part: str, out: str | None = None) -> tuple[float, float]:
     """Seconds on the clock and CPU seconds of one part, or of all, into the new folder `out`, or a temporary one."""
     with tempfile.TemporaryDirectory() as folder:
         begin, before = time.perf_counter(), cpu_of_children()
-        options = ["--data", data, "--out", out or f"{folder}/out"]
-        subprocess.run(
-            [sys.executable, "-m", "quorate", "reproduce", part, *options], check=True, stdout=subprocess.DEVNULL
-        )
+        command = [sys.executable, "-m", "quorate", "reproduce", part, "--out", out or f"{folder}/out"]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         return time.perf_counter() - begin, cpu_of_children() - before
 
 
 def reproduce_row(*, quick: bool) -> Row:
     """The whole reproduction against its limit; not measured in a quick run or without the data."""
     row = Row("reproduce", "quorate reproduce all, from one clean run", "10 minutes", "on the clock, all cores")
-    data = os.environ.get("QUORATE_DATA")
-    if quick or not data:
+    if quick or not os.environ.get("QUORATE_DATA"):
         row.note = "not measured in a quick run or without QUORATE_DATA"
     else:
-        row.ours, cpu = measure("all", data)
+        row.ours, cpu = measure("all")
         row.note = f"{cpu:.0f} s of CPU, {os.cpu_count()} cores"
     return row.under(LIMIT)
 
@@ -51,7 +48,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.out and Path(options.out).exists():
         parser.error(f"{options.out} exists: a clean run needs a new folder")
-    clock, cpu = measure(options.part, os.environ["QUORATE_DATA"], options.out)
+    clock, cpu = measure(options.part, options.out)
     print(f"{options.part}: {clock:.0f} s on the clock, {cpu:.0f} s of CPU, {cpu / (os.cpu_count() or 1):.0f} s a core")
     return 0
 

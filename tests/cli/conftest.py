@@ -1,4 +1,4 @@
-"""The command line as the tests run it, one quick demo, and votes of people known by name."""
+"""The command line as the tests run it, one demo, and votes of people known by name."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -20,10 +20,10 @@ def run() -> Run:
 
 
 @pytest.fixture(scope="session")
-def quick_demo(run: Run, tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path]:
-    """`quorate demo --quick`, once."""
+def a_demo(run: Run, tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path]:
+    """`quorate demo`, once."""
     out = tmp_path_factory.mktemp("demo") / "out"
-    return run("demo", "--quick", "--out", out), out
+    return run("demo", "--out", out), out
 
 
 SKILLS = {"ann": 0.95, "bob": 0.9, "eve": 0.5}

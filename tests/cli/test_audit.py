@@ -32,12 +32,6 @@ def _enough(num_items):
     return next(n for n in range(1, num_items) if most_errors(num_items, n, 0) <= num_items / 10)
 
 
-def test_a_draw_as_json_names_the_items_to_audit(run, tmp_path):
-    out = tmp_path / "audit.csv"
-    result = run("audit", "draw", "-d", decisions_file(tmp_path), "-q", 0.1, "--seed", 1, "-o", out, "--json")
-    assert json.loads(result.stdout)["to_audit"] == audited_items(out)
-
-
 def test_a_report_is_one_screen_with_the_answer_first_and_writes_what_is_signed(run, drawn, tmp_path):
     _, audit, votes = drawn
     result = run("audit", "report", "--audit", audit, "--votes", votes, "--out", tmp_path / "proof")
@@ -58,7 +52,7 @@ def test_votes_on_other_items_are_refused(run, drawn, tmp_path):
 
 def test_json_holds_the_numbers_of_the_sentences(run, drawn):
     _, audit, votes = drawn
-    content = json.loads(run("audit", "report", "-a", audit, "-v", votes, "--alpha", 0.1, "--json").stdout)
+    content = json.loads(run("audit", "report", "-a", audit, "-v", votes, "--confidence-level", 0.9, "--json").stdout)
     assert (content["num_items"], content["num_settled"], content["num_wrong"]) == (600, 200, 2)
     assert content["running"]["most_wrong_share"] == pytest.approx(content["running"]["most_wrong"] / 600)
     assert 2 <= content["running"]["estimate"] <= content["running"]["most_wrong"]
@@ -75,7 +69,7 @@ def test_json_holds_the_numbers_of_the_sentences(run, drawn):
         (("draw", "-d", "{decisions}", "-q", 0, "--seed", 7, "-o", "new.csv"), "above 0"),
         (("draw", "-d", "nowhere.csv", "-q", 0.1, "--seed", 7), "--decisions nowhere.csv"),
         (("draw", "-d", "{votes}", "-q", 0.1, "--seed", 7), "expected a column consensus_label"),
-        (("report", "-a", "{audit}", "-v", "{votes}", "--alpha", 1), "--alpha 1"),
+        (("report", "-a", "{audit}", "-v", "{votes}", "--confidence-level", 1), "--confidence-level 1"),
         (("report", "-a", "{audit}", "-v", "{decisions}"), "is output of quorate"),
         (("report", "-a", "{audit}", "-v", "{votes}", "--label-column", "said"), "said"),
         (("report", "-a", "{decisions}", "-v", "{votes}"), "--audit "),

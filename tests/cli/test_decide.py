@@ -21,7 +21,7 @@ def decided(run, *more):
 def test_a_sentence_tells_to_stop_and_why(run):
     settled = run(*GOOD, "--votes", "4,0,0")
     assert "'cat', 100.0 % sure" in settled.stdout and SENTENCES["settled"] in settled.stdout
-    confident = run(*GOOD, "--votes", "3,0,0", "--threshold", "0.5")
+    confident = run(*GOOD, "--votes", "3,0,0", "--method", "finexp:threshold=0.5")
     assert SENTENCES["confident"] in confident.stdout
 
 
@@ -59,14 +59,6 @@ def test_votes_alone_are_enough(run):
     assert json.loads(result.stdout)["label"] == "class-0"
 
 
-def test_the_seed_draws_the_quota_and_the_sentence_says_so(run):
-    random = ("decide", "--votes", "2,1", "--pool-size", "9", "--method", "random:query_rate=0.4")
-    asks = {seed: json.loads(run(*random, "--seed", seed, "--json").stdout)["ask"] for seed in range(12)}
-    assert set(asks.values()) == {True, False}
-    stops = next(seed for seed, ask in asks.items() if not ask)
-    assert f"drawn with seed {stops}, see --seed" in run(*random, "--seed", stops).stdout
-
-
 @pytest.mark.parametrize(
     ("args", "says"),
     [
@@ -77,14 +69,13 @@ def test_the_seed_draws_the_quota_and_the_sentence_says_so(run):
         (("--prediction", "0.7,0.3", "--votes=-1,0", "--pool-size", "6"), "whole numbers >= 0"),
         (("--prediction", "0.7,0.3", "--pool-size", "6", "--method", "magic"), "--method magic"),
         (("--prediction", "0.7,0.3", "--pool-size", "6", "--method", "beta:x"), "name=value"),
-        (("--prediction", "0.7,0.3", "--pool-size", "6", "--threshold", "2"), "[0, 1]"),
-        (("--prediction", "0.7,0.3", "--pool-size", "6", "--threshold", "0.9", "--error-cost", "10"), "--threshold"),
+        (("--prediction", "0.7,0.3", "--pool-size", "6", "--method", "finexp:threshold=2"), "[0, 1]"),
+        (("--votes", "1,0", "--pool-size", "6", "--method", "finexp", "--error-cost", "10"), "threshold"),
         (("--prediction", "0.7,0.3", "--pool-size", "0"), "--pool-size 0"),
         (("--pool-size", "6"), "--prediction not given; expected at least one of"),
         (("--votes", "1,0,0", "--pool-size", "99999999999999999999999"), "<= 100000; lower it"),
         (("--votes", "1e300,0,0", "--pool-size", "6"), "counts of at most 100000"),
-        (("--votes", "1,0", "--pool-size", "6", "--seed", "-1"), "--seed -1"),
-        (("--votes", "1,0", "--pool-size", "6", "--method", "finexp:threshold=0.9", "--threshold", "0.5"), "0.5"),
+        (("--votes", "1,0", "--pool-size", "6", "--method", "value:error_cost=9", "--error-cost", "5"), "9 and 5"),
         (("--votes", "1,0", "--pool-size", "6", "--method", "quorum:votes=9" + "9" * 30), "lower it"),
     ],
 )

@@ -1,4 +1,4 @@
-"""`quorate demo --quick`: one screen, its files, and the same numbers in both."""
+"""`quorate demo`: one screen, its files, and the same numbers in both."""
 
 import json
 
@@ -8,12 +8,12 @@ from quorate.workflows.demo import COMPARED
 
 
 @pytest.fixture(scope="module")
-def summary(quick_demo):
-    return json.loads((quick_demo[1] / "summary.json").read_text())
+def summary(a_demo):
+    return json.loads((a_demo[1] / "summary.json").read_text())
 
 
-def test_it_prints_one_screen_and_writes_its_files(quick_demo):
-    result, out = quick_demo
+def test_it_prints_one_screen_and_writes_its_files(a_demo):
+    result, out = a_demo
     assert result.exit_code == 0, result.output
     assert len(result.stdout.splitlines()) <= 24
     names = {path.name for path in out.iterdir()}
@@ -21,8 +21,8 @@ def test_it_prints_one_screen_and_writes_its_files(quick_demo):
     assert "report.html" in result.stdout
 
 
-def test_the_table_has_the_numbers_of_the_summary(quick_demo, summary):
-    printed = " ".join(quick_demo[0].stdout.split())
+def test_the_table_has_the_numbers_of_the_summary(a_demo, summary):
+    printed = " ".join(a_demo[0].stdout.split())
     assert summary["headline"] in printed
     at = [{row["method"]: row["error_rate"] for row in budget["methods"]} for budget in summary["budgets"]]
     for name in COMPARED:
@@ -37,8 +37,8 @@ def test_savings_are_one_minus_cost_over_reference(summary):
         assert row["saved_against_until_settled"] == pytest.approx(1 - cost / summary["until_settled_votes"])
 
 
-def test_the_report_needs_nothing_from_elsewhere(quick_demo, summary):
-    page = (quick_demo[1] / "report.html").read_text()
+def test_the_report_needs_nothing_from_elsewhere(a_demo, summary):
+    page = (a_demo[1] / "report.html").read_text()
     assert "http" not in page.replace("http://www.w3.org", "")
     assert "<script" not in page
     assert page.count("data:image/svg+xml;base64,") == 1
@@ -47,7 +47,7 @@ def test_the_report_needs_nothing_from_elsewhere(quick_demo, summary):
 
 def test_an_unwritable_folder_is_one_line_and_exit_code_1(run, tmp_path):
     (tmp_path / "file").write_text("in the way")
-    result = run("demo", "--quick", "--out", tmp_path / "file")
+    result = run("demo", "--out", tmp_path / "file")
     assert result.exit_code == 1
     assert len(result.stderr.strip().splitlines()) == 1
     assert "file" in result.stderr

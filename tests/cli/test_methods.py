@@ -1,8 +1,6 @@
 """`quorate methods`: every method, with its parameters and one sentence."""
 
-import json
-
-from quorate.catalogue import GROUPS, SENTENCES
+from quorate.catalogue import GROUPS, SENTENCES, catalogue
 from quorate.decision.error_costs import DEFAULT_ERROR_COST
 from quorate.methods import METHODS
 
@@ -19,8 +17,8 @@ def test_one_screen_names_every_method_in_its_group(run):
     assert [line for line in lines if line.endswith(":")] == [f"{group}:" for group in GROUPS]
 
 
-def test_json_gives_the_defaults_in_force(run):
-    listed = {entry["name"]: entry["parameters"] for entry in json.loads(run("methods", "--json").stdout)["methods"]}
+def test_the_defaults_in_force():
+    listed = {entry.name: entry.parameters for entry in catalogue()}
     assert listed["value"]["error_cost"] == DEFAULT_ERROR_COST
     assert listed["unanimous-then-cap"] == {"first": 4, "cap": 9}
     assert listed["ask-all"] == {}

@@ -50,7 +50,6 @@ def test_programs_get_json_alone(run, files):
     [
         (("--votes", "nowhere.csv"), "nowhere.csv"),
         (("--out", "scores.doc"), ".doc"),
-        (("--strict",), "strict"),
         (("--cluster", "here"), "tcp://HOST:PORT"),
         (("--pool-size", "0"), "--pool-size 0"),
     ],

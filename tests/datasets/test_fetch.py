@@ -103,9 +103,11 @@ def test_the_catalogue_knows_the_real_files(data_dir):
         assert hashlib.sha256((data_dir / "raw" / file.name).read_bytes()).hexdigest() == file.sha256
 
 
-def test_the_command_asks_for_the_licence_first(entry, site, tmp_path):
+def test_the_command_asks_for_the_licence_first(entry, site, tmp_path, monkeypatch):
+    monkeypatch.setenv("QUORATE_DATA", str(tmp_path))
+
     def run(*more):
-        args = ["reproduce", "fetch", "toy", "--data", str(tmp_path), *more]
+        args = ["reproduce", "fetch", "toy", *more]
         return CliRunner().invoke(app, args, env={"COLUMNS": "200", "NO_COLOR": "1"})
 
     refused = run()

@@ -121,7 +121,7 @@ def test_every_column_and_key_of_audits_is_documented(folder, tmp_path):
         for voter, label in enumerate(labels)
     )
     (tmp_path / "votes.csv").write_text(votes)
-    report = report_audit(tmp_path / "audit.csv", votes=tmp_path / "votes.csv", alpha=0.05)
+    report = report_audit(tmp_path / "audit.csv", votes=tmp_path / "votes.csv")
     assert_named(keys_of(report.summary()), "audit.csv")
 
 

@@ -27,7 +27,7 @@ def no_matplotlib(monkeypatch):
 
 @pytest.fixture(scope="module")
 def comparison():
-    return run_setting(SCENARIO, demo_replicates(quick=True), quick=True)
+    return run_setting(SCENARIO, demo_replicates([1], num_items=300))
 
 
 def test_nothing_is_drawn_and_the_page_says_why(no_matplotlib, comparison, tmp_path):

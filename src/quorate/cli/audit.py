@@ -12,7 +12,7 @@ from quorate.cli.output import print_json, print_lines, print_table
 from quorate.tables.options import OPTIONS, TableOptions
 from quorate.workflows.audit import draw_audit, report_audit
 from quorate.workflows.audit.files import VotesTable
-from quorate.workflows.audit.report import FILES, TOGETHER, answer, batch_statement, checkpoint_rows
+from quorate.workflows.audit.report import FILES, answer, batch_statement, checkpoint_rows, together
 
 HELP = """
 How many closed items can be wrong? Random audits by the full panel, and a statement to sign.
@@ -44,7 +44,6 @@ def draw(
     out: Annotated[
         str, option("File of the audit sample; kept, and extended by new items.", "--out", "-o")
     ] = "audit.csv",
-    json: Json = False,
 ) -> None:
     """Draw at random which closed items go to the full panel, and write the audit sample.
 
@@ -54,9 +53,6 @@ def draw(
     Example: quorate audit draw --decisions results/decisions.csv --rate 0.1 --seed 7 --out audit.csv
     """
     drawn = draw_audit(decisions, rate=rate, seed=seed, out=out)
-    if json:
-        print_json(drawn.summary())
-        return
     print_lines(
         f"{drawn.num_audited} of {drawn.num_drawn} items go to the full panel: those with audited = 1 in {out}.",
         f"{drawn.num_closed} items are closed, {drawn.num_settled} of them settled; {drawn.num_open} are still open. "
@@ -76,11 +72,8 @@ def report(
             "Votes of the full panels, in any form quorate run reads; a blank label is a missing vote.", "--votes", "-v"
         ),
     ],
-    decisions: Annotated[
-        str | None, option("The decisions; default: the file the sample was drawn from.", "--decisions", "-d")
-    ] = None,
     audit: Annotated[str, option("The audit sample that quorate audit draw wrote.", "--audit", "-a")] = "audit.csv",
-    alpha: Annotated[float, option("Probability that a statement is wrong; 0.05 is 95 % confidence.")] = 0.05,
+    confidence_level: Annotated[float, option("Probability that a statement holds, such as 0.99.")] = 0.95,
     reading: TableOptions,
     out: Annotated[str | None, option("Folder for report.html and audit.json.", "--out", "-o")] = None,
     overwrite: Overwrite = False,
@@ -91,16 +84,16 @@ def report(
     Wrong means different from the full panel's plurality; an answer in a tie of t labels counts 1 - 1/t. An audited
     item with missing votes counts as wrong unless the votes it has settle it.
 
-    Example: quorate audit report --audit audit.csv --votes panel.csv --alpha 0.05 --out proof
+    Example: quorate audit report --audit audit.csv --votes panel.csv --out proof
     """
     table = VotesTable(votes, **reading.keywords(VotesTable))
-    result = report_audit(audit, decisions=decisions, votes=table, alpha=alpha, out=out, overwrite=overwrite)
+    result = report_audit(audit, votes=table, confidence_level=confidence_level, out=out, overwrite=overwrite)
     if json:
         print_json(result.summary())
         return
     heads, rows = checkpoint_rows(result)
     print_lines(answer(result), "")
     print_table(f"How many closed items can be wrong (seed {result.seed})", heads, rows[1::2], text_columns=0)
-    print_lines(TOGETHER.format(sure=100 * (1 - alpha)), batch_statement(result), *result.notes[:MOST_NOTES])
+    print_lines(together(result), batch_statement(result), *result.notes[:MOST_NOTES])
     print_lines("Read " + "; ".join(result.read))
     print_lines(f"Report: {out}/{FILES[0]}" if out is not None else TO_SIGN)

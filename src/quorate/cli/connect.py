@@ -20,7 +20,6 @@ from quorate.connect.label_studio.client import LabelStudio, checked_address
 from quorate.connect.label_studio.settings import (
     VARIABLE,
     ConnectSettings,
-    keep_token,
     read_config,
     token_of,
 )
@@ -44,16 +43,13 @@ def connect() -> None:
     """One command for each tool."""
 
 
-TokenOption = Annotated[
+TokenFile = Annotated[
     str | None,
     typer.Option(
-        "--token",
-        help=f"API token of a user who may change the project. Better set {VARIABLE}, or pass --token-file: the list "
-        "of processes shows what is typed here. It is kept next to the database, in a file that only you can read.",
+        "--token-file",
+        help="A file, that only you can read, with the API token of a user who may change the project; default: the "
+        f"variable {VARIABLE}.",
     ),
-]
-TokenFile = Annotated[
-    str | None, typer.Option("--token-file", help="A file with the token that only you can read (mode 600).")
 ]
 
 
@@ -61,7 +57,6 @@ TokenFile = Annotated[
 def label_studio(
     url: Annotated[str, typer.Option(help="Address of Label Studio, e.g. http://127.0.0.1:8080.")],
     project: Annotated[int, typer.Option(min=1, help="Number of the project in its Label Studio address.")],
-    token: TokenOption = None,
     token_file: TokenFile = None,
     config: Annotated[
         str | None, typer.Option(help="A connect.toml: how to read the project, and the settings of the project here.")
@@ -98,9 +93,7 @@ def label_studio(
     how = dict(given.how) if given else {}
     here = base_url or listen_address(host, port)
     how.setdefault("callback", here)
-    if token is not None:
-        how["token_file"] = _kept(token, database, url, project)
-    elif token_file is not None:
+    if token_file is not None:
         how["token_file"] = str(Path(token_file).absolute())
     link = _attached(database, checked_address(url), project, ConnectSettings.of(how), settings, here)
     if attach_only:
@@ -150,12 +143,3 @@ def _summary(done: Attached, url: str, project: int, here: str, link: str) -> li
         f"Dashboard: {here}/p/{done.project_id}; to sign in, open this link once, within 15 minutes:",
         f"  {link}",
     ]
-
-
-def _kept(token: str, database: str, url: str, project: int) -> str:
-    """Write the token to a file that only its owner can read, next to a database file or in the working directory."""
-    LabelStudio(url, token).close()  # to check: raises if this cannot be a token
-    folder = Path(database).absolute().parent if "://" not in database else Path.cwd()
-    file = folder / f"label-studio-{project}.token"
-    keep_token(file, token.strip())
-    return str(file)

@@ -24,11 +24,7 @@ def decide(
     ] = None,
     classes: Annotated[str | None, option("Names of the classes, e.g. cat,dog,bird.")] = None,
     method: MethodSpec = None,
-    threshold: Annotated[
-        float | None, option("Stop once the answer is this sure, 0 to 1 (methods that have this parameter).")
-    ] = None,
     error_cost: Annotated[float | None, option(ERROR_COST_HELP)] = None,
-    seed: Annotated[int, option("Seed for methods that draw how many votes an item gets (random, entropy, mp).")] = 0,
     json: Json = False,
 ) -> None:
     """Ask one more expert, or stop? One decision from the numbers you type.
@@ -39,11 +35,11 @@ def decide(
     Example: quorate decide --prediction 0.7,0.2,0.1 --votes 1,0,0 --pool-size 6 --classes cat,dog,bird
     """
     compiled.interpret()
-    chosen = chosen_method(method, threshold=threshold, error_cost=error_cost)
+    chosen = chosen_method(method, error_cost=error_cost)
     probs = _numbers(prediction, "prediction")
     cast = _numbers(votes, "votes")
     names = _names(classes, probs, cast)
-    decision = decide_once(chosen, prediction=probs, votes=cast, pool_size=pool_size, classes=names, seed=seed)
+    decision = decide_once(chosen, prediction=probs, votes=cast, pool_size=pool_size, classes=names)
     shares = [] if decision.probs is None else [float(share) for share in decision.probs]
     if json:
         print_json(
@@ -55,12 +51,11 @@ def decide(
                 "num_votes": decision.num_votes,
                 "reason": decision.reason,
                 "method": chosen.describe(),
-                "seed": seed,
                 "version": __version__,
             }
         )
         return
-    print_lines(explain(decision, chosen, pool_size=pool_size, seed=seed), "")
+    print_lines(explain(decision, chosen, pool_size=pool_size), "")
     predicted = ["-"] * len(names) if probs is None else [f"{share:.3f}" for share in probs]
     counted = ["0"] * len(names) if cast is None else [f"{count:g}" for count in cast]
     rows = list(zip(names, predicted, counted, [f"{100 * share:.1f} %" for share in shares], strict=True))

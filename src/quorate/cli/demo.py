@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from quorate.cli.options import Json, option
-from quorate.cli.output import print_json, print_lines, print_table, progress_bar
+from quorate.cli.options import option
+from quorate.cli.output import print_lines, print_table, progress_bar
 from quorate.reports.figures import MISSING
 from quorate.workflows.demo import run_demo
 from quorate.workflows.demo.report import error_table, settled_sentence
@@ -13,15 +13,10 @@ from quorate.workflows.demo.report import error_table, settled_sentence
 
 def demo(
     out: Annotated[str, option("Folder for the plot, the report and the numbers.", "--out", "-o")] = "quorate-demo",
-    quick: Annotated[bool, option("A short stream and few parameter values, as a quick check.", "--quick")] = False,
-    json: Json = False,
 ) -> None:
     """Ten methods on a built-in stream at equal cost: a table, a plot and a report you can open offline."""
-    with progress_bar(quiet=json) as report:
-        result = run_demo(out, quick=quick, progress=report)
-    if json:
-        print_json(result.summary())
-        return
+    with progress_bar() as report:
+        result = run_demo(out, progress=report)
     comparison, table = result.comparison, error_table(result.comparison)
     print_lines(result.headline, "")
     print_table(table.title, table.heads, [tuple(map(str, row)) for row in table.rows], strong="value")

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from quorate.catalogue import GROUPS, MethodEntry, catalogue, parameter_text
-from quorate.cli.options import Json
-from quorate.cli.output import print_json, print_lines
-from quorate.version import __version__
+from quorate.cli.output import print_lines
 
 
-def methods(json: Json = False) -> None:
+def methods() -> None:
     """Every method to choose from, one sentence each, with its parameters and their defaults.
 
     Write parameters after the name, as in quorate run --method quorum:votes=4 --method value:error_cost=100
     """
-    entries = catalogue()
-    if json:
-        listed = [{"name": entry.name, "sentence": entry.sentence, "parameters": entry.parameters} for entry in entries]
-        print_json({"version": __version__, "methods": listed})
-        return
-    by_name = {entry.name: entry for entry in entries}
+    by_name = {entry.name: entry for entry in catalogue()}
     for group, names in GROUPS.items():
         print_lines(f"{group}:")
         print_lines(*(_line(by_name[name]) for name in names))

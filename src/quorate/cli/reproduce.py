@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from quorate.cli.main import SENTENCES, Commands
-from quorate.cli.options import Json, option
-from quorate.cli.output import fail, print_json, print_lines, print_table, progress_bar
+from quorate.cli.options import option
+from quorate.cli.output import fail, print_lines, print_table, progress_bar
 from quorate.datasets.catalogue import CATALOGUE, LOADERS
 from quorate.datasets.content import data_folder, find
 from quorate.datasets.fetch import describe, fetch
-from quorate.paper.report import QUICK, Reproduction, headline, summary_of, verdict_counts
+from quorate.paper.report import QUICK, Reproduction, headline, verdict_counts
 from quorate.paper.reproduce import OUT
 from quorate.paper.reproduce import reproduce as run
-from quorate.reports.format import plain
-from quorate.validate import invalid
-from quorate.version import __version__
 
 MOST_FAILED = 6  # claims that do not hold, on the screen; all are in the report
 
@@ -27,25 +23,20 @@ app = typer.Typer(
     name="reproduce", cls=Commands, help=SENTENCES["reproduce"], no_args_is_help=True, add_completion=False
 )
 Name = Annotated[str, typer.Argument(help="A data set of `quorate reproduce list`.")]
-Data = Annotated[
-    str | None, option("Folder of the data sets; default: $QUORATE_DATA, else the user's cache.", "--data", "-d")
-]
 Out = Annotated[str, option("Folder for all output; existing results are reused.", "--out", "-o")]
 Quick = Annotated[bool, option("Fewer items, parameter values and orderings: minutes, not quotable.", "--quick")]
 
 
 @app.command("list")
-def list_sets(data: Data = None, json: Json = False) -> None:
+def list_sets() -> None:
     """List the data sets, their licences, and which of them are here.
+
+    Here means in the folder that QUORATE_DATA names, or else in the user's cache.
 
     Example: quorate reproduce list
     """
-    folder = data_folder(data)
+    folder = data_folder(None)
     state = {name: _state(name, find(folder, LOADERS[name][1], dataset=name) is not None) for name in CATALOGUE}
-    if json:
-        sets = [asdict(entry) | {"state": state[name]} for name, entry in CATALOGUE.items()]
-        print_json({"sets": sets, "folder": str(folder), "version": __version__})
-        return
     rows = [(name, state[name], entry.title, entry.licence) for name, entry in CATALOGUE.items()]
     print_table("Data sets", ("name", "state", "what", "licence"), rows, text_columns=4)
     print_lines(f"Folder: {folder}", "To fetch one: quorate reproduce fetch NAME")
@@ -58,10 +49,11 @@ def _state(name: str, is_here: bool) -> str:
 @app.command("fetch")
 def fetch_set(
     name: Name,
-    data: Data = None,
     yes: Annotated[bool, option("Agree to the licence; do not ask.", "--yes", "-y")] = False,
 ) -> None:
     """Download a data set: shows licence and citation first, and verifies each file.
+
+    Files go to the folder that QUORATE_DATA names, or else to the user's cache.
 
     Example: quorate reproduce fetch imagenet16h_shift --yes
     """
@@ -69,17 +61,17 @@ def fetch_set(
     agreed = yes or (sys.stdin.isatty() and typer.confirm("Fetch it under this licence?", err=True))
     if not agreed:
         fail("nothing was fetched: read the licence above and pass --yes.")
-    files = fetch(name, folder=data, progress=sys.stderr.isatty())
+    files = fetch(name, progress=sys.stderr.isatty())
     print_lines(*(f"Verified: {file}" for file in files))
-    print_lines(f"In Python: quorate.datasets.{name}.load({'' if data is None else repr(data)})")
+    print_lines(f"In Python: quorate.datasets.{name}.load()")
 
 
 def _experiment(name: str, sentence: str) -> None:
     """Add the command of one experiment."""
 
     @app.command(name, help=f"{sentence}\n\nExample: quorate reproduce {name} --quick")
-    def command(data: Data = None, out: Out = OUT, quick: Quick = False) -> None:
-        _show(_run(name, data=data, out=out, quick=quick))
+    def command(out: Out = OUT, quick: Quick = False) -> None:
+        _show(_run(name, out=out, quick=quick))
 
 
 _experiment("curves", "Error against votes of every method on every data set, and the areas under the curves.")
@@ -90,56 +82,30 @@ _experiment("calibration", "Is the confidence honest? Confidence against the sha
 
 @app.command("all")
 def run_all(
-    data: Data = None,
     out: Out = OUT,
     quick: Quick = False,
-    seeds: Annotated[str, option("Seeds of the streams, with commas.", "--seeds")] = "3,4,5",
-    jobs: Annotated[int | None, option("Runs in parallel; default: one per core.", "--jobs", "-j")] = None,
     cluster: Annotated[
         str | None, option("Run on a Dask cluster: tcp://HOST:PORT, or local:2 to start one here.", "--cluster")
     ] = None,
-    json: Json = False,
 ) -> None:
-    """All experiments. The same seeds give the same results with any --jobs and --cluster.
+    """All experiments, on every core or on a cluster; the results are the same.
+
+    Reads the data sets in the folder that QUORATE_DATA names, or else in the user's cache (quorate reproduce list).
 
     You can stop it with Ctrl-C or kill it at any time: the same command continues where it stopped.
 
-    Example: quorate reproduce all --data DIR --out quorate-reproduction
+    Example: quorate reproduce all --out quorate-reproduction
     """
-    done = _run("all", data=data, out=out, quick=quick, seeds=seeds, jobs=jobs, cluster=cluster, quiet=json)
-    if json:
-        print_json(plain(summary_of(done)) | {"files": [str(file) for file in done.files]})
-    else:
-        _show(done)
+    _show(_run("all", out=out, quick=quick, cluster=cluster))
 
 
-def _run(
-    what: str,
-    *,
-    data: str | None,
-    out: str,
-    quick: bool,
-    seeds: str = "3,4,5",
-    jobs: int | None = None,
-    cluster: str | None = None,
-    quiet: bool = False,
-) -> Reproduction:
+def _run(what: str, *, out: str, quick: bool, cluster: str | None = None) -> Reproduction:
     try:
-        with progress_bar(quiet=quiet) as report:
-            return run(
-                what, data=data, out=out, seeds=_numbers(seeds), quick=quick, jobs=jobs, cluster=cluster,
-                progress=report,
-            )  # fmt: skip
+        with progress_bar() as report:
+            return run(what, out=out, quick=quick, cluster=cluster, progress=report)
     except KeyboardInterrupt:
         print(f"quorate: finished runs are kept in {out}; the same command continues from there", file=sys.stderr)
         raise
-
-
-def _numbers(text: str) -> tuple[int, ...]:
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isascii() and part.isdigit() for part in parts):
-        raise invalid("seeds", text, "whole numbers with commas", "write e.g. `seeds='3,4,5'`.")
-    return tuple(int(part) for part in parts)
 
 
 def _show(done: Reproduction) -> None:

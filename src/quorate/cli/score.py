@@ -25,7 +25,7 @@ PoolSize = Annotated[
 Cluster = Annotated[str | None, option("Compute on Dask workers: tcp://HOST:PORT of a scheduler, or local:N.")]
 
 
-@reads_tables(without=("classes",))
+@reads_tables(without=("classes", "timestamp", "strict"))
 def score(
     *,
     params: ParamsFile,
@@ -49,7 +49,7 @@ def score(
         found = score_items(
             params, predictions, votes=votes, out=out, pool_size=pool_size,
             error_cost=error_cost_of(error_cost), cluster=cluster,
-            abstain_labels=reading.abstain_labels, strict=reading.strict, progress=report,
+            abstain_labels=reading.abstain_labels, progress=report,
             **reading.keywords(ScoreKeywords),
         )  # fmt: skip
     if json:

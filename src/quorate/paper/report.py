@@ -112,7 +112,7 @@ class Reproduction:
 
     def command(self, name: str) -> str:
         """The command that runs this part again."""
-        return f"quorate reproduce {name} --data DIR --out DIR{' --quick' * self.quick}"
+        return f"quorate reproduce {name} --out DIR{' --quick' * self.quick}"
 
 
 def verdict_counts(table: Table) -> dict[str, int]:

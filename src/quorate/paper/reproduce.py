@@ -124,7 +124,7 @@ def _need_data(sources: Sources, parts: Sequence[str]) -> None:
     known = [part for part in parts if part in USES]
     if known and not sources.any_of(known):
         rule = f"a folder with a data set of the paper ({'; '.join(sources.left_out(known))})"
-        fix = "see `quorate reproduce list`, and get one with `quorate reproduce fetch NAME`."
+        fix = "set QUORATE_DATA to it, or get one: quorate reproduce list, then quorate reproduce fetch NAME."
         raise invalid("data", str(sources.folder), rule, fix)
 
 

@@ -141,7 +141,6 @@ class ScoreKeywords(TypedDict, total=False):
     task: str | None
     worker: str | Sequence[str] | None
     label: str | None
-    timestamp: str | None
     id_column: str | None
     probs_column: str | None
     prediction_column: str | None
@@ -153,6 +152,7 @@ class ScoreKeywords(TypedDict, total=False):
 class TableKeywords(ScoreKeywords, total=False):
     """`TableOptions` as keyword arguments, all optional: `run(votes, predictions, task="photo")`."""
 
+    timestamp: str | None
     classes: Sequence[Any] | None
     abstain_labels: str | Sequence[str] | None
     strict: bool

@@ -19,11 +19,11 @@ from quorate.session.decide import draw_quota
 from quorate.session.inputs import parse_prediction
 from quorate.session.items import lone_item
 from quorate.types import Decision, IntArray, PredictionValue, Reason
-from quorate.validate import class_names, counts, invalid, members, whole
+from quorate.validate import class_names, counts, invalid, members
 
 DETAILS: dict[Reason, str] = {  # in brackets after the reason's sentence
     "ask": "{who}; {left} of the pool have not voted",
-    "quota": "{who}; drawn with seed {seed}, see --seed",
+    "quota": "{who}; drawn at random",
     "settled": "{left} of the pool have not voted",
 }
 
@@ -35,11 +35,8 @@ def decide_once(
     votes: Sequence[float] | None = None,
     pool_size: int,
     classes: Sequence[str],
-    seed: int = 0,
 ) -> Decision:
     """Ask one more expert, or stop? `votes` are counts in the order of `classes`; `prediction` as in `Session.open`.
-
-    `seed`: of the quota, for methods that draw one (random, entropy, mp).
 
     >>> import quorate.methods
     >>> decide_once(quorate.methods.method("quorum"), votes=[3, 1], pool_size=6, classes=["cat", "dog"]).reason
@@ -47,10 +44,9 @@ def decide_once(
     """
     names = class_names(classes)
     size = members(pool_size)
-    rng = stream(whole(seed, where="seed", least=0), "quota", 0)
     tally = _counts(votes, names, size)
     probs = parse_prediction(prediction, names, 1)
-    quota = draw_quota(method, method.policy.init(len(names)), lone_item(probs, size), rng=rng)
+    quota = draw_quota(method, method.policy.init(len(names)), lone_item(probs, size), rng=stream(0, "quota", 0))
     start = method.initial_params(len(names))
     found, reasons = decide_items(method, start, probs[None], tally[None], pool_size=size, quota=quota)
     (label,), (belief,), reason = found.labels, found.probs, cast("Reason", str(reasons[0]))
@@ -69,7 +65,7 @@ def _counts(votes: Sequence[float] | None, classes: Sequence[str], pool_size: in
     return tally
 
 
-def explain(decision: Decision, method: Method, *, pool_size: int, seed: int = 0) -> str:
+def explain(decision: Decision, method: Method, *, pool_size: int) -> str:
     """The decision as a sentence for people."""
     sure = f"{100 * decision.confidence:.1f} % sure"
     if method.predicting.posterior == "vote_share" and decision.reason not in CERTAIN:
@@ -77,7 +73,7 @@ def explain(decision: Decision, method: Method, *, pool_size: int, seed: int = 0
         sure = f"{share} (this method has no probability)" if decision.num_votes else "as the classifier predicts"
     parameters = parameter_text(method.parameters)
     who = f"{method.name}: {parameters}" if parameters else method.name
-    detail = DETAILS.get(decision.reason, "{who}").format(who=who, left=pool_size - decision.num_votes, seed=seed)
+    detail = DETAILS.get(decision.reason, "{who}").format(who=who, left=pool_size - decision.num_votes)
     because = f"{SENTENCES[decision.reason]} ({detail})"
     if decision.ask:
         return f"Ask one more. So far the answer would be '{decision.label}', {sure}, but {because}."

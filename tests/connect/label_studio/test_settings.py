@@ -7,7 +7,6 @@ import pytest
 from quorate.connect.label_studio.settings import (
     VARIABLE,
     ConnectSettings,
-    keep_token,
     read_config,
     read_token,
     token_of,
@@ -54,12 +53,11 @@ def test_settings_come_back_from_json():
     assert ConnectSettings.of(json.loads(how.dumps())) == how
 
 
-def test_the_token_is_kept_in_a_file_of_ones_own_and_read_back(tmp_path):
+def test_the_token_is_read_from_a_file_of_ones_own(tmp_path):
     file = tmp_path / "token"
-    keep_token(file, "first")
-    keep_token(file, "second")
-    assert file.stat().st_mode & 0o777 == 0o600
-    assert token_of(ConnectSettings(token_file=str(file))) == "second"
+    file.touch(mode=0o600)
+    file.write_text("secret\n")
+    assert token_of(ConnectSettings(token_file=str(file))) == "secret"
 
 
 def test_a_token_that_others_can_read_is_refused(tmp_path):

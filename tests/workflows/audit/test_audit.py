@@ -115,7 +115,7 @@ def test_a_report_is_the_library_folded_over_the_decisions(tmp_path, audit):
     items = audited_items(audit)
     wrong, short, tied = items[3:6], items[10:12], items[20:21]
     votes = votes_file(tmp_path, audit, wrong=wrong, short=short, tied=tied)
-    report = report_audit(audit, decisions=tmp_path / "decisions.csv", votes=votes, alpha=0.1)
+    report = report_audit(audit, votes=votes, confidence_level=0.9)
     state = RunningAudit(min_rate=0.3)
     for n in range(600):
         item, sure = decided(n)[0], decided(n)[2]
@@ -230,10 +230,9 @@ def test_jsonl_and_parquet_are_read_as_csv_is(tmp_path, audit):
     rows = [dict(zip(HEADER, decided(n), strict=True)) for n in range(600)]
     (tmp_path / "decisions.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
     parquet.write_table(Table.from_pylist(rows), tmp_path / "decisions.parquet")
-    votes = votes_file(tmp_path, audit)
-    first = report_audit(audit, votes=votes)
     for name in ("decisions.jsonl", "decisions.parquet"):
-        assert report_audit(audit, decisions=tmp_path / name, votes=votes).bound == first.bound
+        draw_audit(tmp_path / name, rate=0.3, seed=7, out=tmp_path / name.replace(".", "-"))
+        assert audited_items(tmp_path / name.replace(".", "-")) == audited_items(audit)
 
 
 def changed(rows, number, *, label=None, confidence=None, reason=None):
@@ -261,9 +260,9 @@ def changed(rows, number, *, label=None, confidence=None, reason=None):
 )
 def test_decisions_that_do_not_fit_the_draw_are_refused(tmp_path, audit, alter, field, place):
     votes = votes_file(tmp_path, audit)
-    altered = decisions_file(tmp_path, alter([decided(n) for n in range(600)]), name="altered.csv")
+    altered = decisions_file(tmp_path, alter([decided(n) for n in range(600)]))
     with refused(field) as caught:
-        report_audit(audit, decisions=altered, votes=votes)
+        report_audit(audit, votes=votes)
     assert (caught.value.place or "").startswith(place or "")
     if field in ("decisions", "audit"):
         assert caught.value.value == str(altered if field == "decisions" else audit)
@@ -303,10 +302,10 @@ def test_rates_that_differ_leave_the_running_bound_and_say_why_there_is_no_other
         f"{one.item},{one.rate},{int(one.audited)},{1 - row[2]!r},cat,{POOL}"
         for one, row in zip(draws, items, strict=True)
     ]
-    meta = json.dumps({"seed": 5, "min_rate": 0.3})
+    meta = json.dumps({"seed": 5, "min_rate": 0.3, "decisions": str(decisions)})
     audit = tmp_path / "audit.csv"
     audit.write_text("\n".join([f"# quorate audit draw {meta}", ",".join(COLUMNS), *lines]))
-    report = report_audit(audit, decisions=decisions, votes=votes_file(tmp_path, audit))
+    report = report_audit(audit, votes=votes_file(tmp_path, audit))
     assert report.batch is None
     assert report.bound.num_items == 90
 
@@ -322,14 +321,14 @@ def test_the_report_has_the_answer_and_is_not_overwritten(tmp_path, audit):
 
 
 def test_the_whole_way_covers(tmp_path):
-    """100 batches through the files: the statements fail in at most alpha = 0.2 of them, plus 3 standard errors."""
+    """100 batches through the files: the statements fail in at most 0.2 of them, plus 3 standard errors."""
     rng, missed = np.random.default_rng(0), Counter()
     decisions = decisions_file(tmp_path, count=120)
     for seed in range(100):
         out = tmp_path / f"audit-{seed}.csv"
         draw_audit(decisions, rate=0.4, seed=seed, out=out)
         wrong = {decided(n)[0] for n in range(120) if n % 3 and rng.random() < 0.15}
-        report = report_audit(out, votes=votes_file(tmp_path, out, wrong=wrong), alpha=0.2)
+        report = report_audit(out, votes=votes_file(tmp_path, out, wrong=wrong), confidence_level=0.8)
         missed["running"] += report.bound.total < len(wrong)
         missed["batch"] += report.batch.most_errors < len(wrong)
     assert max(missed["running"], missed["batch"]) <= 20 + 3 * (100 * 0.2 * 0.8) ** 0.5

@@ -5,17 +5,19 @@ import pytest
 
 from quorate.streams import simulate
 from quorate.streams.curves import budgets_of
-from quorate.workflows.demo import COMPARED, QUICK_ITEMS, SCENARIO, SEEDS, demo_replicates, run_setting
+from quorate.workflows.demo import COMPARED, SCENARIO, SEEDS, demo_replicates, run_setting
+
+NUM_ITEMS = 300
 
 
 @pytest.fixture(scope="module")
 def comparison():
-    return run_setting(SCENARIO, demo_replicates(quick=True), quick=True)
+    return run_setting(SCENARIO, demo_replicates(SEEDS[:1], num_items=NUM_ITEMS))
 
 
 @pytest.mark.parametrize("name", ["value", "quorum", "mp"])
 def test_table_values_agree_with_simulate_called_directly(comparison, name):
-    data = SCENARIO.dataset(SEEDS[0], num_items=QUICK_ITEMS)
+    data = SCENARIO.dataset(SEEDS[0], num_items=NUM_ITEMS)
     reading = next(reading for reading in comparison.middle.readings if reading.name == name)
     low, high = (simulate(data, point.method, seed=SEEDS[0]) for point in (reading.low, reading.high))
     weight = reading.weight
@@ -25,7 +27,7 @@ def test_table_values_agree_with_simulate_called_directly(comparison, name):
 
 
 def test_budgets_are_a_quarter_half_and_seven_tenths_of_until_settled(comparison):
-    data = SCENARIO.dataset(SEEDS[0], num_items=QUICK_ITEMS)
+    data = SCENARIO.dataset(SEEDS[0], num_items=NUM_ITEMS)
     settled = simulate(data, "until-settled", seed=SEEDS[0])
     assert budgets_of(comparison.curves) == pytest.approx(np.array([0.25, 0.5, 0.7]) * settled.mean_cost)
     assert comparison.tie_floor == pytest.approx(settled.error_rate)

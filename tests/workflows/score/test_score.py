@@ -177,7 +177,7 @@ def test_an_item_without_a_prediction_of_one_model_has_all_classes_alike_there(d
     assert read(tmp_path / "0.csv") == read(tmp_path / "1.csv")
 
 
-def test_dirty_predictions_are_counted_set_aside_and_refused_when_strict(tmp_path, monkeypatch):
+def test_dirty_predictions_are_counted_set_aside(tmp_path, monkeypatch):
     monkeypatch.setattr(workflow, "BATCH_ROWS", 2)
     path = tmp_path / "net.csv"
     path.write_text(
@@ -191,9 +191,6 @@ def test_dirty_predictions_are_counted_set_aside_and_refused_when_strict(tmp_pat
     assert sorted(read(tmp_path / "out.rejects.csv")["row"]) == [3, 4, 5, 6]
     uniform = decider(quorate.method("value"), params().params, POOL).decide(np.full((1, 1, 3), 1 / 3), np.zeros((1, 3), int))  # noqa: E501  # fmt: skip
     assert rows["confidence"][1] == rows["confidence"][3] == pytest.approx(uniform.probs.max())
-    with pytest.raises(InvalidInput, match="strict"):
-        score(params(), path, out=tmp_path / "strict.csv", strict=True)
-    assert not (tmp_path / "strict.csv").exists()
     path.write_text("id,cat,dog,owl\na,0.5,0.3,0.2\n")
     score(params(), path, out=tmp_path / "out.csv")
     assert not (tmp_path / "out.rejects.csv").exists()

@@ -15,7 +15,6 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
 
-from quorate.errors import InvalidInput
 from quorate.validate import bounded, invalid
 
 VARIABLE = "LABEL_STUDIO_API_KEY"  # as Label Studio's own SDK calls it
@@ -113,17 +112,3 @@ def read_token(path: str | Path) -> str:
         raise invalid("token_file", str(file), f"a file that can be read ({cause.strerror})", "check it.") from cause
     except UnicodeDecodeError as cause:
         raise invalid("token_file", str(file), "a file that contains only the token", "correct it.") from cause
-
-
-def keep_token(path: str | Path, token: str) -> None:
-    """Write the token to a file that only its owner can read."""
-    file = Path(path)
-    try:
-        file.unlink(missing_ok=True)
-        with os.fdopen(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="ascii") as opened:
-            opened.write(f"{token}\n")
-    except OSError as cause:
-        raise InvalidInput(
-            field="token_file", value=str(file), rule=f"a file that can be written ({cause.strerror})",
-            fix="choose another folder.",
-        ) from cause  # fmt: skip

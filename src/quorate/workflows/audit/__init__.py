@@ -29,7 +29,7 @@ from quorate.audit.statement import BATCH, RUNNING, rounded_up
 from quorate.errors import InvalidInput, shown, source_is
 from quorate.files import check_free
 from quorate.posterior.settled import is_settled
-from quorate.validate import invalid
+from quorate.validate import bounded, invalid
 from quorate.version import __version__
 from quorate.workflows.audit.files import (
     ClosedItem,
@@ -79,10 +79,6 @@ class AuditSample:
             f"{rounded_up(enough / self.num_drawn):.2f}, could prove at most {100 * USEFUL:.0f} %."
         )
 
-    def summary(self) -> dict[str, Any]:
-        """For JSON."""
-        return {**asdict(self), "warning": self.warning, "version": __version__}
-
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
@@ -104,6 +100,7 @@ class AuditFindings:
     """
 
     tally: AuditCounts
+    confidence_level: float
     bound: Bound
     batch: BatchBound | None
     batch_refused: str | None
@@ -129,7 +126,7 @@ class AuditFindings:
         """For JSON."""
         return {
             **asdict(self.tally),
-            "alpha": self.bound.alpha,
+            "confidence_level": self.confidence_level,
             "running": _bound(self.bound),
             "batch": None if self.batch is None else asdict(self.batch),
             "batch_refused": self.batch_refused,
@@ -198,26 +195,26 @@ def report_audit(
     audit: str | Path,
     *,
     votes: str | Path | VotesTable,
-    decisions: str | Path | None = None,
-    alpha: float = 0.05,
+    confidence_level: float = 0.95,
     out: str | Path | None = None,
     overwrite: bool = False,
 ) -> AuditFindings:
     """What the votes of the panels prove about the closed items, in the order of the decisions file.
 
     The loss of an audited item is 1 - 1/t if its answer is among the t labels tied at the top of the panel, 1 if it is
-    not. An item with fewer votes than its pool counts as an error unless they settle it. `decisions` defaults to the
-    file the sample was drawn from; pass a `VotesTable` if the format or columns of the votes are not detected. Rows
-    of votes that are set aside are written beside the sample: audit.rejects.csv for audit.csv. `out`: a folder for
-    report.html and audit.json; a folder with files is refused unless `overwrite`.
+    not. An item with fewer votes than its pool counts as an error unless they settle it. The decisions are read from
+    the file the sample was drawn from; pass a `VotesTable` if the format or columns of the votes are not detected.
+    Rows of votes that are set aside are written beside the sample: audit.rejects.csv for audit.csv. `out`: a folder
+    for report.html and audit.json; a folder with files is refused unless `overwrite`.
     """
+    level = bounded(confidence_level, where="confidence_level", least=0.5, most=0.999)
+    alpha = round(1 - level, 12)
     folder = None if out is None else check_free(out, overwrite=overwrite)
     with source_is("audit"):
         drawn = read_draw(audit)
     with source_is("decisions"):
-        used = drawn.decisions if decisions is None else decisions
-        closed, num_open = read_decisions(used)
-    _check_draw(drawn, closed, audit, used)
+        closed, num_open = read_decisions(drawn.decisions)
+    _check_draw(drawn, closed, audit)
     by_item = {row.item: row for row in drawn.rows}
     table = votes if isinstance(votes, VotesTable) else VotesTable(votes)
     panels = read_panels(table, [row.item for row in drawn.rows if row.audited])
@@ -241,6 +238,7 @@ def report_audit(
         aside.unlink(missing_ok=True)  # of an earlier report
     found = AuditFindings(
         tally=tally,
+        confidence_level=level,
         bound=checkpoints[-1].bound,
         batch=batch,
         batch_refused=refused,
@@ -312,9 +310,9 @@ def _check_unchanged(closed: Sequence[ClosedItem], rows: Sequence[DrawnItem], de
             raise invalid("decisions", str(decisions), rule, fix, place=place)
 
 
-def _check_draw(drawn: DrawFile, closed: Sequence[ClosedItem], path: str | Path, decisions: str | Path) -> None:
+def _check_draw(drawn: DrawFile, closed: Sequence[ClosedItem], path: str | Path) -> None:
     """Check that the draw belongs to these decisions, covers them, and follows from its seed."""
-    _check_unchanged(closed, drawn.rows, decisions)
+    _check_unchanged(closed, drawn.rows, drawn.decisions)
     known = {row.item for row in drawn.rows}
     without = [each.item for each in closed if not each.is_settled and each.item not in known]
     if without:

@@ -19,16 +19,24 @@ if TYPE_CHECKING:
     from quorate.workflows.audit import AuditFindings, Checkpoint
 
 FILES = ("report.html", "audit.json")
-TOGETHER = "With {sure:g} % confidence all bounds in the last column hold at the same time."
 
 
 def answer(found: AuditFindings) -> str:
     """The result in one sentence."""
-    bound, sure = found.bound, f"{100 * (1 - found.bound.alpha):.6g} % confidence"
+    bound, sure = found.bound, _confidence(found)
     if not bound.is_informative:
         return f"Not enough audits yet: nothing can be signed with {sure} about the {bound.num_items:,} closed items."
     share = f"{rounded_up(100 * bound.mean):.2f} %"
     return f"With {sure}, at most {share} of the {bound.num_items:,} closed items are wrong."
+
+
+def together(found: AuditFindings) -> str:
+    """What the last column of the table means."""
+    return f"With {_confidence(found)} all bounds in the last column hold at the same time."
+
+
+def _confidence(found: AuditFindings) -> str:
+    return f"{100 * found.confidence_level:.6g} % confidence"
 
 
 def batch_statement(found: AuditFindings) -> str:
@@ -50,8 +58,7 @@ def checkpoint_rows(found: AuditFindings) -> tuple[tuple[str, ...], list[tuple[s
         )
         for each in found.checkpoints
     ]
-    bound = f"at most, % wrong (alpha {found.bound.alpha:g})"
-    return ("closed items", "audited", "found wrong", "estimate, % wrong", bound), rows
+    return ("closed items", "audited", "found wrong", "estimate, % wrong", "at most, % wrong"), rows
 
 
 def _estimate(each: Checkpoint) -> float:
@@ -67,8 +74,7 @@ def page(found: AuditFindings) -> str:
 def document(found: AuditFindings) -> Document:
     """The audit as a report."""
     heads, rows = checkpoint_rows(found)
-    together = TOGETHER.format(sure=100 * (1 - found.bound.alpha))
-    table = Table("", "Estimate and bound as items closed", heads, tuple(rows), note=together)
+    table = Table("", "Estimate and bound as items closed", heads, tuple(rows), note=together(found))
     return Document(
         title=f"quorate audit: {found.tally.num_items} closed items",
         question="How many closed items can be wrong?",

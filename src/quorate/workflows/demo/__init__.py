@@ -23,7 +23,6 @@ from quorate.workflows.demo.records import curve_records, reading_record, write_
 from quorate.workflows.demo.report import page
 
 SEEDS = (1, 2)
-QUICK_ITEMS = 300
 COMPARED = (
     "value", "finexp", "infexp", "fixed-finexp", "random", "entropy", "mp", "quorum", "unanimous-then-cap", "beta",
 )  # fmt: skip
@@ -58,20 +57,19 @@ class DemoResult:
         return summary_of(self.comparison, seconds=self.seconds) | {"files": [str(file) for file in self.files]}
 
 
-def run_demo(out: str | Path, *, quick: bool = False, progress: Progress | None = None) -> DemoResult:
+def run_demo(out: str | Path, *, progress: Progress | None = None) -> DemoResult:
     """Run the methods and write results.csv, summary.json, report.html and the plot to `out`.
 
-    `quick`: one seed, a short stream and few settings, to check that everything works. `progress(done, total, what)`.
-    Without matplotlib the plot is left out.
+    `progress(done, total, what)`. Without matplotlib the plot is left out.
     """
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     if compiled.will_be_compiled():
         figures.preload()
-    replicates = demo_replicates(quick=quick)  # while kernels compile
+    replicates = demo_replicates()  # while kernels compile
     compiled.wait_until_compiled()  # there are hundreds of runs
     started = time.perf_counter()
-    comparison = run_setting(SCENARIO, replicates, quick=quick, progress=progress)
+    comparison = run_setting(SCENARIO, replicates, progress=progress)
     seconds = time.perf_counter() - started
     plots = figures.write_plot(comparison, folder)
     records = curve_records(SCENARIO.key, comparison.curves, comparison.seeds)
@@ -84,21 +82,18 @@ def run_demo(out: str | Path, *, quick: bool = False, progress: Progress | None 
     return DemoResult(comparison, seconds, folder, files, bool(plots))
 
 
-def run_setting(
-    setting: Scenario, replicates: Sequence[Replicate], *, quick: bool = False, progress: Progress | None = None
-) -> Comparison:
+def run_setting(setting: Scenario, replicates: Sequence[Replicate], *, progress: Progress | None = None) -> Comparison:
     """The methods over their settings on the streams of one scenario, compared at equal cost."""
     families = grid_methods(
-        (*COMPARED, *REFERENCES), pool_size=setting.pool_size, num_classes=setting.dials["num_classes"], quick=quick
+        (*COMPARED, *REFERENCES), pool_size=setting.pool_size, num_classes=setting.dials["num_classes"]
     )
     coarse = sweep(families, replicates, progress=progress)
     curves = refine(coarse, replicates, budgets_of(coarse))
     return compare(setting, tuple(each.seed for each in replicates), curves)
 
 
-def demo_replicates(*, quick: bool = False) -> tuple[Replicate, ...]:
-    """The demo's streams, one per seed; if `quick`, a short one."""
-    num_items, seeds = (QUICK_ITEMS, SEEDS[:1]) if quick else (None, SEEDS)
+def demo_replicates(seeds: Sequence[int] = SEEDS, *, num_items: int | None = None) -> tuple[Replicate, ...]:
+    """The demo's streams, one per seed; None: of their usual length."""
     return tuple(Replicate(SCENARIO.dataset(seed, num_items=num_items), seed) for seed in seeds)
 
 

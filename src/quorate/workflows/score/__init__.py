@@ -95,7 +95,6 @@ def score(
     pool_size: int | None = None,
     error_cost: ErrorCost | None = None,
     cluster: str | None = None,
-    strict: bool = False,
     progress: Progress | None = None,
     abstain_labels: str | Sequence[str] | None = None,
     **tables: Unpack[ScoreKeywords],
@@ -108,7 +107,7 @@ def score(
     looked up by id, in memory. `cluster` tcp://HOST:PORT or local:N. The same input gives the same bytes, with or
     without a cluster. `pool_size`, `error_cost` (a number, or a table by truth and answer) and
     `abstain_labels` None: as in the parameters. `tables`: id_column, probs_column,
-    prediction_column, task, worker, label, timestamp, format, ignore_columns and encoding, as in `quorate.run`. Ids and
+    prediction_column, task, worker, label, format, ignore_columns and encoding, as in `quorate.run`. Ids and
     labels are written in the types they have in frames.
 
     >>> import tempfile, numpy as np, quorate
@@ -126,7 +125,7 @@ def score(
     file = Path(out)
     known_ending(file)
     given = known.abstain_labels if abstain_labels is None else abstain_labels
-    with Findings(file.with_name(f"{file.stem}.rejects.csv"), strict) as findings:
+    with Findings(file.with_name(f"{file.stem}.rejects.csv")) as findings:
         reading = Reading(
             TableOptions(**tables), known.classes, abstain_names(given, known.classes), BATCH_ROWS, findings
         )  # fmt: skip

@@ -17,7 +17,7 @@ import numpy as np
 from quorate.files import atomic_file
 from quorate.tables.readers import TEXT, arrow_csv, pa, pq
 from quorate.tables.readers.frames import TEXTS, OwnTypes, in_own_type
-from quorate.tables.report import SCHEMA, Report, refuse_dirt, reject_tables
+from quorate.tables.report import SCHEMA, Report, reject_tables
 from quorate.tables.rules import MOST_SAMPLES, RULES, Fired
 from quorate.types import FloatArray, IntArray
 from quorate.validate import invalid
@@ -80,11 +80,10 @@ def table_file(path: str | Path, columns: pa.Schema) -> Iterator[pq.ParquetWrite
 class Findings:
     """Collects the rules that fire while a table is streamed: counts and a few samples; rows set aside go to `path`.
 
-    The file of rejects appears only if it has rows. `strict`: the first finding is an error.
+    The file of rejects appears only if it has rows.
     """
 
     path: Path
-    strict: bool = False
     _decisions: dict[str, None] = field(default_factory=dict)
     _merged: dict[tuple[str, str], Fired] = field(default_factory=dict)
     _out: Any = None
@@ -95,8 +94,6 @@ class Findings:
     def add(self, entries: Sequence[Fired]) -> None:
         """Add the entries of a batch; those about a whole column or file count once."""
         new = [entry for entry in entries if not (_is_of_file(entry) and (entry.rule, entry.source) in self._merged)]
-        if self.strict:
-            refuse_dirt(new)
         for entry in new:
             key = (entry.rule, entry.source)
             self._merged[key] = _merged(self._merged.get(key), entry)
