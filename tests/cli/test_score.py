@@ -29,7 +29,7 @@ def options(files, *more):
 def test_people_see_how_many_to_ask_and_where_the_scores_are(run, files):
     result = run(*options(files, "--votes", files[1] / "votes.csv"))
     assert result.exit_code == 0, result.output
-    assert "3 items scored" in result.stdout and "confident" in result.stdout and "settled" in result.stdout
+    assert "of 3 items" in result.stdout and "confident" in result.stdout and "settled" in result.stdout
     assert "bad-number 1" in result.stdout and "out.rejects.csv" in result.stdout
     lines = (files[1] / "out.csv").read_text().splitlines()
     assert lines[0] == '"item","consensus_label","confidence","num_votes","ask","reason","prob_cat","prob_dog"'

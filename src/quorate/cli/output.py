@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import pairwise
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -17,7 +18,7 @@ import typer
 from quorate.errors import QuorateError, with_names
 
 if TYPE_CHECKING:
-    from quorate.tables.report import Report as TablesReport
+    pass
 
 LEAST_SHARE, LEAST_SECONDS = 0.03, 2.0  # of the work and its time, before the time left is estimated
 
@@ -112,24 +113,17 @@ def print_json(content: dict[str, Any]) -> None:
 
 
 def print_lines(*lines: str) -> None:
-    """Sentences on stdout, wrapped to the terminal, without markup."""
-    from rich.console import Console
+    """Sentences on stdout, of at most 100 columns, or as many as the terminal has."""
+    from quorate.reports.format import WIDTH, wrapped
 
-    console = Console(highlight=False)
+    width = min(WIDTH, get_terminal_size((WIDTH, 24)).columns) if sys.stdout.isatty() else WIDTH
     for line in lines:
-        console.print(line, markup=False, soft_wrap=not console.is_terminal)
+        print(*wrapped(line, width), sep="\n")
 
 
 def print_screen(lines: Sequence[str]) -> None:
-    """Lines on stdout as they are, with the names of options in place of those of arguments."""
-    for line in lines:
-        print(with_names(line, _OPTIONS.get()()))
-
-
-def print_understood(report: TablesReport | None, rejects: str | None = None) -> None:
-    """How the tables were read, on stdout, for the user to check. `rejects`: the file of rows set aside."""
-    if report is not None:
-        print_lines(*(with_names(line, _OPTIONS.get()()) for line in report.understood(rejects)))
+    """Lines on stdout, with the names of options in place of those of arguments."""
+    print_lines(*(with_names(line, _OPTIONS.get()()) for line in lines))
 
 
 def print_table(
@@ -144,8 +138,8 @@ def print_table(
     from rich.table import Table
 
     console = Console(highlight=False)
-    if not console.is_terminal and console.width < 110:  # a pipe or a file has no width of its own
-        console = Console(highlight=False, width=110)
+    if not console.is_terminal:  # a pipe or a file has no width of its own
+        console = Console(highlight=False, width=100)
     table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
     for number, head in enumerate(heads):
         table.add_column(

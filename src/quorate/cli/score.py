@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from quorate.cli.options import ErrorCost, Json, error_cost_of, option, reads_tables
-from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
+from quorate.cli.output import print_json, print_lines, print_screen, print_table, progress_bar
 from quorate.tables.options import ScoreKeywords, TableOptions
-from quorate.version import __version__
 from quorate.workflows.score import Scores
 from quorate.workflows.score import score as score_items
 
@@ -22,6 +21,7 @@ VotesSoFar = Annotated[
 PoolSize = Annotated[
     int | None, option("Experts who could be asked per item; default: as in the params.", "--pool-size", "-n")
 ]
+MOST_READ = 6  # lines on how the tables were read
 Cluster = Annotated[str | None, option("Compute on Dask workers: tcp://HOST:PORT of a scheduler, or local:N.")]
 
 
@@ -59,20 +59,17 @@ def score(
 
 
 def _print(found: Scores) -> None:
-    print_understood(found.report, found.rejects)
-    rows = [(reason, f"{count}", f"{100 * count / found.num_items:.1f} %") for reason, count in found.reasons.items()]
-    title = f"{found.num_items} items scored (quorate {__version__}, {found.method['name']}, pool {found.pool_size})"
-    print_table(title, ("reason", "items", "share"), rows, strong="ask")
     stop = found.num_items - found.num_ask
     print_lines(
-        f"{found.num_ask} items are worth another vote, {stop} are not; of these, {found.expected_errors:.1f} are "
-        "expected to be wrong, if the confidence is calibrated.",
-        f"Written to {found.out} in {found.seconds:.1f} s ({found.num_items / found.seconds:.0f} items per second).",
+        f"{found.num_ask:,} of {found.num_items:,} items are worth another vote; of the {stop:,} others "
+        f"{found.expected_errors:.1f} are expected to be wrong.",
+        "",
     )
+    rows = [(reason, f"{count}", f"{100 * count / found.num_items:.1f} %") for reason, count in found.reasons.items()]
+    print_table("Items by reason", ("reason", "items", "share"), rows, strong="ask")
     if found.pool_rule == "largest-recorded":
-        print_lines(
-            f"A pool of {found.pool_size} is the largest pool of the run that learned the params; its pools were the "
-            "recorded votes. Pass --pool-size N if another number of experts can be asked now."
-        )
+        print_lines(f"The pool is {found.pool_size}, the largest of the run; --pool-size N if others can be asked.")
     if found.left_over:
-        print_lines(f"{found.left_over} items of the other tables are not in the first predictions: not used.")
+        print_lines(f"{found.left_over:,} items of the other tables are not in the first predictions: not used.")
+    print_screen(found.report.understood(found.rejects)[:MOST_READ])
+    print_lines(f"Written to {found.out} in {found.seconds:.1f} s.")

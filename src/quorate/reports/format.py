@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
+from textwrap import wrap
 from typing import overload
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 Cell = str | float | int | None
 UNKNOWN = "–"
 SEPARATOR = ";"  # between the names in one cell
+WIDTH = 100  # columns of a screen
 MOST_LISTED = 40  # values of a list that are written out
 
 
@@ -134,3 +136,15 @@ def json_page(content: Mapping[str, object], *, indent: int = 2) -> str:
     '{\\n"error": null\\n}\\n'
     """
     return json.dumps(plain(content), indent=indent, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def wrapped(line: str, width: int = WIDTH) -> list[str]:
+    """The line in several of at most `width` columns; paths stay whole, and a number with its per cent sign.
+
+    >>> wrapped("Wrong: 3 %", 9)
+    ['Wrong:', '3 %']
+    """
+    if len(line) <= width:
+        return [line]
+    whole = wrap(line.replace(" %", "\0%"), width, break_long_words=False, break_on_hyphens=False)
+    return [each.replace("\0", " ") for each in whole]

@@ -5,11 +5,10 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from quorate.reports import render
-from quorate.reports.format import counted, percent
+from quorate.reports.format import WIDTH, counted, percent, wrapped
 from quorate.reports.section import Chart, Document, Section, Table, data_section
 from quorate.reports.svg import lines as lines_chart
 from quorate.version import __version__
@@ -18,7 +17,7 @@ from quorate.workflows.plan.forecast import Range, Recall
 if TYPE_CHECKING:
     from quorate.workflows.plan.result import Plan, Point
 
-WIDTH, MOST_LINES = 100, 24
+MOST_LINES = 24
 BELOW, ABOVE = 3, 4  # settings shown around the one chosen
 LOW_RECALL, FEW_CLASSES = 0.9, 3
 NAMES = {"error_cost": "error cost", "scale": "table times", "first": "first votes", "query_rate": "query rate"}
@@ -169,17 +168,18 @@ def screen(plan: Plan, saved: str | None) -> list[str]:
         " " + "   ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])
         for row in [heads, *cells]
     ]
-    last = [_read(plan), f"Next: {plan.command}", *([] if saved is None else [f"Report: {saved}/report.html"])]
-    top, end = [*_wrapped(sentence(plan)), "", *table, ""], [line for each in last for line in _wrapped(each)]
-    notes = [line for note in plan.notes[:3] for line in _wrapped(note)]
+    end = [_read(plan), *_command(plan), *([] if saved is None else [f"Report: {saved}/report.html"])]
+    warnings = [line for each in plan.tables.warnings[:1] for line in wrapped(f"Warning: {each}")]
+    top = [*warnings, *wrapped(sentence(plan)), "", *table, ""]
+    notes = [line for note in plan.notes[:3] for line in wrapped(note)]
     room = MOST_LINES - len(top) - len(end)
     classes = [recall_text(each) for each in lowest(plan)]
     head = "Recall, with its range in the next batch:"
-    recall = _wrapped(f"{head} {'; '.join(classes)}.")
+    recall = wrapped(f"{head} {'; '.join(classes)}.")
     while len(recall) > max(room - len(notes), 2) and len(classes) > 1:
         classes.pop()
         more = len(lowest(plan)) - len(classes)
-        recall = _wrapped(f"{head} {'; '.join(classes)}; {counted(more, 'classes')} more in the report.")
+        recall = wrapped(f"{head} {'; '.join(classes)}; {counted(more, 'classes')} more in the report.")
     return [*top, *recall, *notes[: max(room - len(recall), 0)], *end]
 
 
@@ -190,10 +190,11 @@ def _read(plan: Plan) -> str:
     return f"Read {totals.get('votes', 0):,} votes of {totals.get('items', 0):,} items{rejects}."
 
 
-def _wrapped(line: str) -> list[str]:
-    """The line in several of at most `WIDTH` columns; a number and its per cent sign stay together."""
-    whole = wrap(line.replace(" %", "\0%"), WIDTH, break_long_words=False, break_on_hyphens=False)
-    return [each.replace("\0", " ") for each in whole]
+def _command(plan: Plan) -> list[str]:
+    """The next command; on several lines it can be copied, too."""
+    first, *more = wrapped(f"Next: {plan.command}", WIDTH - 4)
+    lines = [first, *(f"  {each}" for each in more)]
+    return [*(f"{each} \\" for each in lines[:-1]), lines[-1]]
 
 
 def cost_table(plan: Plan) -> str:

@@ -5,13 +5,13 @@ At most 24 lines of 100 columns. Takes the summary of a run. Called by the comma
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from quorate.reports.format import WIDTH, wrapped
 from quorate.workflows.run.notes import notes, percent_of, warnings
 
-WIDTH, HEIGHT = 100, 24
+HEIGHT = 24
 MOST_NOTES, MOST_WARNINGS = 3, 2
 
 
@@ -23,14 +23,20 @@ def screen(summary: Mapping[str, Any], folder: str) -> list[str]:
     heads, rows = tradeoff_rows(summary)
     above = [*_wrapped([*first, headline(summary)]), "", *text_table(heads, rows), ""]
     below = _wrapped([*worth(summary), *lowest_recall(summary)])
-    last, told = _wrapped([f"{read(summary)} Report: {folder}/report.html"]), notes(summary)[:MOST_NOTES]
+    last, told = _joined(read(summary), f"Report: {folder}/report.html"), notes(summary)[:MOST_NOTES]
     while told and len(above) + len(below) + len(_wrapped(told)) + len(last) > HEIGHT:
         told.pop()
     return [*above, *below, *_wrapped(told), *last]
 
 
 def _wrapped(sentences: Sequence[str]) -> list[str]:
-    return [line for each in sentences for line in textwrap.wrap(each, WIDTH, break_on_hyphens=False)]
+    return [line for each in sentences for line in wrapped(each)]
+
+
+def _joined(first: str, second: str) -> list[str]:
+    """Two sentences on one line if they fit."""
+    both = f"{first} {second}"
+    return [both] if len(both) <= WIDTH else _wrapped([first, second])
 
 
 def headline(summary: Mapping[str, Any]) -> str:
