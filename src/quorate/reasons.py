@@ -12,6 +12,18 @@ from quorate.types import Reason
 REASONS: tuple[Reason, ...] = get_args(Reason)
 CERTAIN: tuple[Reason, ...] = ("settled", "exhausted")  # the pool's verdict is known: such an answer needs no audit
 
+BY_METHOD: tuple[Reason, ...] = ("confident", "not_worth_it", "rule", "quota")  # the method wanted no further vote
+
+
+def is_answered(num_votes: int, reason: Reason) -> bool:
+    """Whether an item that stopped has an answer: it has votes, or its method wanted none.
+
+    >>> is_answered(0, "not_worth_it"), is_answered(0, "exhausted"), is_answered(1, "exhausted")
+    (True, False, True)
+    """
+    return num_votes > 0 or reason in BY_METHOD
+
+
 SENTENCES: dict[Reason, str] = {
     "ask": "a further vote is worth its cost",
     "confident": "the confidence is above the threshold",

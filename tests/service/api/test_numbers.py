@@ -31,7 +31,7 @@ def test_the_audit_is_the_one_that_background_jobs_computed(world, monkeypatch):
     monkeypatch.setattr(stats, "audit_report", lambda *_: 1 / 0)
     world.clock.now += 60
     audit = world.client("reader").api("GET", f"/projects/{world.here}/audit", 200).json()
-    assert audit["num_closed"] == 1 and audit["time"] == world.clock.now - 60
+    assert audit["time"] == world.clock.now - 60
 
 
 def test_what_was_learned_is_listed_by_model_and_class_in_pages(world):

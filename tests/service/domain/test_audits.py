@@ -61,6 +61,7 @@ def test_a_completed_audit_counts_like_settled_items(desk):
 def test_known_errors_are_in_the_sentence(desk, loss):
     project = desk.project(["x", "y"], method="until-settled", audit_rate=0.5)
     vote(desk, project, "x", ["cat"] * 3)
+    vote(desk, project, "y", ["cat"])
     close(desk, project, "y")
     note(desk, "y", audit="done", audit_loss=loss, audit_rate=0.5)
     told = report(desk, project)

@@ -44,7 +44,7 @@ class ItemView:
 
     is_closed: bool
     wants: int
-    label: str
+    label: str | None  # None: closed without an answer
     confidence: float
     reason: str
     num_votes: int

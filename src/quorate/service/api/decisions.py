@@ -27,10 +27,15 @@ class DecisionOut(Out):
 
     item: str
     answer: Annotated[
-        str, Field(description="The verdict, else what the whole pool said after the item had closed, else the next.")
+        str | None,
+        Field(
+            description="The verdict, else what the whole pool said after the item had closed, else the next; null: none."
+        ),
     ]
-    consensus_label: str
-    confidence: float
+    consensus_label: Annotated[
+        str | None, Field(description="Null: no answer, because everybody abstained or nobody voted before it closed.")
+    ]
+    confidence: Annotated[float | None, Field(description="Null without an answer.")]
     num_votes: Annotated[int, Field(description="Votes on which the answer is based.")]
     agreement: Annotated[float | None, Field(description="Share of these votes that are for the answer.")]
     stop_reason: str

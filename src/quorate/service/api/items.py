@@ -110,9 +110,10 @@ class ItemOut(Out):
     status: Literal["open", "closed", "withdrawn", "gold"]
     gold: Annotated[str | None, Field(description="The known answer of a gold item; null: not a gold item.")] = None
     answer: Annotated[
-        str, Field(description="Final once it is closed: the verdict, else what the whole pool said, else the label.")
+        str | None,
+        Field(description="Final once it is closed: the verdict, else what the whole pool said, else the label."),
     ]
-    label: str
+    label: Annotated[str | None, Field(description="The answer, while open the class that leads; null: no answer.")]
     confidence: float
     reason: str
     votes: Annotated[dict[str, int], Field(description="By class, late ones included.")]

@@ -22,6 +22,7 @@ from quorate.service.api.dependencies import Now, ProjectId, TheProjects, Voter,
 from quorate.service.api.fields import In, ItemId, Key, Out, OutsideVoter, Text, Time, problems
 from quorate.service.domain.ballots import Call, CallAnswer, answer_all
 from quorate.service.domain.broken_images import report_image
+from quorate.service.domain.item_projection import answer_of
 from quorate.service.domain.items import for_browser
 from quorate.service.domain.leases import give_back
 from quorate.service.domain.listing import find_item
@@ -140,7 +141,7 @@ class DecidedOut(Out):
     """The decision on an item, for owners only."""
 
     ask: Annotated[bool, Field(description="Whether to ask for more votes.")]
-    label: str
+    label: Annotated[str | None, Field(description="Null: closed without an answer.")]
     confidence: float
     num_votes: int
     reason: str
@@ -260,7 +261,8 @@ async def _answer(http: HttpRequest, caller: Member, act: Request, count: int, n
 def decided(projects_: Projects, act: Request, recorded: RecordedVote) -> DecidedOut:
     """The current decision on the item, for an owner."""
     if recorded.decision is not None:
-        return DecidedOut.model_validate(recorded.decision).model_copy(update={"late": recorded.late})
+        told = {"late": recorded.late, "label": answer_of(recorded.decision)}
+        return DecidedOut.model_validate(recorded.decision).model_copy(update=told)
     with projects_.store.read() as connection:
         row = find_item(connection, act.project_id, act.item)
     return DecidedOut(

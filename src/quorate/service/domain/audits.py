@@ -18,7 +18,7 @@ from quorate.audit.statement import rounded_up
 from quorate.reports.format import counted
 from quorate.service.domain.projects import Project
 from quorate.service.store.schema import counted as counted_items
-from quorate.service.store.schema import counts_in_audit, items
+from quorate.service.store.schema import counts_in_audit, has_answer, items
 from quorate.types import FloatArray
 
 PART = 5000  # rows read at once
@@ -75,7 +75,7 @@ class _Seen:
 
 
 def audit_report(connection: Connection, project: Project, *, alpha: float = 0.05) -> ProjectAudit:
-    """Read every closed item's draw and outcome: O(closed items) time, constant memory; runs in the background."""
+    """Read every answered item's draw and outcome: O(closed items) time, constant memory; runs in the background."""
     seen = _closed_items(connection, project)
     audit, num_closed = seen.audit, seen.num_closed
     num_drawn, pending = audit.num_audited, audit.num_incomplete
@@ -143,7 +143,7 @@ def _advice(connection: Connection, project: Project, audit: RunningAudit, neede
 
 def _closed_items(connection: Connection, project: Project) -> _Seen:
     """Sums over all closed items, read in parts; includes withdrawn ones that took part in the draw."""
-    here = (items.c.project_id == project.id, ~items.c.is_open, counts_in_audit)
+    here = (items.c.project_id == project.id, ~items.c.is_open, counts_in_audit, has_answer)
     lowest = connection.execute(select(func.min(items.c.audit_rate)).where(*here, items.c.audit_rate > 0)).scalar_one()
     min_rate = min(lowest or 1.0, project.settings.audit_rate or 1.0)
     columns = (items.c.confidence, items.c.audit_rate, items.c.audit, items.c.audit_loss, items.c.is_settled)

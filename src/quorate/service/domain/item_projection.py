@@ -15,6 +15,7 @@ import numpy as np
 
 from quorate.audit import draw
 from quorate.posterior.settled import is_settled, plurality_shares
+from quorate.reasons import is_answered
 from quorate.service.domain.cost import decisions_ahead
 from quorate.service.domain.projects import Project
 from quorate.service.domain.settings import target_control
@@ -53,7 +54,7 @@ def after_event(
         "num_late": sum(ballot.late for voter, ballot in item.ballots.items() if voter not in absent),
         "pool_size": item.pool_size - len(absent),
         "is_open": decision.ask,
-        "label": decision.label,
+        "label": answer_of(decision),
         "confidence": decision.confidence,
         "reason": decision.reason,
         "decided_votes": decision.num_votes,
@@ -66,6 +67,11 @@ def after_event(
         values |= _late(project, item, decision, row)
     out = {"withdrawn": None, "set_aside": None} if row is None else {name: row[name] for name in OUT_OF_LINE}
     return values | asking(values | out, leases_out)
+
+
+def answer_of(decision: Decision) -> str | None:
+    """The answer, of an open item the one that leads; None if the item closed without one."""
+    return decision.label if decision.ask or is_answered(decision.num_votes, decision.reason) else None
 
 
 def is_wanted(row: Mapping[str, Any]) -> bool:
@@ -132,7 +138,9 @@ def votes_to_settle(votes: IntArray, pool_left: int, *, most: int) -> int:
 
 
 def _closed(project: Project, name: str, item: ItemState, decision: Decision) -> dict[str, Any]:
-    """The audit columns of an item that closes: the loss if it is known already, else the draw."""
+    """The audit columns of an item that closes: the loss if it is known already, else the draw; none if unanswered."""
+    if answer_of(decision) is None:
+        return NO_AUDIT | {"to_close": 0}
     rate = audit_rate(project, decision.confidence)
     if item.pool_left == 0 or is_settled(item.votes, item.pool_left):
         loss = loss_of(item.votes, project.session.classes.index(decision.label))

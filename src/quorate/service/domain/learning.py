@@ -15,7 +15,7 @@ from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.settings import goal_control, parameters_of
 from quorate.service.domain.webhooks import announce
 from quorate.service.store.bulk import among
-from quorate.service.store.schema import counted, counts_in_audit, events, items, tasks
+from quorate.service.store.schema import counted, counts_in_audit, events, has_answer, items, tasks
 from quorate.streams.control import BudgetControl
 from quorate.streams.target_error import TargetErrorControl
 from quorate.types import PriorParams
@@ -137,9 +137,10 @@ def stored_control(connection: Connection, project: Project) -> Goal | None:
 
 
 def _of_goal(project: Project) -> tuple[ColumnElement[bool], ...]:
-    """The closed items that count for the goal in force: those without a vote from before it was set."""
+    """The closed items that count for the goal in force: with an answer, and no vote from before it was set."""
     since, first = project.goal_event, items.c.first_vote_event
-    return items.c.project_id == project.id, items.c.closed_event > since, first.is_(None) | (first > since)
+    is_new = (items.c.closed_event > since, first.is_(None) | (first > since))
+    return items.c.project_id == project.id, *is_new, has_answer
 
 
 def _unaccounted(connection: Connection, project: Project) -> list[Row[Any]]:

@@ -53,12 +53,13 @@ class Filter:
 class DecisionRow:
     """One closed item: its final `answer` (the verdict, else what the whole pool said after the item had closed, else
     the consensus), then the columns of `quorate run`; `num_votes`, `agreement` and `voters` (their names, in order)
-    are of the votes used for the answer, `cost` is of all votes."""
+    are of the votes used for the answer, `cost` is of all votes. An item that closed without an answer
+    (`reasons.is_answered`) has no `consensus_label` and `confidence`."""
 
     item: str
-    answer: str
-    consensus_label: str
-    confidence: float
+    answer: str | None
+    consensus_label: str | None
+    confidence: float | None
     num_votes: int
     agreement: float | None
     stop_reason: Reason
@@ -201,8 +202,8 @@ def _decided(
     return DecisionRow(
         item=row.name,
         answer=row.verdict or row.panel or row.label,
-        consensus_label=decision.label,
-        confidence=decision.confidence,
+        consensus_label=row.label,
+        confidence=None if row.label is None else decision.confidence,
         num_votes=decision.num_votes,
         agreement=agreeing / decision.num_votes if decision.num_votes else None,
         stop_reason=decision.reason,

@@ -205,9 +205,9 @@ class ProjectSettings(BaseModel):
         """The method with its parameters, including the cost of an error."""
         return require_anonymous(with_parameter(self.method, error_cost=self.error_cost))
 
-    def shown(self, name: str) -> str:
-        """The name that pages show for a class."""
-        return self.display_names.get(name, name)
+    def shown(self, name: str | None) -> str:
+        """The name that pages show for a class; None: an item closed without an answer."""
+        return "no answer" if name is None else self.display_names.get(name, name)
 
     @property
     def shown_classes(self) -> tuple[str, ...]:

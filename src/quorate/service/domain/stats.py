@@ -20,9 +20,11 @@ from quorate.service.domain.projects import Project
 from quorate.service.domain.verdicts import num_waiting
 from quorate.service.store.schema import (
     accounts,
+    answer,
     ballots,
     counted,
     events,
+    has_answer,
     is_gold,
     items,
     memberships,
@@ -50,6 +52,7 @@ class Stats:
     num_items: int
     num_open: int
     num_closed: int
+    num_unanswered: int  # closed items without a final answer
     num_in_audit: int
     num_people: int  # people who can vote: owners, seniors and voters, and people whose votes an owner sent
     num_waiting: int  # closed items that wait for a senior's verdict
@@ -58,8 +61,8 @@ class Stats:
     num_abstained: int
     num_late: int
     votes_per_closed: float | None
-    votes_on_closed: int
-    votes_of_pools: int
+    votes_on_closed: int  # with an answer
+    votes_of_pools: int  # of the same items, without the people who could not tell
     votes_saved: int
     share_saved: float | None
     money_spent: float
@@ -87,19 +90,20 @@ def stats(connection: Connection, project: Project, *, now: float) -> Stats:
     num_voters = _num_voters(connection, project)
     num_people = _num_people(connection, project)
     counts = _counts(connection, project, num_people)
-    closed, asked, pools = counts["num_closed"], counts["votes_on_closed"], counts["votes_of_pools"]
+    answered = counts.pop("num_answered")
+    asked, pools = counts["votes_on_closed"], counts["votes_of_pools"]
     price = project.settings.price
     gold = _gold(connection, project)
     audit = audit_report(connection, project)
     return Stats(
         time=now,
-        votes_per_closed=asked / closed if closed else None,
+        votes_per_closed=asked / answered if answered else None,
         votes_saved=pools - asked,
         share_saved=1.0 - asked / pools if pools else None,
         money_spent=_money(counts["num_votes"], price),
         money_saved=_money(pools - asked, price),
         reasons=_grouped(connection, project, items.c.reason),
-        labels=_grouped(connection, project, items.c.label),
+        labels=_grouped(connection, project, answer),
         hours=_hours(connection, project, now),
         num_voters=num_voters,
         num_people=num_people,
@@ -142,6 +146,7 @@ def learning_history(connection: Connection, project: Project, *, most: int = HI
 
 def _counts(connection: Connection, project: Project, num_people: int) -> dict[str, Any]:
     closed = ~items.c.is_open
+    answered = closed & has_answer
     skipped = items.c.num_ballots - items.c.num_votes - items.c.num_abstained
     short = and_(items.c.is_wanted, items.c.pool_size + skipped > num_people)
     row = connection.execute(
@@ -154,9 +159,11 @@ def _counts(connection: Connection, project: Project, num_people: int) -> dict[s
             func.sum(items.c.num_votes).label("num_votes"),
             func.sum(items.c.num_abstained).label("num_abstained"),
             func.sum(items.c.num_late).label("num_late"),
-            func.sum(case((closed, items.c.num_votes), else_=0)).label("votes_on_closed"),
-            func.sum(case((closed, items.c.pool_size), else_=0)).label("votes_of_pools"),
-            func.avg(case((closed, 1.0 - items.c.confidence))).label("believed_error"),
+            func.sum(case((answered, items.c.num_votes), else_=0)).label("votes_on_closed"),
+            func.sum(case((closed & answer.is_(None), 1), else_=0)).label("num_unanswered"),
+            func.sum(case((answered, 1), else_=0)).label("num_answered"),
+            func.sum(case((answered, items.c.pool_size - items.c.num_abstained), else_=0)).label("votes_of_pools"),
+            func.avg(case((answered, 1.0 - items.c.confidence))).label("believed_error"),
         ).where(items.c.project_id == project.id, counted)
     ).one()
     counts = {name: int(value or 0) for name, value in row._mapping.items() if name != "believed_error"}
@@ -179,7 +186,7 @@ def _money(num_votes: int, price: float) -> float:
 
 def _grouped(connection: Connection, project: Project, column: ColumnElement[str]) -> dict[str, int]:
     """How many closed items have each value."""
-    here = (items.c.project_id == project.id, ~items.c.is_open, counted)
+    here = (items.c.project_id == project.id, ~items.c.is_open, counted, column.is_not(None))
     query = select(column, func.count()).where(*here).group_by(column)
     rows = sorted(connection.execute(query).all(), key=lambda row: (-row[1], row[0]))
     return {str(name): int(count) for name, count in rows}

@@ -17,7 +17,7 @@ from quorate.service.domain.events import append_item_events
 from quorate.service.domain.listing import find_item
 from quorate.service.domain.projects import Project, Projects, not_archived
 from quorate.service.problems import Outdated
-from quorate.service.store.schema import accounts, ballots, counted, items
+from quorate.service.store.schema import accounts, ballots, counted, has_answer, items
 from quorate.session.inputs import class_number
 from quorate.session.journal import Event
 from quorate.validate import invalid
@@ -52,7 +52,7 @@ def waits(project: Project) -> ColumnElement[bool]:
     level = project.settings.adjudicate_below
     if level is None:
         return false()
-    in_doubt = or_(items.c.confidence < level, TIED)
+    in_doubt = or_(items.c.confidence < level, TIED, ~has_answer)
     return and_(items.c.project_id == project.id, *CLOSED_FOR_GOOD, items.c.verdict.is_(None), in_doubt)
 
 

@@ -58,7 +58,7 @@ def forecast(numbers: Mapping[str, Any]) -> VoteForecast:
     """
     last = numbers["hours"][-1]
     pace = last["votes"] * HOUR / max(last["seconds"], SHORTEST)
-    if numbers["num_closed"] < FEWEST:
+    if numbers["num_closed"] < FEWEST or numbers["votes_per_closed"] is None:
         return VoteForecast(pace, None, None)
     given = numbers["num_votes"] - numbers["votes_on_closed"]
     least = float(numbers["num_open"])  # each open item needs at least one

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from quorate.decision.belief import TIE_WIDTH
-from quorate.reasons import SENTENCES
+from quorate.reasons import SENTENCES, is_answered
 from quorate.service.domain.item_projection import ABSENT
 from quorate.service.domain.trail import same
 from quorate.service.pages.formats import percent, plural
@@ -123,6 +123,8 @@ def _step(
 
 def because(step: Step, answer: str) -> str:
     """One sentence on the decision after this event: still open, or closed and why; `answer` as pages show it."""
+    if not step.asks and not is_answered(sum(step.votes), cast("Reason", step.reason)):
+        return "Closed without an answer: nobody voted, or nobody could tell."
     votes = f"after {plural(sum(step.votes), 'vote')}" if any(step.votes) else "without a vote"
     if step.tied > 1:
         drawn = "" if step.asks else f", and the answer was drawn: '{answer}'"

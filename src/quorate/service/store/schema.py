@@ -110,7 +110,7 @@ items = Table(
     Column("num_ballots", Integer, nullable=False, server_default="0"),  # voters who acted, skips included
     Column("num_abstained", Integer, nullable=False, server_default="0"),
     Column("num_late", Integer, nullable=False, server_default="0"),
-    Column("label", Text, nullable=False),
+    Column("label", Text),  # null: closed without an answer (`reasons.is_answered`)
     Column("confidence", Double, nullable=False),
     Column("reason", String(20), nullable=False),
     Column("seq", Integer, nullable=False),  # that of its last event
@@ -141,6 +141,7 @@ answer = func.coalesce(items.c.verdict, items.c.panel, items.c.label)  # the fin
 not_withdrawn = items.c.withdrawn.is_(None)
 is_gold = items.c.gold.is_not(None)
 counted = not_withdrawn & ~is_gold
+has_answer = items.c.label.is_not(None)
 counts_in_audit = counted | items.c.audit_rate.is_not(None)  # owners must not remove drawn items from the sample
 wanted = (items.c.is_wanted) & (items.c.slots > 0)
 _partial("ix_items_queue", items.c.project_id, items.c.priority.desc(), items.c.to_close, items.c.number, where=wanted)
