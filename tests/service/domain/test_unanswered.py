@@ -11,9 +11,10 @@ from quorate.service.domain.ballots import act
 from quorate.service.domain.item_actions import close_open
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.learning import steer, stored_control
-from quorate.service.domain.listing import Filter, decided, find_item, list_items, waiting
+from quorate.service.domain.listing import Filter, decided, find_item, list_items
 from quorate.service.domain.stats import stats
 from quorate.service.domain.trail import disagreements
+from quorate.service.domain.verdicts import waiting
 from quorate.service.domain.votes import Request
 
 

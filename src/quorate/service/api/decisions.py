@@ -28,9 +28,7 @@ class DecisionOut(Out):
     item: str
     answer: Annotated[
         str | None,
-        Field(
-            description="The verdict, else what the whole pool said after the item had closed, else the next; null: none."
-        ),
+        Field(description="The verdict, else what the whole pool said later, else the next; null: no answer."),
     ]
     consensus_label: Annotated[
         str | None, Field(description="Null: no answer, because everybody abstained or nobody voted before it closed.")
