@@ -88,14 +88,6 @@ class TargetErrorControl(Parameter):
         return (self.audited_errors + WEIGHT) / (self.audited_doubt + WEIGHT)
 
     @property
-    def factor_at_most(self) -> float:
-        """r_U: the errors in U for each error that the belief expects.
-
-        d_I follows the errors in U: with the mean, it would fall while U is above the plan, and keep it there.
-        """
-        return self._factor_at_most(self._unseen, self.audited_doubt, self.audited_errors)
-
-    @property
     def reached(self) -> float:
         """The estimated share of wrong answers so far, E / t; NaN before the first item."""
         return (self._known + self.factor * self._unseen) / self.num_items if self.num_items else math.nan
@@ -198,6 +190,10 @@ class TargetErrorControl(Parameter):
         )
 
     def _factor_at_most(self, unseen: float, audited_doubt: float, audited_errors: float) -> float:
+        """r_U: the errors in U for each error that the belief expects.
+
+        d_I follows the errors in U: with the mean, it would fall while U is above the plan, and keep it there.
+        """
         factor = (audited_errors + WEIGHT) / (audited_doubt + WEIGHT)
         if not unseen:
             return factor
