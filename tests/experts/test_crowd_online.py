@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quorate.experts.crowd import CrowdState, top_of, vote_likelihood
-from quorate.experts.crowd_online import FIRST_ROWS, OnlineCrowd
+from quorate.experts.crowd_online import OnlineCrowd
 
 
 def filled(seed, *, num_people=40, num_items=30, K=3, window=None):
@@ -25,13 +25,6 @@ def bits(crowd):
     people = {name: [getattr(crowd.state, each)[row].tolist() for each in ("confusion", "labels", "skill", "evidence")]
               for name, row in crowd.rows.items()}  # fmt: skip
     return people, [getattr(crowd.state, each).tolist() for each in ("pooled", "prevalence", "tau", "bias")]
-
-
-def test_more_people_than_rows_double_the_rows_and_an_empty_one_is_always_left():
-    crowd = filled(1)
-    assert FIRST_ROWS < len(crowd.rows) < len(crowd.state.skill) <= 2 * (len(crowd.rows) + 1)
-    empty = crowd.row("nobody yet")
-    assert empty == len(crowd.rows) and not crowd.state.labels[empty].any() and not crowd.state.confusion[empty].any()
 
 
 def test_looking_changes_nothing():

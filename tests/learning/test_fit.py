@@ -1,14 +1,10 @@
 """The search: same optimum from every start, correct reports, cheap refits, both kinds of Newton step."""
 
-from importlib import import_module
-
 import numpy as np
 import pytest
 
-from quorate import compiled
 from quorate.compiled import kernel
 from quorate.learning.fit import DENSE_LIMIT, INFO_SIZE, WARM, fit, fit_kernel, minimise, report_of
-from quorate.learning.newton import dense_step, factorise
 from quorate.learning.objective import (
     negative_log_posterior,
     negative_log_posterior_gradient,
@@ -177,33 +173,6 @@ def test_a_refit_is_converged_and_reports_what_is_true(num_classifiers, with_bia
         assert report.num_evaluations == report.num_iterations + 1  # at the start, and after each step
 
 
-def test_most_refits_without_a_report_do_not_evaluate_their_last_step(monkeypatch):
-    """Interpreted, because calls of `evaluate` are counted."""
-    monkeypatch.setattr(compiled._state, "compiled", False)
-    monkeypatch.setattr(compiled._state, "fixed", True)
-    module, calls = import_module("quorate.learning.fit"), []
-    evaluate = module.evaluate
-    monkeypatch.setattr(module, "evaluate", lambda *arguments: calls.append(1) or evaluate(*arguments))
-    predictions, votes = voted(truth(1, 4), 180, seed=15)
-    packed = pack(fit(predictions[:100], votes[:100])[0])
-    log_predictions, counts, _ = checked_window(predictions, votes)
-
-    def num_calls(is_refit, info):
-        calls.clear()
-        fit_kernel(packed, *rows, 100, DEFAULT, is_refit, out, info)
-        return len(calls)
-
-    out, info, saved = np.empty(packed.size), np.empty(INFO_SIZE), []
-    for first in range(10, 90, 10):
-        rows = log_predictions[first : first + 100], counts[first : first + 100]
-        assert num_calls(False, info) == num_calls(False, np.empty(0)) == info[1]  # `fit` evaluates every step
-        reported, unreported = num_calls(True, info), num_calls(True, np.empty(0))
-        assert reported == info[1]
-        saved.append(reported - unreported)
-        packed = out.copy()
-    assert set(saved) <= {0, 1} and sum(saved) > 4
-
-
 def test_restart_at_the_optimum_stays_there():
     predictions, votes = voted(truth(), 300, seed=6)
     params, _ = fit(predictions, votes)
@@ -254,19 +223,6 @@ def test_unanimous_votes_do_not_break_the_search():
         params, report = fit(predictions, np.tile(row, (50, 1)), bias=True)
         assert report.converged
         assert np.all(np.isfinite(pack(params)))
-
-
-def test_factor_of_an_indefinite_matrix_gives_a_descent_and_a_broken_one_the_gradient():
-    gradient, step, factor = np.array([1.0, -2.0]), np.empty(2), np.empty((2, 2))
-    assert factorise(np.array([[2.0, 1.0], [1.0, 3.0]]), 0.0, factor) == 0.0
-    dense_step(factor, gradient, step)
-    np.testing.assert_allclose(step, np.linalg.solve([[2, 1], [1, 3]], -gradient), rtol=1e-14)
-    assert factorise(np.array([[1.0, 5.0], [5.0, -3.0]]), 0.0, factor) > 0.0
-    dense_step(factor, gradient, step)
-    assert step @ gradient < 0
-    factorise(np.array([[np.nan, 0.0], [0.0, 1.0]]), 0.0, factor)
-    dense_step(factor, gradient, step)
-    np.testing.assert_array_equal(step, -gradient)
 
 
 def test_a_smaller_tau_sd_draws_the_tau_together():

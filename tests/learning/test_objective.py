@@ -12,8 +12,7 @@ from quorate.learning.objective import (
     negative_log_posterior_gradient,
     negative_log_posterior_hessian,
 )
-from quorate.learning.problem import compress, pack, unpack
-from quorate.learning.softmax import softmax_rows
+from quorate.learning.problem import pack, unpack
 from quorate.prior import concentration, hyperprior
 from quorate.types import PriorParams
 from tests.refusals import refused
@@ -126,11 +125,6 @@ def test_one_classifier_without_bias_gives_the_bits_of_the_general_sums(seed):
     np.testing.assert_array_equal(general[:size, :size], alone)
 
 
-def test_classes_of_an_item_rise():
-    evidence = compress(np.zeros((2, 1, 4)), np.array([[2, 0, 1, 3], [0, 5, 0, 1]]))
-    assert evidence.classes.tolist() == [0, 2, 3, 1, 3] and evidence.first.tolist() == [0, 3, 5]
-
-
 def test_items_without_votes_contribute_nothing():
     params, predictions, votes = problem(1, True)
     voted = votes.sum(axis=1) > 0
@@ -144,36 +138,6 @@ def test_without_items_only_the_hyperprior_is_left():
     params = problem(1, True)[0]
     alone = negative_log_posterior(params, np.empty((0, 4)), np.empty((0, 4)))
     assert alone == pytest.approx(-hyperprior("infexp").log_density(params), rel=1e-14)
-
-
-def test_compressed_votes_hold_every_vote():
-    votes, log_predictions = np.array([[0, 2, 1], [0, 0, 0], [5, 0, 0]]), np.arange(18.0).reshape(3, 2, 3)
-    evidence = compress(log_predictions, votes)
-    np.testing.assert_array_equal(evidence.log_predictions, log_predictions[[0, 2]])
-    assert evidence.first.tolist() == [0, 2, 3]
-    assert evidence.items.tolist() == [0, 0, 1]
-    assert evidence.classes.tolist() == [1, 2, 0]
-    assert evidence.sizes.tolist() == [2, 1, 5]
-    assert evidence.more_than.tolist() == [2, 2, 2, 1, 1]
-
-
-def test_softmax_of_the_window_agrees_with_numpy():
-    rng = np.random.default_rng(1)
-    log_predictions, packed = np.log(rng.dirichlet(np.ones(5), size=(40, 2))), rng.gamma(1, 2, size=2 + 10 + 5)
-    out = np.empty((40, 5))
-    softmax_rows(packed, log_predictions, out)
-    logits = (packed[2:12].reshape(2, 5) * log_predictions).sum(axis=1) + packed[12:]
-    expected = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(out, expected, rtol=1e-13)
-
-
-def test_pack_and_unpack_are_inverse():
-    for with_bias in (False, True):
-        params = problem(3, with_bias)[0]
-        back = unpack(pack(params), params.tau.shape)
-        assert (back.theta, back.phi) == (params.theta, params.phi)
-        np.testing.assert_array_equal(back.tau, params.tau)
-        assert (back.bias is None) == (params.bias is None)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ import pytest
 from scipy.stats import betabinom
 
 from quorate.posterior.finite import SMALL_POOL, finite_into, plurality_finite, winners_into
-from quorate.posterior.finite_bounds import log_rising
 from quorate.posterior.infinite import plurality_infinite
 from tests.oracles_finite import by_counting_ties, by_enumeration
 
@@ -225,26 +224,6 @@ def test_many_classes_tied_at_the_top_share_what_the_others_leave():
     probs = plurality_finite(np.full(15, 0.5), votes, pool_size=400)
     np.testing.assert_allclose(probs[:10], probs[0], rtol=0, atol=1e-12)
     np.testing.assert_allclose(probs, exact(np.full(15, 0.5), votes, 400), rtol=0, atol=1e-11)
-
-
-def test_a_pool_of_5000_keeps_its_digits():
-    alpha = np.array([1.3, 0.9, 0.6, 0.3, 0.1, 0.1, 0.1])
-    out = np.empty(7)
-    first = winners_into(alpha, np.zeros(7, np.int64), 5000, FIRST_TRY, out)
-    probs = out.copy()
-    second = winners_into(alpha, np.zeros(7, np.int64), 5000, 1.0, out)  # another circle: other errors
-    assert max(abs(first - 1), abs(second - 1)) < 5e-11
-    np.testing.assert_allclose(probs, out, rtol=0, atol=5e-11)
-
-
-# --- the parts --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("x", [1e-3, 0.5, 9.9, 10.0, 1e3, 1e9])
-@pytest.mark.parametrize("steps", [1, 7, 5000])
-def test_the_logarithm_of_rising_factors_is_close_enough_for_bounds(x, steps):
-    expected = float(mpmath.log(mpmath.rf(mpmath.mpf(x), steps)))
-    assert log_rising(x, float(steps)) == pytest.approx(expected, rel=1e-6, abs=1e-2)
 
 
 def test_the_kernel_says_the_same_when_it_is_not_compiled():
