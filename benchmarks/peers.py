@@ -18,7 +18,7 @@ from peers_loop import barred, best_mixes, lifted, nearest, own_curve, own_secon
 from peers_streams import QUICK, SOURCES, Case
 from peers_table import SHARES, losses, markdown, row
 from quorate import method
-from quorate.streams.sweep import parameter_grid
+from quorate.streams.grid import parameter_grid
 
 try:
     from peers_models import CrowdKit, CrowdLab

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quorate.streams.sweep import Curve, Point, cost_and_error, curve, lower_hull
+from quorate.streams.curves import Curve, Point, cost_and_error, curve, lower_hull, point_of
 
 
 class Parameter(NamedTuple):
@@ -61,23 +61,20 @@ def barred(case, peer, bars):
 
 def best_mixes(points):
     """A curve of the points that no mixture of two others beats, chosen on the same items they are scored on."""
-    return Curve(points[0].method.name, tuple(lower_hull(curve(points).points, at=cost_and_error)), tuple(points))
+    name = points[0].method.name
+    return Curve(name, tuple(lower_hull(curve(name, points).points, at=cost_and_error)), tuple(points))
 
 
 def point(case, peer, num, bar):
     """Cost and errors after `num` votes of each item."""
     labels = np.where(num >= case.settled.costs, case.settled.predictions, peer.labels(num))
     errors = np.where(num >= case.settled.costs, case.settled.expected_errors, case.error_of(labels))
-    return Point(Parameter(peer.name, {"bar": float(bar)}), float(num.mean()), errors)
+    return Point(Parameter(peer.name, {"bar": float(bar)}), num.copy(), errors, np.full(len(num), np.nan))
 
 
 def own_curve(case, methods):
     """A curve of one of quorate's methods over its parameter."""
-    points = []
-    for chosen in methods:
-        run = case.run(chosen)
-        points.append(Point(chosen, run.mean_cost, run.expected_errors))
-    return curve(points)
+    return curve(methods[0].name, [point_of(chosen, [case.run(chosen)]) for chosen in methods])
 
 
 def nearest(found, cost):

@@ -18,7 +18,7 @@ CLEAR = 2.0
 def item_errors(cases, curves, share):
     """(items,) expected error of one method at a share of the until-settled cost, mean over the streams of an item."""
     rows = np.concatenate([case.stream.items for case in cases])
-    found = [each.at(share * case.settled.mean_cost).errors for case, each in zip(cases, curves, strict=True)]
+    found = [each.at(share * case.settled.mean_cost).influence for case, each in zip(cases, curves, strict=True)]
     return np.bincount(rows, weights=np.concatenate(found)) / np.bincount(rows)
 
 

@@ -4,7 +4,7 @@ votes + prediction -> prior -> posterior/ -> decision/ -> session/ (journal) -> 
 
 A live loop: `Session`, `method`, `JsonlJournal`; with people known by name also `Expert` and rules about
 people. The maths alone: `concentration`, `plurality_finite`, `plurality_infinite`, `fit`, `PriorParams`. Recorded
-streams: `simulate`, `VoteDataset`, `quorate.datasets`.
+streams: `simulate`, `compare`, `VoteDataset`, `quorate.datasets`.
 Your own tables: `run`, `score`, and `plan` for the next batch; `draw_audit` and `report_audit` for how
 many answers can be wrong; `rate_experts` and `agreement` for the people behind the votes.
 """
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from quorate.streams.target_error import TargetErrorControl
     from quorate.types import Decision, FitReport, Item, PriorParams, VoteDataset
     from quorate.workflows.audit import draw_audit, report_audit
+    from quorate.workflows.compare import Comparison, compare
     from quorate.workflows.experts import agreement, rate_experts
     from quorate.workflows.plan import plan
     from quorate.workflows.run import run
@@ -74,8 +75,21 @@ _ON_FIRST_USE = {  # name -> module, imported when the name is first used, so th
     "run": "quorate.workflows.run",
     "score": "quorate.workflows.score",
     "simulate": "quorate.streams.simulate",
+    "Comparison": "quorate.workflows.compare",
+    "compare": "quorate.workflows.compare",
 }
-_MODULES = ("decision", "densities", "learning", "methods", "posterior", "prior", "session", "streams", "types")
+_MODULES = (
+    "datasets",
+    "decision",
+    "densities",
+    "learning",
+    "methods",
+    "posterior",
+    "prior",
+    "session",
+    "streams",
+    "types",
+)
 
 
 def __getattr__(name: str) -> object:
@@ -95,6 +109,7 @@ def __dir__() -> list[str]:
 __all__ = [
     "METHODS",
     "BudgetControl",
+    "Comparison",
     "CountAtMost",
     "DailyLimit",
     "Decision",
@@ -116,6 +131,7 @@ __all__ = [
     "VoteDataset",
     "__version__",
     "agreement",
+    "compare",
     "concentration",
     "draw_audit",
     "fit",

@@ -20,7 +20,7 @@ from quorate.tables import RULES
 from quorate.tables.report import SCHEMA
 from quorate.workflows.audit import draw_audit, report_audit
 from quorate.workflows.audit.files import COLUMNS as AUDIT_COLUMNS
-from quorate.workflows.demo.records import COLUMNS as RESULT_COLUMNS
+from quorate.workflows.compare import compare
 from quorate.workflows.params_file import read_params
 from quorate.workflows.plan import plan
 from quorate.workflows.run import run
@@ -102,7 +102,7 @@ def test_every_key_of_the_parameters_is_documented(folder):
 
 def test_every_column_of_rejects_and_results_is_documented():
     assert_named(SCHEMA.names, "rejects.csv")
-    assert_named(RESULT_COLUMNS, "results.csv")
+    assert_named(compare(SMALL, ["quorum"], [1]).records()[0], "results.csv")
 
 
 def test_every_column_and_key_of_scores_is_documented(folder, tmp_path):

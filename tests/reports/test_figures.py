@@ -7,7 +7,7 @@ import pytest
 
 from quorate.errors import MissingExtra
 from quorate.reports import figures
-from quorate.workflows.demo import SCENARIO, demo_replicates, run_setting
+from quorate.workflows.demo import demo_comparison
 
 
 class NoMatplotlib:
@@ -27,21 +27,20 @@ def no_matplotlib(monkeypatch):
 
 @pytest.fixture(scope="module")
 def comparison():
-    return run_setting(SCENARIO, demo_replicates([1], num_items=300))
+    return demo_comparison([1], num_items=300)
 
 
-def test_nothing_is_drawn_and_the_page_says_why(no_matplotlib, comparison, tmp_path):
+def test_nothing_is_drawn_and_the_page_says_why(no_matplotlib, comparison):
     from quorate.workflows.demo.report import page
 
-    assert figures.write_plot(comparison, tmp_path) == ()
-    assert "quorate[plot]" in page(comparison, answer="", seconds=1)
+    assert figures.draw_all([comparison.figure()]) == {}
+    assert "quorate[plot]" in page(comparison, [1.0], "", drawn={}, answer="", seconds=1)
     with pytest.raises(MissingExtra):
-        figures.draw(figures.comparison_figure(comparison))
+        figures.draw(comparison.figure())
 
 
-def test_the_plot_is_the_same_each_time(comparison, tmp_path):
-    first = figures.write_plot(comparison, tmp_path)[1].read_bytes()
-    assert first == figures.write_plot(comparison, tmp_path)[1].read_bytes()
+def test_the_plot_is_the_same_each_time(comparison):
+    assert figures.draw(comparison.figure()).svg == figures.draw(comparison.figure()).svg
 
 
 def test_a_png_is_drawn_once_and_only_if_it_is_needed(comparison, monkeypatch):
@@ -49,7 +48,7 @@ def test_a_png_is_drawn_once_and_only_if_it_is_needed(comparison, monkeypatch):
 
     made, save = [], MplFigure.savefig
     monkeypatch.setattr(MplFigure, "savefig", lambda *a, **k: made.append(k["format"]) or save(*a, **k))
-    drawn = figures.draw(figures.comparison_figure(comparison))
+    drawn = figures.draw(comparison.figure())
     assert drawn.data_uri.startswith("data:image/svg+xml")
     assert made == ["svg"]
     assert drawn.png is drawn.png

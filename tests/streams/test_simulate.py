@@ -257,6 +257,30 @@ def test_blocks_are_shuffled_apart():
     assert np.array_equal(given.items, np.arange(100))
 
 
+def test_given_items_and_votes_stay_in_their_order():
+    votes = [[0, 0, -1, 1], [1, 0, 1, 1], [-1, 1, 0, 0]] * 20
+    dataset = vote_dataset(votes, [[0.6, 0.4]] * 60, classes=["a", "b"])
+    stream = prepare(dataset, 3, "all", 5, "given")
+    assert stream.votes.tolist() == [[0, 0, 1], [1, 0, 1], [1, 0, 0]] * 20
+    first = [simulate(dataset, "quorum:votes=1", seed=5, order=order).predictions for order in ("given", "shuffled")]
+    assert first[0].tolist() == [0, 1, 1] * 20 != first[1].tolist()
+
+
+def test_all_classifiers_are_fused_unless_one_is_named():
+    dataset = synthetic(num_items=200, num_classes=3, num_models=2, seed=1)
+    runs = [simulate(dataset, "value", seed=1, **which) for which in ({}, {"model": "all"}, {"model": 0})]
+    assert runs[0].costs.tolist() == runs[1].costs.tolist() != runs[2].costs.tolist()
+    assert runs[0].tau_shape == (2, 3)
+
+
+def test_the_belief_at_the_stop_is_kept_on_request():
+    dataset = synthetic(num_items=50, num_classes=3, seed=1)
+    run = simulate(dataset, "finexp", seed=1, keep_probs=True)
+    np.testing.assert_allclose(run.probs.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(run.probs[np.arange(50), run.predictions], run.confidence)
+    assert simulate(dataset, "finexp", seed=1).probs is None
+
+
 def test_the_query_free_phase_asks_nobody_and_learns_nothing():
     dataset = synthetic(num_items=300, seed=1)
     run = simulate(dataset, method("finexp", threshold=0.99), seed=1, query_free_after=200)

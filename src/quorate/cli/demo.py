@@ -7,7 +7,8 @@ from typing import Annotated
 from quorate.cli.options import option
 from quorate.cli.output import print_lines, print_table, progress_bar
 from quorate.reports.figures import MISSING
-from quorate.workflows.demo import run_demo
+from quorate.reports.format import number
+from quorate.workflows.demo import budgets_of, run_demo
 from quorate.workflows.demo.report import error_table, settled_sentence
 
 
@@ -17,9 +18,9 @@ def demo(
     """Ten methods on a built-in stream at equal cost: a table, a plot and a report you can open offline."""
     with progress_bar() as report:
         result = run_demo(out, progress=report)
-    comparison, table = result.comparison, error_table(result.comparison)
+    comparison, table = result.comparison, error_table(result.comparison, budgets_of(result.comparison))
     print_lines(result.headline, "")
-    print_table(table.title, table.heads, [tuple(map(str, row)) for row in table.rows], strong="value")
+    print_table(table.title, table.heads, [tuple(map(number, row)) for row in table.rows], strong="value")
     print_lines(
         settled_sentence(comparison),
         *([] if result.has_plots else [MISSING]),

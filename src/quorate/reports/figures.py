@@ -10,22 +10,19 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quorate.errors import MissingExtra
-from quorate.files import write_atomic
 from quorate.reports.section import Figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as MplFigure
 
-    from quorate.streams.curves import Comparison
-    from quorate.streams.sweep import Curve
+    from quorate.streams.curves import Curve
 
 MISSING = "No plots: matplotlib is not installed. To get them: pip install 'quorate[plot]'"
 HEAVY = 220_000  # bytes of SVG; above this a page contains the PNG instead
@@ -157,72 +154,29 @@ STYLES: dict[str, dict[str, Any]] = {
     "mp-released": {"color": GREY, "linestyle": ":"},
 }
 TICKS = (0.1, 0.2, 0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100)
-SINGLE = {"until-settled": "D", "ask-all": "X"}
-
-
-def write_plot(comparison: Comparison, folder: Path) -> tuple[Path, ...]:
-    """Write the curves as PNG and SVG; nothing if matplotlib is missing."""
-    return _write(replace(comparison_figure(comparison), key="error-cost"), folder)
-
-
-def write_curves(
-    curves: Sequence[Curve], folder: Path, *, title: str, unit: str = "votes per item"
-) -> tuple[Path, ...]:
-    """Write one set of curves as PNG and SVG; nothing if matplotlib is missing. `unit`: what an item costs."""
-    return _write(_single("error-cost", curves, title, (), unit=unit), folder)
-
-
-def comparison_figure(comparison: Comparison) -> Figure:
-    """One setting's plot, for a report."""
-    setting, budgets = comparison.setting, [matched.budget for matched in comparison.matched]
-    return _single(setting.key, comparison.curves, setting.title, budgets)
-
-
-def _single(
-    key: str, curves: Sequence[Curve], title: str, budgets: Sequence[float], *, unit: str = "votes per item"
-) -> Figure:
-    def one(figure: MplFigure) -> None:
-        axes = figure.subplots()
-        draw_curves(axes, curves, title=title, budgets=budgets)
-        axes.set_xlabel(unit)
-        handles, labels = axes.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside right center", frameon=False, handlelength=2.6, fontsize=8)
-
-    return Figure(key, title, "", f"{title}: wrong answers against {unit}, a line per method", one, (7.4, 4.8))
-
-
-def _write(figure: Figure, folder: Path) -> tuple[Path, ...]:
-    if not can_plot():
-        return ()
-    done = draw(figure)
-    contents = {f"{figure.key}.png": done.png, f"{figure.key}.svg": done.svg}
-    return tuple(write_atomic(folder / name, content) for name, content in contents.items())
 
 
 def draw_curves(
-    axes: Axes,
-    curves: Sequence[Curve],
-    *,
-    title: str,
-    budgets: Sequence[float] = (),
+    figure: MplFigure, curves: Sequence[Curve], *, title: str, floor: float, budgets: Sequence[float] = ()
 ) -> None:
-    """One panel; thin vertical lines mark the budgets of the tables."""
-    for curve in sorted(curves, key=lambda c: list(STYLES).index(c.name) if c.name in STYLES else 99):
-        _line(axes, curve)
-    settled = next((curve.points[0] for curve in curves if curve.name == "until-settled"), None)
-    if settled is not None:
-        axes.axhline(100 * settled.error_rate, color=QUIET, linewidth=1, linestyle=(0, (1, 2)), zorder=1)
-        axes.annotate(
-            "ties: no one can do better", (1.0, 100 * settled.error_rate), (0, -7), xycoords=("axes fraction", "data"),
-            textcoords="offset points", fontsize=8, color=QUIET, va="top", ha="right",
-        )  # fmt: skip
+    """A line for each method, the error of ties as a dotted line; thin vertical lines mark `budgets`."""
+    axes = figure.subplots()
+    for place, curve in enumerate(sorted(curves, key=lambda c: list(STYLES).index(c.name) if c.name in STYLES else 99)):
+        _line(axes, curve, sum(other.name == curve.name for other in curves[:place]))
+    axes.axhline(100 * floor, color=QUIET, linewidth=1, linestyle=(0, (1, 2)), zorder=1)
+    axes.annotate(
+        "ties: no one can do better", (1.0, 100 * floor), (0, -7), xycoords=("axes fraction", "data"),
+        textcoords="offset points", fontsize=8, color=QUIET, va="top", ha="right",
+    )  # fmt: skip
     for number, budget in enumerate(budgets):
         label = None if number else "budgets compared"
         axes.axvline(budget, color=BUDGET, linewidth=1.0, linestyle=(0, (5, 3)), zorder=1, label=label)
     axes.set(title=title, xlabel="votes per item", ylabel="wrong answers, %", xlim=(0, None), yscale="log")
-    axes.set_ylim(*_limits(curves))
+    axes.set_ylim(*_limits([point.error_rate for curve in curves for point in curve.points] + [floor]))
     percent_ticks(axes)
     axes.title.set(fontweight="bold", fontsize=10.5)
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right center", frameon=False, handlelength=2.6, fontsize=8)
 
 
 def percent_ticks(axes: Axes) -> None:
@@ -234,21 +188,17 @@ def percent_ticks(axes: Axes) -> None:
     axes.yaxis.set_minor_locator(NullLocator())
 
 
-def _line(axes: Axes, curve: Curve) -> None:
-    costs = [point.cost_per_item for point in curve.points]
-    errors = [100 * point.error_rate for point in curve.points]
-    if curve.name in SINGLE:
-        axes.plot(
-            costs, errors, SINGLE[curve.name], color=INK, markersize=6, label=curve.name, zorder=10, clip_on=False
-        )
-        return
+def _line(axes: Axes, curve: Curve, number: int) -> None:
+    """The line of a method; `number` of those before it that have the same name but other parameters."""
     style = {"linewidth": 1.3, "markersize": 3.5, "zorder": 3} | STYLES.get(curve.name, {"color": INK})
-    if len(costs) == 1:  # a single setting is a point, not a line
+    if number:
+        style |= {"linewidth": 1.3, "linestyle": (0, (2 + 2 * number, 1.5))}
+    if curve.is_point:
         style |= {"marker": style.get("marker", "o"), "markersize": 7}
-    axes.plot(costs, errors, label=curve.name, **style)
+    costs, errors = zip(*((point.votes_per_item, 100 * point.error_rate) for point in curve.points), strict=True)
+    axes.plot(costs, errors, label=curve.label, **style)
 
 
-def _limits(curves: Sequence[Curve]) -> tuple[float, float]:
+def _limits(errors: Sequence[float]) -> tuple[float, float]:
     """From below the best to above the worst error, in per cent, for a logarithmic axis."""
-    errors = [100 * point.error_rate for curve in curves for point in curve.points]
-    return max(0.75 * min(errors), 0.05), min(1.15 * max(errors), 100.0)
+    return max(75 * min(errors), 0.05), min(115 * max(errors), 100.0)

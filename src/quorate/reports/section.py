@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from quorate.reports.format import Cell, counted
+from quorate.reports.format import Cell, counted, number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as MplFigure
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NUMBER_STARTS = frozenset("0123456789+-−–·∞.")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Table:
     """A table for people and for CSV. The first `text_columns` are text; numbers are shown with `digits` decimals.
 
@@ -39,6 +39,24 @@ class Table:
     quiet: tuple[str, ...] = ()
     source: str = ""
     links: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """The table as text.
+
+        >>> Table("", "Goals", ("method", "wrong, %"), (("value", 1.23), ("quorum", None)))
+        Goals
+        method  wrong, %
+        value       1.23
+        quorum         –
+        """
+        cells = [self.heads, *([number(cell, self.digits) for cell in row] for row in self.rows)]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        words = self.columns_of_words()
+        lines = [
+            "  ".join(c.ljust(w) if word else c.rjust(w) for c, w, word in zip(row, widths, words, strict=True))
+            for row in cells
+        ]
+        return "\n".join([self.title, *map(str.rstrip, lines)])
 
     def columns_of_words(self) -> list[bool]:
         """Whether each column holds text, which is aligned to the left.

@@ -1,98 +1,213 @@
-"""Compares error-cost curves of several methods on one stream: errors at equal cost.
+"""Methods at many settings on the same streams -> points, and an error-cost curve for each method.
 
-Called by `demo` and `simulate`.
+Every method meets the same items, voters and ties, so that two methods can be compared item by item. Between its points
+a curve is read by mixing: a share of the items under one setting, the rest under the next. Called by
+`workflows.compare` and the benchmarks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
-from quorate.catalogue import is_simple
-from quorate.datasets.synthetic import Scenario
-from quorate.streams.sweep import Curve, CurveReading
+import numpy as np
 
-OURS = "value"
-SHARES = (0.25, 0.5, 0.7)  # budgets, as shares of the cost of asking until settled
-REFERENCES = ("ask-all", "until-settled")
+from quorate.methods import Method
+from quorate.streams.grid import parameter_grid
+from quorate.streams.simulate import Simulation
+from quorate.types import FloatArray
+from quorate.validate import invalid
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Matched:
-    """All methods with a parameter at one budget, best first; those without are references."""
-
-    budget: float
-    readings: tuple[CurveReading, ...]
-
-    @property
-    def ours(self) -> CurveReading:
-        """Our own reading."""
-        return next(reading for reading in self.readings if reading.name == OURS)
-
-    @property
-    def best_simple(self) -> CurveReading:
-        """The best of the rules that only count votes."""
-        return next(reading for reading in self.readings if is_simple(reading.low.method))
+Progress = Callable[[int, int, str], None]
+Run = Callable[[Method], Sequence[Simulation]]  # the runs of a method, one for each stream
+Place = TypeVar("Place")
+NUM_BUDGETS = 101  # at which an area is read
+CERTAINLY = 1.96  # standard errors in a 95 % interval
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Comparison:
-    """A setting, its curves, the reference costs and the methods at each budget."""
+class Point:
+    """A method at one setting: votes and expected errors of each item (T,) of all streams; nan: not scored.
 
-    setting: Scenario
-    seeds: tuple[int, ...]
-    curves: tuple[Curve, ...]
-    matched: tuple[Matched, ...]
-    ask_all: float
-    until_settled: float
-    tie_floor: float
+    `confidence` (T,) of the answers.
+    """
 
-    @property
-    def num_items(self) -> int:
-        """Items judged, over all seeds."""
-        return len(self.curves[0].points[0].errors)
+    method: Method
+    votes: FloatArray
+    errors: FloatArray
+    confidence: FloatArray
 
     @property
-    def middle(self) -> Matched:
-        """The budget of the tables and of the headline: half the cost of asking until settled."""
-        return self.matched[SHARES.index(0.5)]
+    def votes_per_item(self) -> float:
+        """The mean of the votes."""
+        return float(self.votes.mean())
 
     @property
-    def references(self) -> tuple[CurveReading, ...]:
-        """ask-all and until-settled: one point each."""
-        return tuple(CurveReading(point, point, 0.0) for name in REFERENCES for point in self.curve(name).points)
-
-    def curve(self, name: str) -> Curve:
-        """The curve of that method."""
-        return next(curve for curve in self.curves if curve.name == name)
-
-    def saved(self, votes_per_item: float) -> tuple[float, float]:
-        """Share of votes saved compared with asking everyone, and with asking until settled."""
-        return 1 - votes_per_item / self.ask_all, 1 - votes_per_item / self.until_settled
+    def error_rate(self) -> float:
+        """Share of wrong answers, expectation over ties."""
+        return float(np.nanmean(self.errors))
 
 
-def budgets_of(curves: Sequence[Curve]) -> tuple[float, ...]:
-    """Votes per item at which methods are compared: shares of the cost of asking until settled."""
-    settled = next(curve for curve in curves if curve.name == "until-settled").points[0]
-    return tuple(share * settled.votes_per_item for share in SHARES)
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """A curve at `votes` per item: a share `weight` of the items under `high`, the rest under `low`."""
+
+    low: Point
+    high: Point
+    weight: float
+
+    @property
+    def votes_per_item(self) -> float:
+        """Votes of the mixture."""
+        return (1 - self.weight) * self.low.votes_per_item + self.weight * self.high.votes_per_item
+
+    @property
+    def error_rate(self) -> float:
+        """Share of wrong answers of the mixture."""
+        return (1 - self.weight) * self.low.error_rate + self.weight * self.high.error_rate
+
+    @property
+    def influence(self) -> FloatArray:
+        """(T,) how much each item contributes to the error rate at this cost, to first order.
+
+        Its error, and what its votes move the place at which the curve is read: e_t - slope (c_t - mean c).
+        """
+        low, high, weight = self.low, self.high, self.weight
+        if weight == 0:
+            return low.errors
+        slope = (high.error_rate - low.error_rate) / (high.votes_per_item - low.votes_per_item)
+        votes = (1 - weight) * low.votes + weight * high.votes
+        errors = (1 - weight) * low.errors + weight * high.errors
+        return np.asarray(errors - slope * (votes - votes.mean()))
 
 
-def compare(setting: Scenario, seeds: Sequence[int], curves: Sequence[Curve]) -> Comparison:
-    """Read every curve at the budgets."""
-    by_name = {curve.name: curve for curve in curves}
-    settled, everyone = by_name["until-settled"].points[0], by_name["ask-all"].points[0]
-    return Comparison(
-        setting=setting,
-        seeds=tuple(seeds),
-        curves=tuple(curves),
-        matched=tuple(match(curves, budget) for budget in budgets_of(curves)),
-        ask_all=everyone.votes_per_item,
-        until_settled=settled.votes_per_item,
-        tie_floor=settled.error_rate,
-    )
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A mean difference over the same items, with its 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
 
 
-def match(curves: Sequence[Curve], budget: float) -> Matched:
-    """All methods that have a parameter at `budget` votes per item, best first; ours first among equals."""
-    readings = [curve.at(budget) for curve in curves if curve.name not in REFERENCES]
-    return Matched(budget, tuple(sorted(readings, key=lambda reading: (reading.error_rate, reading.name != OURS))))
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """A method's points by rising votes, of equal votes the best; `runs` is everything that was run."""
+
+    label: str
+    points: tuple[Point, ...]
+    runs: tuple[Point, ...]
+
+    @property
+    def name(self) -> str:
+        """The method's name, without its parameters."""
+        return self.runs[0].method.name
+
+    @property
+    def is_point(self) -> bool:
+        """Whether there is only one setting."""
+        return len(self.points) == 1
+
+    def at(self, votes: float) -> Reading | None:
+        """The curve at `votes` per item, at its end if it needs no more; None if it asks more at every setting.
+
+        The end is at most that dear, so its error can be had for that many votes.
+        """
+        costs = [point.votes_per_item for point in self.points]
+        right = int(np.searchsorted(costs, votes, side="right"))
+        if right == 0:
+            return None
+        if right == len(costs):
+            return Reading(self.points[-1], self.points[-1], 0.0)
+        low, high = self.points[right - 1 : right + 1]
+        return Reading(low, high, float((votes - costs[right - 1]) / (costs[right] - costs[right - 1])))
+
+    def area(self, least: float, most: float) -> tuple[float, FloatArray]:
+        """The mean error rate between two numbers of votes per item, and the influence of each item on it (T,)."""
+        if self.is_point:
+            rule = "a method with several settings: one point has no area"
+            raise invalid("methods", self.label, rule, "leave its parameter out, or give its policy a `grid`.")
+        budgets = np.linspace(least, most, NUM_BUDGETS)
+        readings = [reading for votes in budgets.tolist() if (reading := self.at(votes)) is not None]
+        weights = np.full(len(readings), 1.0)
+        weights[[0, -1]] = 0.5  # the trapezoidal rule
+        weights /= weights.sum()
+        influence: FloatArray = sum(w * each.influence for w, each in zip(weights, readings, strict=True))
+        return float(weights @ [each.error_rate for each in readings]), influence
+
+
+def difference(ours: FloatArray, theirs: FloatArray) -> Difference:
+    """theirs - ours over the scored items.
+
+    >>> difference(np.array([0.0, 0.0]), np.array([1.0, 0.0])).mean
+    0.5
+    """
+    each = (theirs - ours)[~np.isnan(ours)]
+    mean, error = float(each.mean()), float(each.std(ddof=1) / math.sqrt(len(each)))
+    return Difference(mean, mean - CERTAINLY * error, mean + CERTAINLY * error)
+
+
+def swept(families: Mapping[str, Sequence[Method]], run: Run, *, progress: Progress | None = None) -> tuple[Curve, ...]:
+    """A curve for every family: label -> one method at several settings."""
+    jobs = [chosen for family in families.values() for chosen in family]
+    points = []
+    for point in _in_threads(lambda job: point_of(job, run(job)), jobs):
+        points.append(point)
+        if progress is not None:
+            progress(len(points), len(jobs), point.method.name)
+    results = iter(points)
+    return tuple(curve(label, [next(results) for _ in family]) for label, family in families.items())
+
+
+def point_of(chosen: Method, runs: Sequence[Simulation]) -> Point:
+    """One method over all its runs."""
+    votes, errors, confidence = zip(*((run.costs, run.expected_errors, run.confidence) for run in runs), strict=True)
+    return Point(chosen, np.concatenate(votes), np.concatenate(errors), np.concatenate(confidence))
+
+
+def _in_threads(work: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[Any]:
+    """Results in order, the first alone: it prepares what all share. The kernels release the GIL."""
+    yield work(jobs[0])
+    threads = ThreadPoolExecutor(os.cpu_count())
+    try:
+        yield from threads.map(work, jobs[1:])
+    finally:  # also on Ctrl-C, which must not wait for the whole queue
+        threads.shutdown(wait=False, cancel_futures=True)
+
+
+def curve(label: str, points: Sequence[Point]) -> Curve:
+    """Points of one method as a curve; of a method with two parameters the lower hull."""
+    best: list[Point] = []
+    for point in sorted(points, key=cost_and_error):
+        if not best or point.votes_per_item - best[-1].votes_per_item > 1e-9:
+            best.append(point)
+    has_two = len(parameter_grid(points[0].method.name, pool_size=1, num_classes=2)[0]) > 1
+    return Curve(label, tuple(lower_hull(best, at=cost_and_error) if has_two else best), tuple(points))
+
+
+def lower_hull(points: Iterable[Place], *, at: Callable[[Place], tuple[float, float]]) -> list[Place]:
+    """The points, by rising cost, that no mixture of two others beats; `at(point)` is its cost and error.
+
+    >>> lower_hull([(0.0, 1.0), (1.0, 0.9), (2.0, 0.0)], at=lambda point: point)
+    [(0.0, 1.0), (2.0, 0.0)]
+    """
+    hull: list[Place] = []
+    for point in points:
+        while len(hull) > 1 and _above(at(hull[-2]), at(hull[-1]), at(point)):
+            hull.pop()
+        hull.append(point)
+    return hull
+
+
+def _above(left: tuple[float, float], middle: tuple[float, float], right: tuple[float, float]) -> bool:
+    share = (middle[0] - left[0]) / (right[0] - left[0])
+    return middle[1] >= (1 - share) * left[1] + share * right[1]
+
+
+def cost_and_error(point: Point) -> tuple[float, float]:
+    """The votes per item and the error rate of a point."""
+    return point.votes_per_item, point.error_rate

@@ -49,10 +49,11 @@ def prepare(
 ) -> Stream:
     """One stream. `pool_size` votes of each item are drawn by seed (all votes of an item with fewer).
 
-    `model`: number or name of one classifier, or "all". `order`: "shuffled" within each block, or "given".
+    `model`: number or name of one classifier, or "all". `order`: items (within each block) and votes "shuffled", or
+    both as "given".
     """
     items = _order(dataset, seed, order)
-    votes, voters = _pools(dataset, pool_size, seed, items)
+    votes, voters = _pools(dataset, pool_size, None if order == "given" else seed, items)
     return assemble(
         items=items,
         votes=votes,
@@ -169,20 +170,20 @@ def _order(dataset: VoteDataset, seed: int, order: str) -> IntArray:
     if order == "given":
         return rows
     if order != "shuffled":
-        rule = "'shuffled' (within each block, by seed) or 'given'"
+        rule = "'shuffled' (by seed) or 'given'"
         raise invalid("order", order, rule, "pass `order='given'` to keep the order of the data set.")
     keys = stream(seed, "item-order").random(dataset.num_items)
     return np.lexsort((keys, dataset.blocks))
 
 
 def _pools(
-    dataset: VoteDataset, pool_size: int | None, seed: int, items: IntArray
+    dataset: VoteDataset, pool_size: int | None, seed: int | None, items: IntArray
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """The drawn pools and their voters: each item's votes in random order (missing last), up to the pool size."""
+    """The pools and their voters: each item's votes, missing last, up to the pool size; in random order if seeded."""
     width = dataset.votes.shape[1] if pool_size is None else members(pool_size)
-    keys = stream(seed, "experts").random(dataset.votes.shape)
+    keys = np.zeros(dataset.votes.shape) if seed is None else stream(seed, "experts").random(dataset.votes.shape)
     keys[dataset.votes < 0] = 2.0
-    order = np.argsort(keys, axis=1)
+    order = np.argsort(keys, axis=1, kind="stable")
     votes = np.take_along_axis(dataset.votes, order, axis=1)[items, :width]
     voters = dataset.voters
     return votes, None if voters is None else np.take_along_axis(voters, order, axis=1)[items, :width]

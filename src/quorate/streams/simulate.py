@@ -33,7 +33,7 @@ class Simulation:
     `confidence` of the answer   `reasons` why asking stopped   `items` rows of the data set
     `trace` (item after which it was fitted, parameters), oldest first; `fits` (F, P) and `fitted_after` (F,) are the
     same in packed form, `tau_shape` is (K,) or (M, K)
-    `probs` (T, K) the belief in each class at the stop; None unless requested
+    `probs` (T, K) the belief in each class at the stop; None without `keep_probs`
     """
 
     method: Method
@@ -80,7 +80,7 @@ def simulate(
     method: Method | str | QueryPolicy,
     *,
     pool_size: int | None = None,
-    model: int | str = 0,
+    model: int | str = "all",
     seed: int,
     window: int | None = WINDOW,
     refit_every: int = REFIT_EVERY,
@@ -90,12 +90,15 @@ def simulate(
     query_free_after: int | None = None,
     target: Target | None = None,
     voter_costs: tuple[float, ...] | None = None,
+    keep_probs: bool = False,
 ) -> Simulation:
     """Run `method` over the whole data set, item by item, as in a live session.
 
-    `pool_size` votes of each item are drawn by seed as its pool (None: all). `model`: a classifier's number or name,
-    or "all" to fuse them. `query_free_after`: from this item on no expert is asked and nothing is learned. `target`:
-    what answers are compared with, "plurality" or "truth"; None: the method's target. `voter_costs` of each person.
+    `pool_size` votes of each item are drawn by seed as its pool (None: all). `model`: a classifier's number or name;
+    "all" are fused. `order`: items and votes "shuffled" by seed, items within their block, or both as "given"; the pool
+    is then the first votes. `keep_probs`: the result has `probs`. `query_free_after`: from this item on no expert is
+    asked and nothing is learned. `target`: what answers are compared with, "plurality" or "truth"; None: the method's
+    target. `voter_costs` of each person.
     Time: O(items) posteriors and at most `learner.most_fits` fits of a window. The same seed gives the same result.
 
     >>> from quorate.datasets import synthetic
@@ -109,7 +112,7 @@ def simulate(
         raise invalid("model", model, "a classifier's number or name, or 'all'", "pass e.g. `model=0`.")
     seed = whole(seed, where="seed", least=0)
     stream = prepare(dataset, pool_size, model, seed, order)
-    return simulate_stream(stream, as_method(method), options, seed=seed, target=target)
+    return simulate_stream(stream, as_method(method), options, seed=seed, keep_probs=keep_probs, target=target)
 
 
 def simulate_stream(

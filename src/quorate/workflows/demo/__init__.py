@@ -5,24 +5,28 @@ Called by `quorate demo`.
 
 from __future__ import annotations
 
+import csv
+import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from quorate import compiled
+from quorate.catalogue import is_simple
 from quorate.datasets.synthetic import Scenario
 from quorate.files import write_atomic
 from quorate.reports import figures
-from quorate.reports.format import percent
-from quorate.streams.curves import REFERENCES, Comparison, Matched, budgets_of, compare
-from quorate.streams.sweep import Progress, Replicate, grid_methods, refine, sweep
+from quorate.reports.format import json_page, percent
+from quorate.streams.curves import Progress, Reading
 from quorate.version import __version__
-from quorate.workflows.demo.records import curve_records, reading_record, write_csv, write_json
+from quorate.workflows.compare import Comparison, compare
 from quorate.workflows.demo.report import page
 
 SEEDS = (1, 2)
+SHARES = (0.25, 0.5, 0.7)  # of the votes of asking until settled, at which methods are compared
 COMPARED = (
     "value", "finexp", "infexp", "fixed-finexp", "random", "entropy", "mp", "quorum", "unanimous-then-cap", "beta",
 )  # fmt: skip
@@ -39,7 +43,7 @@ SCENARIO = Scenario(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DemoResult:
-    """The result of the demo: the methods at three costs, and the files. `has_plots` is false without matplotlib."""
+    """The result of the demo: the methods, and the files written to `out`. `has_plots` is false without matplotlib."""
 
     comparison: Comparison
     seconds: float
@@ -52,10 +56,6 @@ class DemoResult:
         """The result in one sentence."""
         return headline_of(self.comparison)
 
-    def summary(self) -> dict[str, Any]:
-        """For JSON."""
-        return summary_of(self.comparison, seconds=self.seconds) | {"files": [str(file) for file in self.files]}
-
 
 def run_demo(out: str | Path, *, progress: Progress | None = None) -> DemoResult:
     """Run the methods and write results.csv, summary.json, report.html and the plot to `out`.
@@ -66,45 +66,63 @@ def run_demo(out: str | Path, *, progress: Progress | None = None) -> DemoResult
     folder.mkdir(parents=True, exist_ok=True)
     if compiled.will_be_compiled():
         figures.preload()
-    replicates = demo_replicates()  # while kernels compile
     compiled.wait_until_compiled()  # there are hundreds of runs
     started = time.perf_counter()
-    comparison = run_setting(SCENARIO, replicates, progress=progress)
+    comparison = demo_comparison(progress=progress)
     seconds = time.perf_counter() - started
-    plots = figures.write_plot(comparison, folder)
-    records = curve_records(SCENARIO.key, comparison.curves, comparison.seeds)
-    files = (
-        *plots,
-        write_csv(records, folder / "results.csv"),
-        write_json(summary_of(comparison, seconds=seconds), folder / "summary.json"),
-        write_atomic(folder / "report.html", page(comparison, answer=headline_of(comparison), seconds=seconds)),
+    picture = comparison.figure(SCENARIO.title, budgets_of(comparison))
+    drawn = figures.draw_all([picture])
+    report = page(
+        comparison, budgets_of(comparison), SCENARIO.about, drawn=drawn, answer=headline_of(comparison), seconds=seconds
     )
-    return DemoResult(comparison, seconds, folder, files, bool(plots))
+    contents = {
+        **{f"error-cost.{kind}": getattr(each, kind) for each in drawn.values() for kind in ("png", "svg")},
+        "results.csv": _csv(comparison),
+        "summary.json": json_page(summary_of(comparison, seconds=seconds)),
+        "report.html": report,
+    }
+    files = tuple(write_atomic(folder / name, content) for name, content in contents.items())
+    return DemoResult(comparison, seconds, folder, files, bool(drawn))
 
 
-def run_setting(setting: Scenario, replicates: Sequence[Replicate], *, progress: Progress | None = None) -> Comparison:
-    """The methods over their settings on the streams of one scenario, compared at equal cost."""
-    families = grid_methods(
-        (*COMPARED, *REFERENCES), pool_size=setting.pool_size, num_classes=setting.dials["num_classes"]
-    )
-    coarse = sweep(families, replicates, progress=progress)
-    curves = refine(coarse, replicates, budgets_of(coarse))
-    return compare(setting, tuple(each.seed for each in replicates), curves)
+def demo_comparison(
+    seeds: Sequence[int] = SEEDS, *, num_items: int | None = None, progress: Progress | None = None
+) -> Comparison:
+    """The methods on the demo's streams, one per seed; None: of their usual length."""
+    streams = {seed: SCENARIO.dataset(seed, num_items=num_items) for seed in seeds}
+    return compare(streams.__getitem__, COMPARED, seeds, progress=progress)
 
 
-def demo_replicates(seeds: Sequence[int] = SEEDS, *, num_items: int | None = None) -> tuple[Replicate, ...]:
-    """The demo's streams, one per seed; None: of their usual length."""
-    return tuple(Replicate(SCENARIO.dataset(seed, num_items=num_items), seed) for seed in seeds)
+def budgets_of(comparison: Comparison) -> tuple[float, ...]:
+    """Votes per item at which the methods are compared."""
+    return tuple(share * comparison.until_settled.votes_per_item for share in SHARES)
 
 
 def headline_of(comparison: Comparison) -> str:
     """The result in one sentence, at half the cost of asking until settled."""
-    ours, simple = comparison.middle.ours, comparison.middle.best_simple
+    readings = _readings(comparison, budgets_of(comparison)[1])
+    ours, everybody = readings[COMPARED[0]], comparison.everybody.votes_per_item
+    simple = next(label for label, each in readings.items() if is_simple(each.low.method))
     return (
-        f"With {ours.votes_per_item:.1f} votes per item instead of {comparison.ask_all:.0f}, the default method is "
-        f"wrong on {percent(ours.error_rate)} of the items, the best rule that only counts votes ({simple.name}) on "
-        f"{percent(simple.error_rate)}."
+        f"With {ours.votes_per_item:.1f} votes per item instead of {everybody:.0f}, the default method is "
+        f"wrong on {percent(ours.error_rate)} of the items, the best rule that only counts votes ({simple}) on "
+        f"{percent(readings[simple].error_rate)}."
     )
+
+
+def _readings(comparison: Comparison, votes: float) -> dict[str, Reading]:
+    """Every method at these votes, the best first."""
+    found = {curve.label: reading for curve in comparison.curves if (reading := curve.at(votes)) is not None}
+    return dict(sorted(found.items(), key=lambda each: each[1].error_rate))
+
+
+def _csv(comparison: Comparison) -> str:
+    records = [{**row, "parameters": json.dumps(row["parameters"])} for row in comparison.records()]
+    text = StringIO()
+    writer = csv.DictWriter(text, [*records[0], "version"], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({**row, "version": __version__} for row in records)
+    return text.getvalue()
 
 
 def summary_of(comparison: Comparison, *, seconds: float) -> dict[str, Any]:
@@ -113,21 +131,19 @@ def summary_of(comparison: Comparison, *, seconds: float) -> dict[str, Any]:
         "version": __version__,
         "headline": headline_of(comparison),
         "seconds": round(seconds, 1),
-        "pool_size": comparison.setting.pool_size,
+        "pool_size": SCENARIO.pool_size,
         "num_items": comparison.num_items,
-        "dials": dict(comparison.setting.dials),
+        "dials": dict(SCENARIO.dials),
         "seeds": list(comparison.seeds),
-        "ask_all_votes": comparison.ask_all,
-        "until_settled_votes": comparison.until_settled,
-        "tie_floor": comparison.tie_floor,
-        "references": [reading_record(reading, comparison) for reading in comparison.references],
-        "budgets": [_budget_summary(matched, comparison) for matched in comparison.matched],
+        "ask_all_votes": comparison.everybody.votes_per_item,
+        "until_settled_votes": comparison.until_settled.votes_per_item,
+        "tie_floor": comparison.until_settled.error_rate,
+        "budgets": [{"budget": votes, "methods": _methods(comparison, votes)} for votes in budgets_of(comparison)],
     }
 
 
-def _budget_summary(matched: Matched, comparison: Comparison) -> dict[str, Any]:
-    return {
-        "budget": matched.budget,
-        "best_simple_rule": matched.best_simple.name,
-        "methods": [reading_record(reading, comparison) for reading in matched.readings],
-    }
+def _methods(comparison: Comparison, votes: float) -> list[dict[str, Any]]:
+    return [
+        {"method": label, "votes_per_item": each.votes_per_item, "error_rate": each.error_rate}
+        for label, each in _readings(comparison, votes).items()
+    ]

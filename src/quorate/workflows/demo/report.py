@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
 from quorate.catalogue import SENTENCES
 from quorate.reports import render
-from quorate.reports.figures import comparison_figure, draw_all
+from quorate.reports.figures import DrawnFigure
 from quorate.reports.format import percent
 from quorate.reports.section import Document, Section, Table
-from quorate.streams.curves import OURS, REFERENCES, Comparison
 from quorate.version import __version__
+from quorate.workflows.compare import Comparison
 
 METHOD = (
     "A classifier predicts each item for free; experts can be asked one at a time; the truth is the plurality of the "
@@ -19,47 +22,42 @@ METHOD = (
 )
 
 
-def error_table(comparison: Comparison) -> Table:
-    """The error of every method at each cost, in the order of the middle one."""
-    heads = ("wrong, % of the items, with", *(f"{each.budget:.1f} votes" for each in comparison.matched))
-    at = [{each.name: f"{100 * each.error_rate:.2f}" for each in matched.readings} for matched in comparison.matched]
-    rows = tuple((each.name, *(errors[each.name] for errors in at)) for each in comparison.middle.readings)
-    return Table("", "Methods at equal cost", heads, rows, highlight=(OURS,))
+def error_table(comparison: Comparison, budgets: Sequence[float]) -> Table:
+    """The error of every method at each cost, the best at the middle one first."""
+    table = comparison.table(budgets)
+    return replace(table, rows=tuple(sorted(table.rows, key=lambda row: float(row[1 + len(budgets) // 2] or 0.0))))
 
 
 def settled_sentence(comparison: Comparison) -> str:
     """What asking until settled takes."""
     return (
-        f"Asking until the pool is settled takes {comparison.until_settled:.1f} votes; ties leave "
-        f"{percent(comparison.tie_floor)} wrong in any case."
+        f"Asking until the pool is settled takes {comparison.until_settled.votes_per_item:.1f} votes; ties leave "
+        f"{percent(comparison.until_settled.error_rate)} wrong in any case."
     )
 
 
-def page(comparison: Comparison, *, answer: str, seconds: float) -> str:
+def page(
+    comparison: Comparison, budgets: Sequence[float], about: str, *,
+    drawn: Mapping[str, DrawnFigure], answer: str, seconds: float,
+) -> str:  # fmt: skip
     """The page as text."""
-    figure = comparison_figure(comparison)
-    settings = Table(
-        "", f"Settings at {comparison.middle.budget:.2f} votes per item", ("method", "setting"),
-        tuple((reading.name, reading.parameter) for reading in comparison.middle.readings), text_columns=2,
-    )  # fmt: skip
-    rules = Table(
-        "", "The methods", ("method", "rule"),
-        tuple((curve.name, SENTENCES[curve.name]) for curve in comparison.curves if curve.name not in REFERENCES),
-        text_columns=2,
-    )  # fmt: skip
+    rules = tuple((curve.label, SENTENCES[curve.name]) for curve in comparison.curves)
     document = Document(
         title=f"quorate {__version__}: demo",
         question="When have enough experts been asked?",
         answer=answer,
-        picture=figure,
-        notes=(comparison.setting.about, settled_sentence(comparison)),
-        sections=(Section("methods", "All methods", tables=(error_table(comparison),)),),
+        picture=comparison.figure(),
+        notes=(about, settled_sentence(comparison)),
+        sections=(Section("methods", "All methods", tables=(error_table(comparison, budgets),)),),
         folded=(
-            Section("method", "How the methods were compared", points=METHOD, tables=(settings,)),
-            Section("rules", "What each method does", tables=(rules,)),
+            Section("method", "How the methods were compared", points=METHOD),
+            Section(
+                "rules", "What each method does",
+                tables=(Table("", "The methods", ("method", "rule"), rules, text_columns=2),),
+            ),
         ),
         footer=f"quorate {__version__}; a synthetic stream, run in {seconds:.0f} s. Every point is in results.csv, the "
         "tables in summary.json.",
-        drawn=draw_all([figure]),
-    )
+        drawn=dict(drawn),
+    )  # fmt: skip
     return render.page(document)

@@ -10,7 +10,7 @@ import numpy as np
 
 from quorate.decision.error_costs import DEFAULT_ERROR_COST, ErrorCosts
 from quorate.methods import Method, method
-from quorate.streams.sweep import parameter_grid
+from quorate.streams.grid import parameter_grid
 
 ERROR_COSTS = (2.0, 4.0, 8.0, 17.0, 33.0, 67.0, 140.0, 280.0, 560.0, 1100.0, 2500.0)
 THRESHOLDS = (0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999, 1.0)
