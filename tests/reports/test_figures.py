@@ -1,7 +1,6 @@
 """Without matplotlib everything but the plots is there, with the line that installs it."""
 
 import sys
-from contextlib import nullcontext
 
 import pytest
 
@@ -41,23 +40,3 @@ def test_nothing_is_drawn_and_the_page_says_why(no_matplotlib, comparison):
 
 def test_the_plot_is_the_same_each_time(comparison):
     assert figures.draw(comparison.figure()).svg == figures.draw(comparison.figure()).svg
-
-
-def test_a_png_is_drawn_once_and_only_if_it_is_needed(comparison, monkeypatch):
-    from matplotlib.figure import Figure as MplFigure
-
-    made, save = [], MplFigure.savefig
-    monkeypatch.setattr(MplFigure, "savefig", lambda *a, **k: made.append(k["format"]) or save(*a, **k))
-    drawn = figures.draw(comparison.figure())
-    assert drawn.data_uri.startswith("data:image/svg+xml")
-    assert made == ["svg"]
-    assert drawn.png is drawn.png
-    assert made == ["svg", "png"]
-
-
-@pytest.mark.parametrize("installed", [True, False])
-def test_matplotlib_is_imported_beforehand_if_it_is_installed(monkeypatch, installed):
-    monkeypatch.setattr(figures, "can_plot", lambda: installed)
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)  # importing it fails
-    with pytest.raises(ImportError) if installed else nullcontext():
-        figures.preload()

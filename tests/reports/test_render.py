@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from quorate.reports.render import TEMPLATES, fragment, page, unbroken
+from quorate.reports.render import TEMPLATES, fragment, page
 from quorate.reports.section import Chart, Claim, Document, Figure, Section, Table
 from quorate.reports.svg import Bar, bars, histogram, lines
 from quorate.workflows.run import run
@@ -62,51 +62,6 @@ def test_hostile_classes_and_items_of_a_run_do_not_reach_the_page_as_markup():
     for text in (result.to_html(), result._repr_html_()):
         assert "<script" not in text and "<img" not in text
     assert "&lt;script&gt;alert(1)" in result.to_html()
-
-
-def test_a_page_opens_with_question_answer_and_picture_and_folds_methods_at_the_end():
-    chart = Chart("<svg></svg>")
-    sections = (Section("a", "Results", ("shown",)), Section("empty", "Nothing"))
-    text = page(Document("t", "Q?", "A.", chart, sections, (Section("m", "Methods", ("folded",)),), ("n1",) * 5))
-    order = [text.index(part) for part in ("<h1>Q?", ">A.</p>", "<svg>", "n1", "2 more notes", "shown", "folded")]
-    assert order == sorted(order)
-    assert text.startswith("<!doctype html>")
-    assert text.index('<details class="section">') < text.index("folded")
-    assert "Nothing" not in text
-
-
-def test_percent_signs_stay_with_their_numbers_in_sentences_and_code_stays_as_it_is():
-    commands = (("In a shell", "quorate run --votes '5 % of.csv'\nls --all"), ("In Python", "print(7 % 3)"))
-    section = Section("a", "5 % wrong", ("3.1 % of `9 %` in votes 5 %.csv.",), commands=commands)
-    text = page(Document("t", "Q?", "A: 2 %.", None, (section,), (), (), "f"))
-    read = Tags(text).words
-    for part in ("5\u00a0% wrong", "3.1\u00a0% of 9 % in votes 5 %.csv.", "A: 2\u00a0%."):
-        assert part in read
-    for _, command in commands:
-        assert command in read
-
-
-def test_a_command_keeps_its_line_ends():
-    assert Tags(unbroken("a --b c\nd --e")).words == "a --b c\nd --e"
-
-
-def test_every_cell_is_looked_at_once_to_align_the_columns():
-    class Counted(tuple):
-        __slots__ = ()
-        reads = 0
-
-        def __getitem__(self, place):
-            Counted.reads += 1
-            return super().__getitem__(place)
-
-        def __iter__(self):
-            Counted.reads += len(self)
-            return super().__iter__()
-
-    rows = tuple(Counted((f"item {n}", float(n), "word")) for n in range(50))
-    text = fragment("", Table("", "t", ("item", "number", "why"), rows))
-    assert text.count('<td class="text">word') == 50
-    assert Counted.reads < 50 * 20
 
 
 def test_nothing_is_loaded_and_nothing_runs():
