@@ -104,3 +104,28 @@ def test_a_limit_holds_for_items_added_from_then_on(world):
         vote = {"item": item, "label": "cat", "voter": "ada"}
         asked[item] = owner.api("POST", f"{path}/votes", 200, json=vote).json()["decision"]["ask"]
     assert asked == {"before": True, "after": False}
+
+
+def test_a_change_based_on_an_older_version_is_refused_with_both_values(world):
+    owner, path = world.client("owner"), f"/projects/{world.here}"
+    version = owner.api("GET", path, 200).json()["version"]
+    size = owner.api("GET", path, 200).json()["settings"]["pool_size"]
+    changed = owner.api("PATCH", path, 200, json={"version": version, "settings": {"pool_size": size + 2}}).json()
+    assert changed["version"] == version + 1
+    sent = {"version": version, "settings": {"price": 0.0, "pool_size": size + 1}}
+    refused = owner.api("PATCH", path, 409, json=sent).json()
+    assert (refused["field"], refused["value"]) == ("pool_size", size + 1) and str(size + 2) in refused["rule"]
+    refused = owner.api("PATCH", path, 409, json={"version": version, "settings": {"price": 0.0}}).json()
+    assert (refused["field"], refused["value"]) == ("version", version)
+    now = owner.api("GET", path, 200).json()
+    assert (now["version"], now["settings"]["pool_size"], now["name"]) == (version + 1, size + 2, changed["name"])
+    assert (
+        owner.api("PATCH", path, 200, json=sent | {"version": version + 1}).json()["settings"]["pool_size"] == size + 1
+    )
+
+
+def test_a_request_that_changes_nothing_makes_no_version(world):
+    owner, path = world.client("owner"), f"/projects/{world.here}"
+    before = owner.api("GET", path, 200).json()
+    same = {"name": before["name"], "settings": {"pool_size": before["settings"]["pool_size"]}}
+    assert owner.api("PATCH", path, 200, json=same).json()["version"] == before["version"]

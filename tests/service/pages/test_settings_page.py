@@ -13,6 +13,7 @@ from quorate.service.domain.events import list_actions
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.domain.webhooks import create_webhook
+from quorate.service.pages.settings_form import as_form
 from quorate.service.store.schema import deliveries, events
 from tests.service.pages.world import made_world
 
@@ -180,3 +181,44 @@ def test_a_new_name_moves_no_key(world):
     given = {"classes": ["0", "1", "2"], "display_names": {"1": "one"}}
     shown = world.browser("owner").get(f"/p/{made_project(world, given)}/vote").text
     assert re.findall(r'data-name="([^"]*)" data-key="([^"]*)"', shown) == [("0", "0"), ("one", "1"), ("2", "2")]
+
+
+def test_two_tabs_change_different_settings_and_both_hold(world):
+    project, owner, kept = made_project(world, {}), world.browser("owner"), world.app.state.projects
+    path = f"/p/{project}/settings"
+    first, second = (Form(owner.get(path).text, path).sent for _ in range(2))
+    changes = {"pool_size": "8", "name": "Beasts", "display_name_1": "Hound", "instructions": "Look twice."}
+    assert owner.post(path, data=first | changes).status_code == 303
+    assert owner.post(path, data=second | {"price": "0.5", "display_name_2": "Vixen"}).status_code == 303
+    after = kept.get(project)
+    assert (after.name, after.settings.pool_size, after.settings.price) == ("Beasts", 8, 0.5)
+    assert after.settings.instructions == "Look twice."
+    assert after.settings.display_names == {"dog": "Hound", "fox": "Vixen"}
+
+
+@pytest.mark.parametrize(
+    ("name", "theirs", "mine"),
+    [("pool_size", "8", "7"), ("name", "Beasts", "Pets"), ("display_name_1", "Hound", "Pup")],
+)
+def test_a_setting_that_changed_meanwhile_is_shown_with_both_values_before_it_is_replaced(world, name, theirs, mine):
+    project, owner, kept = made_project(world, {}), world.browser("owner"), world.app.state.projects
+    path = f"/p/{project}/settings"
+    first, second = (Form(owner.get(path).text, path).sent for _ in range(2))
+    assert owner.post(path, data=first | {name: theirs, "currency": "EUR"}).status_code == 303
+    before = kept.get(project)
+    refused = owner.post(path, data=second | {name: mine, "price": "0.5"})
+    said = html.unescape(re.sub(r"<input.*?>", "", refused.text))
+    assert refused.status_code == 409 and theirs in said and mine in said
+    assert kept.get(project) == before
+    again = Form(refused.text, path).sent
+    assert (again[name], again["price"], again["currency"]) == (mine, "0.5", "EUR")
+    assert owner.post(path, data=again).status_code == 303
+    after = kept.get(project)
+    assert as_form(after)[name] == mine and (after.settings.price, after.settings.currency) == (0.5, "EUR")
+
+
+def test_both_tabs_may_make_the_same_change(world):
+    project, owner = made_project(world, {}), world.browser("owner")
+    path = f"/p/{project}/settings"
+    form = Form(owner.get(path).text, path).sent | {"pool_size": "8"}
+    assert [owner.post(path, data=form).status_code for _ in range(2)] == [303, 303]

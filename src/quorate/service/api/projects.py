@@ -56,6 +56,10 @@ class ProjectIn(In):
 class ProjectChange(In):
     """A new name, state or settings; what is left out stays unchanged."""
 
+    version: Annotated[
+        int | None, Field(description="The version the change is based on; 409 if there is a later one. Null: any.")
+    ] = None
+
     name: Name | None = None
     state: State | None = None
     settings: SettingsChange | None = None
@@ -74,6 +78,7 @@ class ProjectRow(Out):
 class ProjectOut(ProjectRow):
     """One project. `settings` and `counts` are null for voters."""
 
+    version: Annotated[int, Field(description="Of name, state and settings: send it with a change of them.")]
     classes: list[str]
     display_names: Annotated[dict[str, str], Field(description="Names to show for classes, if different.")]
     instructions: str
@@ -131,8 +136,8 @@ def change_project(once: Write, project_id: ProjectId, caller: Owner, body: Proj
 
     def work(on: Work) -> ProjectOut:
         changes = body.settings.model_dump(exclude_unset=True) if body.settings is not None else {}
-        rest = {"name": body.name, "state": body.state, "by": caller.account_id}
-        changed = on.projects.change(project_id, **rest, now=on.now, **changes)
+        named = {"name": body.name, "state": body.state, "by": caller.account_id}
+        changed = on.projects.change(project_id, **named, version=body.version, now=on.now, **changes)
         return project_out(on.projects, changed, caller, "owner")
 
     return once(caller, work)
@@ -165,6 +170,7 @@ def project_out(projects_: Projects, project: Project, who: Principal, role: Rol
         numbers = counts(connection, project.id) if sees_all else None
     return ProjectOut(
         **as_row(project, role),
+        version=project.version,
         classes=list(settings.classes),
         display_names=settings.display_names,
         instructions=settings.instructions,

@@ -15,11 +15,12 @@ from typing import Any, Literal, NewType, TypeVar, cast, get_args
 
 from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
-from quorate.errors import InvalidInput, UnknownItem
+from quorate.errors import InvalidInput, UnknownItem, shown
 from quorate.service.access.log import note
 from quorate.service.domain.events import append_project_event, record
 from quorate.service.domain.settings import ProjectSettings, goal_control, goal_of, parameters_of
 from quorate.service.domain.webhooks import announce
+from quorate.service.problems import Outdated
 from quorate.service.store import Store
 from quorate.service.store.schema import events, projects
 from quorate.session import Session
@@ -158,13 +159,20 @@ class Projects:
         *,
         name: str | None = None,
         state: str | None = None,
+        version: int | None = None,
         by: str | None = None,
         now: float,
         **changes: Any,  # noqa: ANN401
     ) -> Project:
-        """Change name, state or settings; a change of parameters is an event. `by`: the account."""
+        """Change name, state or settings; a change of parameters is an event. `by`: the account.
+
+        `version`: the one that the change is based on; refused if there is a later one. None: any.
+        """
         with self.store.write() as connection:
             before = self.locked(connection, project_id)
+            if version not in (None, before.version):
+                named = {key: value for key, value in (("name", name), ("state", state)) if value is not None}
+                raise _outdated(before, version, named | changes)
             values = {
                 "name": before.name if name is None else checked_name(name),
                 "state": before.state if state is None else checked_state(state),
@@ -182,15 +190,17 @@ class Projects:
         by: str | None,
         now: float,
     ) -> Project:
-        """Store new settings and columns of a project that is locked."""
+        """Store new settings and columns of a project that is locked; nothing if they are those it has."""
+        if (settings, values["name"], values["state"]) == (before.settings, before.name, before.state):
+            return before
         changed_row = {"settings": json.dumps(settings.as_json()), "version": before.version + 1, **values}
         connection.execute(update(projects).where(projects.c.id == before.id).values(changed_row))
         self._tuned(connection, before, settings, now=now)
         after = self.get_in(connection, before.id)
-        if changed := _changes(before, after):
-            action = record(connection, before.id, "change", changed, by=by, now=now)
-            announce(connection, before.id, [("project.changed", changed)], now=now)
-            note(connection, "settings", project_id=before.id, by=by, now=now, action=action)
+        changed = _changes(before, after)
+        action = record(connection, before.id, "change", changed, by=by, now=now)
+        announce(connection, before.id, [("project.changed", changed)], now=now)
+        note(connection, "settings", project_id=before.id, by=by, now=now, action=action)
         return after
 
     def _tuned(self, connection: Connection, before: Project, settings: ProjectSettings, *, now: float) -> None:
@@ -274,11 +284,25 @@ class Projects:
             cache[key] = value
 
 
+def _as_json(project: Project) -> dict[str, Any]:
+    """Everything that can change, by name."""
+    return project.settings.as_json() | {"name": project.name, "state": project.state}
+
+
 def _changes(before: Project, after: Project) -> dict[str, Any]:
     """The new values of what differs, by name."""
-    old = before.settings.as_json() | {"name": before.name, "state": before.state}
-    new = after.settings.as_json() | {"name": after.name, "state": after.state}
-    return {name: value for name, value in new.items() if value != old[name]}
+    old = _as_json(before)
+    return {name: value for name, value in _as_json(after).items() if value != old[name]}
+
+
+def _outdated(project: Project, version: int, sent: Mapping[str, Any]) -> Outdated:
+    """The error for a change that is based on an older version; it names what is sent and is another value now."""
+    now = _as_json(project)
+    other = {name: value for name, value in sent.items() if now[name] != value}
+    name, value = next(iter(other.items()), ("version", version))
+    present = ", ".join(f"`{each}` is {shown(now[each])}" for each in other)
+    rule = f"a change of version {project.version}, the latest" + (f", in which {present}" if present else "")
+    return invalid(name, value, rule, "read the project again, and send what is still to change.", error=Outdated)
 
 
 def unknown(project_id: str) -> UnknownProject:

@@ -14,7 +14,17 @@ from quorate.service.api.dependencies import Creator, projects_of
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.pages.formats import Fields
 from quorate.service.pages.rendering import OwnerVisit, Visit, go, render, status_of
-from quorate.service.pages.settings_form import BLANK, FORM, LABELS, as_form, changes_of, in_form_words
+from quorate.service.pages.settings_form import (
+    BLANK,
+    FORM,
+    LABELS,
+    as_form,
+    changes_of,
+    in_form_words,
+    marks,
+    new_settings,
+    touched,
+)
 from quorate.service.problems import of_error
 
 ABOVE = ("classes", "pool_size", "budget", "target_error", "instructions")  # the rest is in a fold
@@ -34,7 +44,7 @@ def create(request: Request, caller: Creator, fields: Fields) -> Response:
     """Create the project; the visitor becomes its owner."""
     now, me = now_of(request), caller.account_id
     try:
-        settings = ProjectSettings.from_json(changes_of(fields))
+        settings = ProjectSettings.from_json(new_settings(fields))
         with store_of(request).write() as connection:
             made = projects_of(request).create_in(connection, fields.get("name", ""), settings, by=me, now=now)
             enrol(connection, made.id, me, role="owner", by=me, now=now)
@@ -58,16 +68,17 @@ def settings_page(on: OwnerVisit) -> Response:
 def change(on: OwnerVisit, fields: Fields) -> Response:
     """Change settings that may change."""
     try:
-        changes = changes_of(fields, before=on.projects.get(on.project_id).settings)
-        named = {"name": fields.get("name"), "state": fields.get("state"), "by": on.me}
-        on.projects.change(on.project_id, **named, now=on.now, **changes)
+        project = on.projects.get(on.project_id)
+        on.projects.change(project.id, version=project.version, by=on.me, now=on.now, **changes_of(fields, project))
     except QuorateError as error:
         return _settings(on, fields, in_form_words(of_error(error).body(), fields))
     return on.go("settings", "saved")
 
 
 def _settings(on: Visit, form: dict[str, str], problem: dict[str, Any] | None = None) -> Response:
+    """The page, with what the visitor changed in `form`; all else as it is now."""
     project = on.projects.get(on.project_id)
-    texts = as_form(project.settings) | {"name": project.name} | form
-    shown = {"project": project, "form": texts, "labels": LABELS, "fields": FORM, "more": MORE, "problem": problem}
+    now = as_form(project)
+    shown = {"project": project, "form": now | touched(form, now), "marks": marks(now), "problem": problem}
+    shown |= {"labels": LABELS, "fields": FORM, "more": MORE}
     return on.render("settings.html", status_of(problem), tab="settings", **shown)

@@ -5,15 +5,19 @@ Forms have percentages where settings have shares, and one text field for each c
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, Literal, get_args
 
 from pydantic.fields import FieldInfo
 
+from quorate.service.domain.projects import Project
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.pages.formats import decimal, in_words_of_the_form, lines, number, share, whole_number
+from quorate.service.problems import Outdated
 from quorate.validate import invalid
 
 Kind = Literal["whole", "number", "%", "lines", "text", "line"]
@@ -62,35 +66,67 @@ BLANK = dict.fromkeys(FORM, "") | {
 }
 
 
-def as_form(settings: ProjectSettings) -> dict[str, str]:
-    """The settings as texts for the form."""
+def as_form(project: Project) -> dict[str, str]:
+    """What can change in a project, as texts for the form."""
+    settings = project.settings
     texts = {name: _text(getattr(settings, name), field.kind) for name, field in FORM.items()}
-    names = enumerate(settings.classes)
-    return texts | {f"{DISPLAY_NAME}{number}": settings.display_names.get(name, "") for number, name in names}
+    names = {f"{DISPLAY_NAME}{n}": settings.display_names.get(name, "") for n, name in enumerate(settings.classes)}
+    return texts | names | {"name": project.name, "state": project.state}
 
 
-def changes_of(fields: Mapping[str, str], *, before: ProjectSettings | None = None) -> dict[str, Any]:
-    """The settings of a filled-in form; with `before`, the project's settings, only those that were changed.
+def new_settings(fields: Mapping[str, str]) -> dict[str, Any]:
+    """The settings of a filled-in form for a new project; empty fields that may not be empty are left out.
 
-    A field that is as the form showed it counts as unchanged, because the form may show fewer digits than are stored.
-
-    >>> changes_of({"pool_size": "5", "target_error": "2", "budget": ""})
+    >>> new_settings({"pool_size": "5", "target_error": "2", "budget": ""})
     {'pool_size': 5, 'budget': None, 'target_error': 0.02}
     """
-    shown = {} if before is None else as_form(before)
-    touched = {name for name, text in fields.items() if before is None or _plain(text) != _plain(shown.get(name, ""))}
-    found = {}
-    for name, field in FORM.items():
-        if name in touched:
-            value = _value(fields, field)
-            if value is not None or field.is_optional:
-                found[name] = value
-            elif before is not None:
+    typed = {name: (field, _value(fields, field)) for name, field in FORM.items() if name in fields}
+    return {name: value for name, (field, value) in typed.items() if value is not None or field.is_optional}
+
+
+def changes_of(fields: Mapping[str, str], project: Project) -> dict[str, Any]:
+    """What the visitor changed in the form of a project: arguments of `Projects.change`.
+
+    Refused if somebody else has changed one of these fields since the form was shown.
+    """
+    now, found = as_form(project), dict[str, Any]()
+    typed, seen = touched(fields, now), _seen(fields)
+    for name in typed:
+        if _mark(now[name]) not in (_mark(typed[name]), seen.get(name, _mark(now[name]))):
+            rule = f"what this page showed; somebody has changed it to {now[name].strip() or 'empty'}"
+            raise invalid(name, typed[name], rule, "save again to replace that.", error=Outdated)
+        if name in FORM:
+            found[name] = _value(fields, FORM[name])
+            if found[name] is None and not FORM[name].is_optional:
                 raise invalid(name, "", "a number", "write one.")
-    if before is not None and any(name.startswith(DISPLAY_NAME) for name in touched):
-        typed = [(name, fields.get(f"{DISPLAY_NAME}{n}", "").strip()) for n, name in enumerate(before.classes)]
-        found["display_names"] = {name: text for name, text in typed if text}
-    return found
+    if any(name.startswith(DISPLAY_NAME) for name in typed):
+        names = ((name, (now | typed)[f"{DISPLAY_NAME}{n}"].strip()) for n, name in enumerate(project.settings.classes))
+        found["display_names"] = {name: text for name, text in names if text}
+    return found | {name: typed[name] for name in ("name", "state") if name in typed}
+
+
+def touched(fields: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str]:
+    """The fields that the visitor changed. One that is as it was shown is not, as forms may show fewer digits."""
+    shown = {name: _mark(text) for name, text in now.items()} | _seen(fields)
+    return {name: text for name, text in fields.items() if name in now and _mark(text) != shown[name]}
+
+
+def marks(form: Mapping[str, str]) -> str:
+    """What a form shows, as the value of its hidden field `shown`: a digest of each field."""
+    return json.dumps({name: _mark(text) for name, text in form.items()})
+
+
+def _seen(fields: Mapping[str, str]) -> dict[str, str]:
+    """`marks` as they were sent back; nothing if they are missing or not JSON."""
+    try:
+        seen = json.loads(fields.get("shown", ""))
+    except (ValueError, RecursionError):
+        return {}
+    return seen if isinstance(seen, dict) else {}
+
+
+def _mark(text: str) -> str:
+    return sha256(_plain(text).encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def in_form_words(problem: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, Any]:
