@@ -60,6 +60,7 @@ def test_what_will_not_get_better_is_not_tried_again_and_never_shows_the_token(s
         server.client.project(3)
     assert len(server.asked) == 1
     assert TOKEN not in str(problem.value)
+    assert "not given" not in problem.value.render({"token": "--token"})
     assert TOKEN not in repr(server.client)
 
 

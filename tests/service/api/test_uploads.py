@@ -34,9 +34,20 @@ def test_kind_and_size_are_read_from_the_file(kind, options, media_type):
     assert (found.media_type, found.width, found.height) == (media_type, 321, 123)
 
 
+@pytest.mark.parametrize(("kind", "options", "media_type"), KINDS)
+@pytest.mark.parametrize("share", [0.5, 0.9, 1.0])
+def test_a_truncated_image_is_refused(kind, options, media_type, share):
+    noise = np.random.default_rng(1).integers(0, 256, (60, 40, 3), dtype=np.uint8)
+    Image.fromarray(noise).save(file := io.BytesIO(), kind, **options)
+    whole = file.getvalue()
+    assert checked(whole).media_type == media_type
+    with pytest.raises(NotAnImage):
+        checked(whole[: min(int(share * len(whole)), len(whole) - 2)])
+
+
 def test_an_extended_webp_says_its_size():
     data = struct.pack("<I", 0)[:4] + (320).to_bytes(3, "little") + (122).to_bytes(3, "little")
-    found = checked(b"RIFF\x20\x00\x00\x00WEBPVP8X" + struct.pack("<I", 10) + data)
+    found = checked(b"RIFF\x16\x00\x00\x00WEBPVP8X" + struct.pack("<I", 10) + data)
     assert (found.width, found.height) == (321, 123)
 
 
@@ -146,5 +157,5 @@ def test_padding_of_a_jpeg_costs_next_to_nothing():
     with pytest.raises(images.NotAnImage):
         images.checked(b"\xff\xd8" + b"\xff\xfe\x00\x02" * 1_200_000)
     assert time.perf_counter() - begin < 0.5
-    frame = b"\xff\xc0\x00\x11\x08" + struct.pack(">HH", 3, 5) + bytes(12)
+    frame = b"\xff\xc0\x00\x11\x08" + struct.pack(">HH", 3, 5) + bytes(12) + b"\xff\xd9"
     assert images.checked(b"\xff\xd8" + b"\xff" * 1000 + frame) == images.Image("image/jpeg", 5, 3)

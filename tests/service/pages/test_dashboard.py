@@ -16,6 +16,7 @@ from tests.service.pages.seeded import seed
 
 def numbers(hours, **more):
     usual = {"num_open": 10, "num_closed": 10, "votes_per_closed": 3.0, "num_votes": 30, "votes_on_closed": 30}
+    usual |= {"time": 5000.0, "last_vote": 4990.0}
     return usual | {"hours": [{"hours_ago": 0.0, "votes": float(votes), "seconds": 3600.0} for votes in hours]} | more
 
 
@@ -29,6 +30,22 @@ def test_the_pace_of_the_first_minutes_is_not_spread_over_an_hour():
     young = numbers([60])
     young["hours"][0]["seconds"] = 120.0
     assert forecast(young).pace == 1800.0
+
+
+def test_there_is_no_pace_once_voting_has_paused():
+    assert [forecast(numbers([5], last_vote=last)).pace for last in (4990.0, 4300.0, None)] == [5.0, None, None]
+    assert forecast(numbers([5], last_vote=4300.0)).hours_left is None
+
+
+@pytest.mark.parametrize("prediction", [None, [0.9, 0.1]])
+def test_only_a_project_with_predictions_has_a_classifier_on_its_pages(world, prediction):
+    projects, now = world.app.state.projects, time.time()
+    project = projects.create("Pets", ProjectSettings(classes=("cat", "dog"), pool_size=3), now=now).id
+    add_member(world.store, project, world.people["reader"], role="reader", now=now)
+    add_items(projects, project, [NewItem("a", prediction)], now=now)
+    reader = world.browser("reader")
+    assert ("data-worth" in reader.get(f"/p/{project}").text) == (prediction is not None)
+    assert ("classifier" in reader.get(f"/p/{project}/item?id=a").text) == (prediction is not None)
 
 
 @pytest.mark.parametrize(("num_items", "voted", "said"), [(0, False, "/data"), (1, False, "/people"), (1, True, None)])
@@ -63,3 +80,17 @@ def test_a_target_is_called_held_only_with_enough_audits(world, drawn, is_held):
     closed_items(world, project, drawn=drawn)
     told = world.browser("reader").get(f"/p/{project.id}/live").text
     assert "Goal:" in told and ("Held so far" in told) is is_held
+
+
+def test_the_figures_of_voters_say_what_they_are_from(world):
+    projects, now = world.app.state.projects, time.time()
+    project = projects.create("Pets", ProjectSettings(classes=("cat", "dog"), pool_size=3), now=now).id
+    add_member(world.store, project, world.people["owner"], role="owner", now=now)
+    add_items(projects, project, [NewItem("g", gold="cat"), NewItem("h", gold="cat"), NewItem("i")], now=now)
+    for item, voters in (("g", "ab"), ("i", "a")):
+        for voter in voters:
+            act(projects, Request(project, item, f"ext:{voter}", "vote", "cat", served=False), now=now)
+    world.app.state.jobs.hold(project, "people")
+    world.app.state.jobs.compute_people(project)
+    shown = world.browser("owner").get(f"/p/{project}/voters").text
+    assert "From 1 vote" in shown and "2 answers" in shown and "2 gold items" in shown.partition("data-uncalibrated")[2]

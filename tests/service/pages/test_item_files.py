@@ -14,8 +14,10 @@ HUGE = '{"id": "a", "priority": ' + "9" * 5000 + "}"
 def project(models=(), classes=("cat", "dog")):
     """A project without items, unless it has `models`."""
     settings = ProjectSettings(classes=classes, pool_size=5)
-    fixed = {"name": "p", "version": 1, "state": "active", "created": 0.0, "learn_event": 0, "tune_event": 0}
-    return Project("p_1", **fixed, settings=settings, session=settings.session(), seed=0, models=models, coin_key="")
+    fixed = {"name": "p", "version": 1, "state": "active", "created": 0.0, "learn_event": 0}
+    events = {"tune_event": 0, "goal_event": 0}
+    session = settings.session()
+    return Project("p_1", **fixed, **events, settings=settings, session=session, seed=0, models=models, coin_key="")
 
 
 def read(name, text, images=(), **more):
@@ -29,6 +31,13 @@ def test_a_table_with_a_column_for_each_class():
     assert (first.priority, first.pool_size) == (3, 7)
     assert (second.prediction, second.show.text, second.pool_size) == (None, None, None)
     assert found.ignored == ["mood"]
+
+
+def test_the_class_that_gets_the_remaining_probability_is_shown():
+    found = read("a.csv", "id,cat\na,0.4\nb,\nc,0.9\n")
+    assert [[pytest.approx(each) for each in shown] for shown in found.predictions] == [
+        [{"cat": 0.4, "dog": 0.6}], [], [{"cat": 0.9, "dog": 0.1}],
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

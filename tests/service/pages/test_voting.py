@@ -157,6 +157,7 @@ def test_votes_wait_in_the_browser_and_are_sent_when_the_page_is_opened_again(li
     again = context.new_page()
     open_vote(again, live, voter.project)
     all_sent(again)
+    again.wait_for_function("() => document.querySelector('[data-part=today]').textContent === '2'")
     assert {first: ("vote", "cat"), second: ("vote", "fox")} == acts(live, voter)
 
 
@@ -255,6 +256,31 @@ def test_the_page_and_all_it_fetches_say_nothing_of_predictions_or_other_votes(l
             assert word not in body, (word, body[:300])
     told = [json.loads(body) for body in bodies if body.startswith("{")]
     assert all(each.get("decision") is None for each in told)
+
+
+def test_a_closed_page_gives_its_items_to_others_at_once(live, voter):
+    assert len(held_until(live, voter.project)) == 2
+    voter.goto(f"{live.url}/")
+    voter.wait_for_timeout(300)
+    assert held_until(live, voter.project) == []
+    voter.go_back()
+    item_of(voter)
+    press(voter, "1")
+    all_sent(voter)
+    assert len(acts(live, voter)) == 1
+
+
+def test_page_down_scrolls_a_long_text_wherever_the_focus_is(live, chromium):
+    project, account = project_of(live, ItemContent(text="A long report. " * 900))
+    with window(chromium) as page:
+        come_in(page, live, account)
+        open_vote(page, live, project)
+        top = "() => document.querySelector('[data-part=stage]').scrollTop"
+        page.locator("[data-part=abstain]").focus()
+        press(page, "PageDown")
+        page.wait_for_function(f"() => ({top})() > 100")
+        press(page, "PageUp")
+        page.wait_for_function(f"() => ({top})() === 0")
 
 
 def test_who_reads_on_keeps_the_item_as_long_as_the_page_is_seen(live, reader, monkeypatch):

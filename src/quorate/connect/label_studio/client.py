@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from quorate.connect.label_studio.tasks import RemoteProject, as_project, unexpected
-from quorate.errors import QuorateError
+from quorate.errors import InvalidInput, QuorateError
 from quorate.validate import invalid
 from quorate.version import __version__
 
@@ -178,9 +178,9 @@ class LabelStudio:
     def _read(self, answer: httpx.Response, path: str) -> object:
         status = answer.status_code
         if status in (401, 403):
-            fix = "copy one from Account & Settings in Label Studio, of a user who may change the project."
-            raise invalid("token", None, f"one that Label Studio accepts; it responds with status {status}", fix,
-                         error=Refused)  # fmt: skip
+            fix = "Copy one from Account & Settings there, of a user who may change the project."
+            wrong = f"Label Studio refuses this `token` with status {status}."
+            raise Refused(f"{wrong} {fix}", field="token", rule="a token that Label Studio accepts", fix=fix)
         if status == 404:
             fix = "check the number in the project's address."
             raise invalid("project", path, f"a project or task that exists on {self.url}", fix, error=Gone)
@@ -203,8 +203,8 @@ def _checked_token(token: str) -> str:
     """The token, if it can be sent in a header; errors never show it."""
     stripped = token.strip()
     if not stripped or not stripped.isascii() or not stripped.isprintable() or " " in stripped:
-        raise invalid("token", None, "a token of Label Studio: letters and digits, no spaces",
-                     "copy it from Account & Settings in Label Studio.")  # fmt: skip
+        rule, fix = "letters and digits, no spaces", "Copy it from Account & Settings in Label Studio."
+        raise InvalidInput(f"This `token` is not one of Label Studio: {rule}. {fix}", field="token", rule=rule, fix=fix)
     return stripped
 
 

@@ -1,4 +1,4 @@
-"""Invitations: links with which anybody can join a project as voter or reader, until they end.
+"""Invitations: links with which anybody can join a project as voter, senior or reader, until they end.
 
 Opening one (`look`) does not count as a use; the form on the page does (`accept` creates an account, `join` takes a
 signed-in one, `come_back` one that the browser remembers).
@@ -26,7 +26,7 @@ PATH = "/join/"
 DAY = 86400.0
 LASTS = 14 * DAY
 LONGEST = 366 * DAY
-INVITED: tuple[Role, ...] = ("voter", "reader")  # an owner makes a member an owner by changing the role
+INVITED: tuple[Role, ...] = ("voter", "senior", "reader")  # an owner makes a member an owner by changing the role
 ASK_SENDER = "Ask the person who sent it for a new one."
 AGAIN = 600.0  # seconds within which the same form, sent again, is the same person
 

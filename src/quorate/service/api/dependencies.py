@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -174,6 +174,17 @@ class Once:
         request, body = self.request, getattr(self.request.state, "content", "")
         text = f"{request.method} {request.url.path}?{request.url.query} {body}"
         return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def once_per_form(
+    request: Request, caller: Principal, fields: Mapping[str, str], work: Callable[[Store], Found]
+) -> Found | None:
+    """What `work` returns; None if the form, known by its field `form`, was sent before. One transaction."""
+    store, key, now = store_of(request), f"form:{fields.get('form', '')[:100]}", now_of(request)
+    with store.write() as connection:
+        if key != "form:" and _claimed(connection, caller.account_id, key, "form", now) is not None:
+            return None
+        return work(OneTransaction(store, connection))
 
 
 def _claimed(connection: Connection, account_id: str, key: str, content: str, now: float) -> Response | None:

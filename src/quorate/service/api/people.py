@@ -53,7 +53,7 @@ class InvitationIn(In):
     """A link by which people join."""
 
     name: Annotated[Name, Field(description="A name for the invitation, not for the people who join.")]
-    role: Literal["voter", "reader"] = "voter"
+    role: Literal["voter", "senior", "reader"] = "voter"
     lasts: Annotated[float, Field(ge=1, le=invitations.LONGEST, description="Seconds.")] = invitations.LASTS
     most_uses: Annotated[int, Field(ge=1, le=100_000)] | None = None
 
@@ -62,7 +62,7 @@ class InvitationOut(Out):
     """An invitation, without its link."""
 
     id: str
-    role: Literal["voter", "reader"]
+    role: Literal["voter", "senior", "reader"]
     name: str
     most_uses: int | None
     uses: int

@@ -31,6 +31,7 @@ LARGEST_FILE = 5_000_000
 LONGEST_SIDE = 20_000
 MOST_PIXELS = 100_000_000
 PNG, GIF, JPEG = b"\x89PNG\r\n\x1a\n", (b"GIF87a", b"GIF89a"), b"\xff\xd8\xff"
+END_OF_JPEG = b"\xff\xd9"
 MOST_SEGMENTS = 10_000  # of a JPEG before the one with its size; cameras write some dozens
 NO_PADDING = re.compile(rb"\xff++[^\xff]", re.DOTALL)
 FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}  # JPEG markers of segments with the size
@@ -52,7 +53,7 @@ class Image:
 def checked(content: bytes) -> Image:
     """Type and size of the image, if it is supported.
 
-    >>> checked(b"GIF89a" + struct.pack("<HH", 3, 2) + bytes(10))
+    >>> checked(b"GIF89a" + struct.pack("<HH", 3, 2) + bytes(10) + b";")
     Image(media_type='image/gif', width=3, height=2)
     """
     if len(content) > LARGEST_FILE:
@@ -60,7 +61,7 @@ def checked(content: bytes) -> Image:
         raise invalid("file", size, rule, "make it smaller.", error=NotAnImage)
     try:
         image = _image(content)
-    except (struct.error, IndexError):
+    except (struct.error, IndexError):  # the file ends too early
         image = None
     if image is None:
         rule = "a complete PNG, JPEG, GIF or WebP image"
@@ -74,19 +75,28 @@ def checked(content: bytes) -> Image:
 
 
 def _image(content: bytes) -> Image | None:
+    """The image, if the file is one from its first byte to its end mark."""
     if content.startswith(PNG) and content[12:16] == b"IHDR":
-        return Image("image/png", *struct.unpack(">II", content[16:24]))
-    if content.startswith(GIF):
+        return _png(content)
+    if content.startswith(GIF) and content.rstrip(b"\0").endswith(b";"):
         return Image("image/gif", *struct.unpack("<HH", content[6:10]))
     if content.startswith(JPEG):
         return _jpeg(content)
-    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
+    if content[:4] == b"RIFF" and content[8:12] == b"WEBP" and struct.unpack("<I", content[4:8])[0] + 8 <= len(content):
         return _webp(content)
     return None
 
 
+def _png(content: bytes) -> Image | None:
+    """Read the chunks up to the last one."""
+    size, place = struct.unpack(">II", content[16:24]), len(PNG)
+    while content[place + 4 : place + 8] != b"IEND":
+        place += 12 + struct.unpack(">I", content[place : place + 4])[0]
+    return Image("image/png", *size) if place + 12 <= len(content) else None
+
+
 def _jpeg(content: bytes) -> Image | None:
-    """Read the segments up to the one with the size."""
+    """Read the segments up to the one with the size; the image's data ends with the end mark."""
     place = 2
     for _ in range(MOST_SEGMENTS):
         padding = NO_PADDING.match(content, place)
@@ -98,7 +108,7 @@ def _jpeg(content: bytes) -> Image | None:
         marker = content[place + 1]
         if marker in FRAMES:
             height, width = struct.unpack(">HH", content[place + 5 : place + 9])
-            return Image("image/jpeg", width, height)
+            return Image("image/jpeg", width, height) if END_OF_JPEG in content[place:] else None
         place += 2 + struct.unpack(">H", content[place + 2 : place + 4])[0]
     return None
 

@@ -80,6 +80,7 @@ def for_browser(project_id: str, show: Mapping[str, str]) -> dict[str, str | Non
 MOST_ITEMS = 5000  # in one batch
 ONE_MODEL = ("classifier",)
 MOST_NAME = 200
+EQUAL = 1e-9  # "no prediction" is stored as equal probabilities
 MOST_TEXT = 20_000
 MOST_PRIORITY = 1_000_000
 
@@ -269,12 +270,14 @@ def _opened(project: Project, version: ParamsVersion, item: NewItem, number: int
         "project_id": project.id,
         "name": item.name,
         "number": number,
+        "is_predicted": any(max(shares) - min(shares) > EQUAL for shares in event["prediction"]),
         "show": json.dumps(item.show.as_json()),
         "priority": whole(item.priority, where=f"priority of {item.name!r}", least=-MOST_PRIORITY, most=MOST_PRIORITY),
         "pool_size": event["pool_size"],
         "created": now,
         "seq": event["seq"],
         "closed": None if decision.ask else now,
+        "closed_event": None,
     }
     values = after_event(project, session, item.name, decision, leases_out=0, row=None) | {"gold": None}
     if item.gold is not None:

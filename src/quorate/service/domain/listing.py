@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, Row, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, case, func, or_, select
 
 from quorate.service.domain.events import is_folded
 from quorate.service.domain.projects import Project, Projects
@@ -103,6 +103,12 @@ def find_item(connection: Connection, project_id: str, name: str, *, lock: bool 
     return row
 
 
+def has_predictions(connection: Connection, project_id: str) -> bool:
+    """Whether a classifier predicts any item of the project."""
+    query = select(items.c.id).where(items.c.project_id == project_id, items.c.is_predicted).limit(1)
+    return connection.execute(query).one_or_none() is not None
+
+
 def all_items(connection: Connection, project_id: str) -> Iterator[Row[Any]]:
     """Every item in the order in which they were added, in bounded memory."""
     query = select(items).where(items.c.project_id == project_id)
@@ -152,6 +158,13 @@ def acts_of(connection: Connection, project_id: str, voter: str) -> int:
     """How many items this voter has acted on."""
     theirs = (ballots.c.project_id == project_id, ballots.c.voter == voter)
     return int(connection.execute(select(func.count()).select_from(ballots).where(*theirs)).scalar_one())
+
+
+def acts_by_voter(connection: Connection, project_id: str) -> dict[str, tuple[int, float]]:
+    """For each voter the number of votes, answers to gold items included, and when they last acted."""
+    votes = func.sum(case((ballots.c.kind == "vote", 1), else_=0))
+    query = select(ballots.c.voter, votes, func.max(ballots.c.time)).where(ballots.c.project_id == project_id)
+    return {voter: (int(number), last) for voter, number, last in connection.execute(query.group_by(ballots.c.voter))}
 
 
 def voter_names(connection: Connection, project: Project) -> dict[str, str]:

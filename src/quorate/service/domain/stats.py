@@ -57,9 +57,11 @@ class Stats:
     num_people: int  # people who can vote: owners, seniors and voters, and people whose votes an owner sent
     num_waiting: int  # closed items that wait for a senior's verdict
     num_short: int  # open or in the audit, and pool size plus skips exceed the number of people
+    num_predicted: int  # items with the prediction of a classifier
     num_votes: int
     num_abstained: int
     num_late: int
+    last_vote: float | None
     votes_per_closed: float | None
     votes_on_closed: int  # with an answer
     votes_of_pools: int  # of the same items, without the people who could not tell
@@ -105,6 +107,7 @@ def stats(connection: Connection, project: Project, *, now: float) -> Stats:
         reasons=_grouped(connection, project, items.c.reason),
         labels=_grouped(connection, project, answer),
         hours=_hours(connection, project, now),
+        last_vote=_last_vote(connection, project),
         num_voters=num_voters,
         num_people=num_people,
         voters=_voters(connection, project),
@@ -156,6 +159,7 @@ def _counts(connection: Connection, project: Project, num_people: int) -> dict[s
             func.sum(case((closed, 1), else_=0)).label("num_closed"),
             func.sum(case((items.c.audit == "drawn", 1), else_=0)).label("num_in_audit"),
             func.sum(case((short, 1), else_=0)).label("num_short"),
+            func.sum(case((items.c.is_predicted, 1), else_=0)).label("num_predicted"),
             func.sum(items.c.num_votes).label("num_votes"),
             func.sum(items.c.num_abstained).label("num_abstained"),
             func.sum(items.c.num_late).label("num_late"),
@@ -205,6 +209,14 @@ def _hours(connection: Connection, project: Project, now: float) -> list[dict[st
     return [{"hours_ago": float(hour), "votes": float(votes), "seconds": seconds} for hour, votes, seconds in each]
 
 
+def _last_vote(connection: Connection, project: Project) -> float | None:
+    """When the last vote was cast."""
+    last = select(func.max(ballots.c.time)).join(items, items.c.id == ballots.c.item_id)
+    last = last.where(ballots.c.project_id == project.id, ballots.c.kind == "vote", counted)
+    time: float | None = connection.execute(last).scalar_one()
+    return time
+
+
 def _num_voters(connection: Connection, project: Project) -> int:
     """How many people have acted on an item."""
     people = select(func.count(ballots.c.voter.distinct())).where(ballots.c.project_id == project.id)
@@ -222,7 +234,7 @@ def _num_people(connection: Connection, project: Project) -> int:
 
 def _voters(connection: Connection, project: Project) -> list[dict[str, Any]]:
     """The busiest voters: votes, abstentions, skips, and agreement with the answers of closed items."""
-    agreed = and_(ballots.c.kind == "vote", ~items.c.is_open, ballots.c.label == items.c.label)
+    agreed = and_(ballots.c.kind == "vote", ~items.c.is_open, ballots.c.label == answer)
     judged = and_(ballots.c.kind == "vote", ~items.c.is_open)
     query = select(
         ballots.c.voter,

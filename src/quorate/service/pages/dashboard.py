@@ -36,14 +36,15 @@ from quorate.service.pages.rendering import (
 from quorate.service.store.schema import ballots
 
 HOUR, SHORTEST = 3600.0, 60.0  # seconds; a pace is measured over at least a minute
+PAUSE = 600.0  # without a vote for so long nobody is voting: there is no pace
 FEWEST = 5  # closed items needed for a forecast
 
 
 @dataclass(frozen=True, slots=True)
 class VoteForecast:
-    """`pace`: votes per hour, of the last hour; `votes_left`, `hours_left`: None if unknown."""
+    """`pace`: votes per hour, of the last hour, None while nobody votes; `votes_left` and `hours_left`: if known."""
 
-    pace: float
+    pace: float | None
     votes_left: float | None
     hours_left: float | None
 
@@ -53,11 +54,11 @@ def forecast(numbers: Mapping[str, Any]) -> VoteForecast:
 
     >>> hours = [{"votes": 10.0, "seconds": 3600.0}, {"votes": 20.0, "seconds": 1800.0}]
     >>> forecast({"hours": hours, "num_open": 10, "num_closed": 10, "votes_per_closed": 3.0, "num_votes": 35,
-    ...           "votes_on_closed": 30, "num_abstained": 0})
+    ...           "votes_on_closed": 30, "last_vote": 995.0, "time": 1000.0})
     VoteForecast(pace=40.0, votes_left=25.0, hours_left=0.625)
     """
-    last = numbers["hours"][-1]
-    pace = last["votes"] * HOUR / max(last["seconds"], SHORTEST)
+    last, is_voting = numbers["hours"][-1], numbers["time"] - (numbers["last_vote"] or 0.0) < PAUSE
+    pace = last["votes"] * HOUR / max(last["seconds"], SHORTEST) if is_voting else None
     if numbers["num_closed"] < FEWEST or numbers["votes_per_closed"] is None:
         return VoteForecast(pace, None, None)
     given = numbers["num_votes"] - numbers["votes_on_closed"]

@@ -11,13 +11,14 @@ from pydantic import JsonValue
 from starlette.concurrency import run_in_threadpool
 
 from quorate.errors import QuorateError
-from quorate.service.api.dependencies import in_batch_thread
+from quorate.service.access.invitations import form_id
+from quorate.service.api.dependencies import in_batch_thread, once_per_form
 from quorate.service.domain import webhooks
 from quorate.service.domain.items import MOST_ITEMS, add_items, names_there
 from quorate.service.domain.webhooks import KINDS
 from quorate.service.pages.formats import Fields, in_words_of_the_form
 from quorate.service.pages.item_files import ItemsFile, read_items
-from quorate.service.pages.rendering import OwnerVisit, ViewerVisit, Visit, status_of
+from quorate.service.pages.rendering import SENT_ALREADY, OwnerVisit, ViewerVisit, Visit, status_of
 from quorate.service.problems import of_error
 from quorate.validate import invalid
 
@@ -53,7 +54,8 @@ def data_page_of(on: Visit, **more: object) -> Response:
     """The whole page; `more` is the result of a form."""
     shown = {
         "project": on.projects.get(on.project_id), "tab": "data", "exports": EXPORTS, "project_id": on.project_id,
-        "kinds": HOOK_KINDS, "hook_labels": HOOK_LABELS, "webhooks": _hooks(on) if on.caller.role == "owner" else [],
+        "form_id": form_id(), "kinds": HOOK_KINDS, "hook_labels": HOOK_LABELS,
+        "webhooks": _hooks(on) if on.caller.role == "owner" else [],
     }  # fmt: skip
     context = shown | NOTHING_LOOKED_AT | NO_HOOK_SENT | more
     return on.render("data.html", status_of(more.get("hook_problem")), **context)
@@ -130,13 +132,13 @@ def _images(text: str) -> dict[str, str]:
 def add_webhook(on: OwnerVisit, fields: Fields) -> Response:
     """Create a webhook; only this response shows its secret."""
     kinds, url = [kind for kind in KINDS if fields.get(kind)], fields.get("url", "").strip()
-    make = partial(webhooks.create_webhook, on.store, on.project_id, url, kinds, allow_private=on.allows_private)
+    make = partial(webhooks.create_webhook, allow_private=on.allows_private, by=on.me, now=on.now)
     try:
-        _, secret = make(by=on.me, now=on.now)
+        made = once_per_form(on.request, on.caller, fields, lambda store: make(store, on.project_id, url, kinds))
     except QuorateError as error:
         problem = in_words_of_the_form(of_error(error).body(), {"url": url, "kinds": ", ".join(kinds)}, HOOK_LABELS)
         return data_page_of(on, hook_problem=problem, hook_url=url, hook_kinds=kinds)
-    return data_page_of(on, hook_secret=secret)
+    return on.go("data", SENT_ALREADY) if made is None else data_page_of(on, hook_secret=made[1])
 
 
 @router.post("/p/{project_id}/webhooks/test")

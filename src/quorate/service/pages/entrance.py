@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 from anyio import from_thread
@@ -15,10 +16,11 @@ from quorate.service.access.credentials import SignedIn
 from quorate.service.access.limits import entered, limit_entry
 from quorate.service.access.principal import Principal, current
 from quorate.service.access.request_context import now_of, store_of
-from quorate.service.api.dependencies import Caller, Unrestricted, base_url_of, projects_of
+from quorate.service.api.dependencies import Caller, Unrestricted, base_url_of, once_per_form, projects_of
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.stats import latest_stats
-from quorate.service.pages.rendering import go, render
+from quorate.service.pages.formats import Fields
+from quorate.service.pages.rendering import SENT_ALREADY, go, render
 from quorate.service.problems import NotSignedIn, of_error
 
 
@@ -55,7 +57,12 @@ def start(request: Request) -> Response:
     me = signed_in(request)
     if me is None:
         return render(request, "sign_in.html")
-    return render(request, "projects.html", me=me, cards=cards(projects_of(request), me, now=now_of(request)))
+    return _projects(request, me)
+
+
+def _projects(request: Request, me: Principal, *, link: str | None = None) -> Response:
+    shown = {"me": me, "cards": cards(projects_of(request), me, now=now_of(request)), "link": link}
+    return render(request, "projects.html", **shown, form_id=invitations.form_id())
 
 
 def signed_in(request: Request) -> Principal | None:
@@ -96,13 +103,12 @@ def sign_out_everywhere(request: Request, caller: Unrestricted) -> Response:
 
 
 @router.post("/sign-in-link")
-def make_sign_in_link(request: Request, caller: Unrestricted) -> Response:
+def make_sign_in_link(request: Request, caller: Unrestricted, fields: Fields) -> Response:
     """Make a link that signs the account in once, on another device."""
-    now = now_of(request)
-    me = caller.account_id
-    link = credentials.sign_in_link(store_of(request), me, base_url_of(request), by=me, now=now)
-    shown = {"me": caller, "cards": cards(projects_of(request), caller, now=now), "link": link}
-    return render(request, "projects.html", **shown)
+    me, base, now = caller.account_id, base_url_of(request), now_of(request)
+    make = partial(credentials.sign_in_link, by=me, now=now)
+    link = once_per_form(request, caller, fields, lambda store: make(store, me, base))
+    return go("/", SENT_ALREADY) if link is None else _projects(request, caller, link=link)
 
 
 @router.get("/link/{token}")

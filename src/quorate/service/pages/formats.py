@@ -17,6 +17,7 @@ from quorate.errors import with_names
 from quorate.validate import invalid
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
+LEAST = 0.0005  # probabilities below it would be shown as 0 %
 
 
 def count(number: float) -> str:
@@ -129,19 +130,15 @@ def plural(number: float, noun: str, many: str | None = None) -> str:
     return f"{count(number)} {noun if number == 1 else many or noun + 's'}"
 
 
-def prediction(given: object) -> str:
-    """A prediction in a file, likeliest class first.
+def prediction(shares: Mapping[str, float]) -> str:
+    """The probabilities of the classes, the likeliest first; very small ones are left out.
 
-    >>> prediction({"cat": 0.2, "dog": 0.8}).replace("\u00a0", " "), prediction(None), prediction("cat")
-    ('dog 80 %, cat 20 %', 'none', 'cat')
+    >>> prediction({"cat": 0.2, "dog": 0.8}).replace("\u00a0", " ")
+    'dog 80 %, cat 20 %'
     """
-    if given is None:
-        return "none"
-    if not isinstance(given, dict):
-        return str(given)[:80]
-    ordered = sorted(given.items(), key=lambda pair: -pair[1])
+    ordered = sorted(((name, share) for name, share in shares.items() if share >= LEAST), key=lambda pair: -pair[1])
     rest = f" and {len(ordered) - 4} more" if len(ordered) > 4 else ""
-    return ", ".join(f"{name} {percent(float(share))}" for name, share in ordered[:4]) + rest
+    return ", ".join(f"{name} {percent(share)}" for name, share in ordered[:4]) + rest
 
 
 def sentence(text: str) -> str:

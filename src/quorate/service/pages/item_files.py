@@ -82,12 +82,14 @@ class RowProblem:
 class ItemsFile:
     """The contents of a file: items that can be added, rows that cannot, columns that are not used.
 
-    `models`: the project's classifiers, or those that the first file names   `meant`: columns not used whose name is
+    `models`: the project's classifiers, or those that the first file names   `predictions`: for each item the
+    probability of every class by each classifier, empty without one   `meant`: columns not used whose name is
     similar to a class, with that class.
     """
 
     models: tuple[str, ...]
     items: list[NewItem]
+    predictions: list[list[dict[str, float]]]
     problems: list[RowProblem]
     ignored: list[str]
     meant: dict[str, str] = field(default_factory=dict)
@@ -114,22 +116,26 @@ def read_items(
         project, rows, ignored = _table_rows(text, project)
     else:
         raise invalid("file", name, "a name ending in .csv, .tsv, .json or .jsonl", "save it as one.")
-    items, problems = [], []
+    items, predictions, problems = [], [], []
     seen: dict[str, int] = {}
     for number, row in enumerate(rows, start=1):
         try:
-            item = _item(row, project, images, allow_private=allow_private)
+            item, predicted = _item(row, project, images, allow_private=allow_private)
             if item.name in seen:
                 rule = f"a different id for every item; row {seen[item.name]} has this one, too"
                 raise invalid("id", item.name, rule, "rename one.")
             seen[item.name] = number
             items.append(item)
+            predictions.append(predicted)
         except (QuorateError, ValidationError) as error:
             problems.append(RowProblem(number, row.item or _id_of(row.record), _words(error)))
-    return ItemsFile(project.models, items, problems, ignored, _meant(ignored, project))
+    return ItemsFile(project.models, items, predictions, problems, ignored, _meant(ignored, project))
 
 
-def _item(row: _Row, project: Project, images: Mapping[str, str], *, allow_private: bool) -> NewItem:
+def _item(
+    row: _Row, project: Project, images: Mapping[str, str], *, allow_private: bool
+) -> tuple[NewItem, list[dict[str, float]]]:
+    """The item of a row, and the probability of every class by each classifier, also of a class that is not named."""
     record = row.record
     if row.problem is not None:
         raise row.problem
@@ -140,8 +146,10 @@ def _item(row: _Row, project: Project, images: Mapping[str, str], *, allow_priva
     show = record.get("show")
     given = {**{key: record[key] for key in record if key != "show"}, **show} if isinstance(show, dict) else record
     item = new_item(project, ItemIn.model_validate(_with_image(given, images)), 0, allow_private=allow_private)
-    parse_prediction(item.prediction, project.settings.classes, len(project.models), item=item.name)
-    return item
+    classes = project.settings.classes
+    probs = parse_prediction(item.prediction, classes, len(project.models), item=item.name).tolist()
+    named = [dict(zip(classes, shares, strict=True)) for shares in probs]
+    return item, [] if item.prediction is None else named
 
 
 def _with_image(given: Record, images: Mapping[str, str]) -> Record:

@@ -25,8 +25,8 @@ from quorate.service.domain.item_actions import (
     change_pool,
     close_open,
 )
-from quorate.service.domain.items import for_browser
-from quorate.service.domain.listing import Filter, Status, conditions, find_item, reports_of
+from quorate.service.domain.items import EQUAL, for_browser
+from quorate.service.domain.listing import Filter, Status, conditions, find_item, has_predictions, reports_of
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.trail import trail
 from quorate.service.domain.verdicts import is_waiting
@@ -109,7 +109,6 @@ def page_of(connection: Connection, project: Project, wanted: ItemsQuery) -> Ite
 
 
 router = APIRouter(include_in_schema=False)
-NOTHING = 1e-9  # probabilities that differ by no more are equal
 WORTH_A_LINE = 0.15  # the belief that a class must have reached to get a line; the rest share a grey one
 Wanted = Annotated[ItemsQuery, Depends()]
 
@@ -204,6 +203,7 @@ def _item(projects_: Projects, connection: Connection, project: Project, name: s
         "row": row,
         "answer": row.verdict or row.panel or row.label,
         "pool_says": row.panel or row.label,
+        "has_predictions": has_predictions(connection, project.id),
         "can_ask_again": can_ask_again(projects_, connection, project, row),
         "show": for_browser(project.id, json.loads(row.show)),
         "steps": steps,
@@ -228,7 +228,7 @@ def _by_class(
 ) -> list[dict[str, Any]]:
     """For each class: predictions, votes, belief over time, and colour; the likeliest first."""
     beliefs = [step.probs for step in decided if step.probs is not None]
-    says = [max(each) - min(each) > NOTHING for each in predictions]  # "no prediction" is stored as equal shares
+    says = [max(each) - min(each) > EQUAL for each in predictions]
     table: list[dict[str, Any]] = [
         {
             "predictions": [each[index] if speaks else None for each, speaks in zip(predictions, says, strict=True)],

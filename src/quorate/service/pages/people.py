@@ -13,11 +13,15 @@ from fastapi import APIRouter, Response
 
 from quorate.errors import QuorateError
 from quorate.service.access import accounts, cookies, credentials, invitations
+from quorate.service.access.accounts import ROLES
+from quorate.service.access.invitations import INVITED
 from quorate.service.access.log import lines_of
-from quorate.service.api.dependencies import base_url_of
+from quorate.service.api.dependencies import base_url_of, once_per_form
+from quorate.service.domain.listing import acts_by_voter
 from quorate.service.domain.people import latest_people
+from quorate.service.domain.stats import latest_stats
 from quorate.service.pages.formats import Fields, in_words_of_the_form, number, whole_number
-from quorate.service.pages.rendering import OwnerVisit, Visit, status_of
+from quorate.service.pages.rendering import SENT_ALREADY, OwnerVisit, Visit, status_of
 from quorate.service.problems import of_error
 from quorate.validate import invalid
 
@@ -37,15 +41,15 @@ def people_page(on: OwnerVisit) -> Response:
 def invite(on: OwnerVisit, fields: Fields) -> Response:
     """Create an invitation; only this response shows its link."""
     try:
-        _, link = invitations.create_invitation(
-            on.store, on.project_id, base_url_of(on.request), role=fields.get("role", "voter"),
-            name=fields.get("name", ""), lasts=invitations.DAY * _days(fields),
-            most_uses=whole_number(fields, "most_uses"), by=on.me, now=on.now,
-        )  # fmt: skip
+        lasts, most, base = invitations.DAY * _days(fields), whole_number(fields, "most_uses"), base_url_of(on.request)
+        role, name = fields.get("role", "voter"), fields.get("name", "")
+        make = partial(invitations.create_invitation, role=role, name=name, lasts=lasts, most_uses=most)
+        make = partial(make, by=on.me, now=on.now)
+        made = once_per_form(on.request, on.caller, fields, lambda store: make(store, on.project_id, base))
     except QuorateError as error:
         problem = in_words_of_the_form(of_error(error).body(), fields, INVITATION)
         return _page(on, problem=problem, invite=USUAL | fields, invite_problem=problem)
-    return _page(on, invitation_link=link)
+    return on.go("people", SENT_ALREADY) if made is None else _page(on, invitation_link=made[1])
 
 
 def _days(fields: Mapping[str, str]) -> float:
@@ -81,8 +85,13 @@ def remove(on: OwnerVisit, fields: Fields) -> Response:
 def make_key(on: OwnerVisit, fields: Fields) -> Response:
     """Create an API key of the visitor, for this project or for all of theirs; only this response shows it."""
     only, name = None if fields.get("reach") == "all" else on.project_id, fields.get("name", "")
-    make = partial(credentials.create_key, on.store, on.me, name=name, project_id=only, by=on.me, now=on.now)
-    return _done(on, lambda: {"key": make()[1]})
+    make = partial(credentials.create_key, name=name, project_id=only, by=on.me, now=on.now)
+
+    def work() -> dict[str, object] | None:
+        made = once_per_form(on.request, on.caller, fields, lambda store: make(store, on.me))
+        return None if made is None else {"key": made[1]}
+
+    return _done(on, work, SENT_ALREADY)
 
 
 @router.post("/p/{project_id}/people/unkey")
@@ -106,9 +115,10 @@ def _page(on: Visit, **more: object) -> Response:
     members, mine = accounts.list_members(store, project_id), credentials.list_keys(store, on.me)
     invited = invitations.list_invitations(store, project_id)
     with store.read() as connection:
-        shared = cookies.sharing_browsers(connection, project_id)
+        shared, acts = cookies.sharing_browsers(connection, project_id), acts_by_voter(connection, project_id)
     shown = {
-        "shared": shared, "same_name": same_names(members), "tab": "people", "project": on.projects.get(project_id),
+        "shared": shared, "acts": acts, "roles": ROLES, "invited": INVITED, "form_id": invitations.form_id(),
+        "same_name": same_names(members), "tab": "people", "project": on.projects.get(project_id),
         "members": sorted(members, key=lambda each: each.name.lower()),
         "invitations": [each for each in invited if each.revoked is None and each.expires > on.now],
         "keys": [each for each in mine if each.revoked is None and each.project_id in (None, project_id)],
@@ -130,9 +140,10 @@ def voters_page(on: OwnerVisit) -> Response:
     with on.store.read() as connection:
         project = on.projects.get_in(connection, on.project_id)
         found = latest_people(connection, on.project_id)
+        num_gold = latest_stats(connection, project, now=on.now)["num_gold"]
     careless = [each for each in (found or {}).get("people", []) if each["kind"] != "careful"]
     shown = {"project": project, "found": found, "careless": careless, "kinds": KIND_WORDS, "few": FEW_VOTES}
-    return on.render("voters.html", **shown, settings=project.settings, tab="people")
+    return on.render("voters.html", **shown, num_gold=num_gold, settings=project.settings, tab="people")
 
 
 KIND_WORDS = {"uniform": "looks like guesses", "habit": "looks like votes by habit"}

@@ -37,7 +37,9 @@ def favicon() -> Response:
 
 
 TEMPLATES = Path(__file__).parent / "templates"
+SENT_ALREADY = "sent-already"  # the note for a form that was sent twice, e.g. by reloading its answer
 NOTES = {  # messages on the page after a form was submitted
+    SENT_ALREADY: "This was made already, and is in the list. Its secret was shown once.",
     "saved": "Saved.",
     "created": "The project was created.",
     "removed": "Removed.",

@@ -98,6 +98,7 @@ items = Table(
     Column("project_id", String(40), ForeignKey("projects.id"), nullable=False),
     Column("name", String(200), nullable=False),  # the id the owner gave
     Column("number", Integer, nullable=False),
+    Column("is_predicted", Boolean, nullable=False, server_default=text("false")),  # a classifier says something
     Column("show", Text, nullable=False),  # JSON: text, image, link
     Column("priority", Integer, nullable=False, server_default="0"),
     Column("pool_size", Integer, nullable=False),

@@ -25,7 +25,8 @@ document.addEventListener("click", async (event) => {
 });
 
 document.addEventListener("submit", (event) => {
-  const words = event.submitter?.dataset.ask ?? event.target.dataset.ask;
+  const chosen = event.target.querySelector("option:checked[data-ask]");
+  const words = event.submitter?.dataset.ask ?? event.target.dataset.ask ?? chosen?.dataset.ask;
   if (words && !window.confirm(words)) event.preventDefault();
 });
 
@@ -36,12 +37,12 @@ for (const all of document.querySelectorAll("[data-choose-all]")) { // only with
   });
 }
 
-document.addEventListener("change", (event) => {
-  if (!event.target.matches("[data-submit]")) return;
-  const words = event.target.selectedOptions?.[0]?.dataset.ask;
-  if (words && !window.confirm(words)) event.target.form.reset();
-  else event.target.form.requestSubmit();
-});
+for (const select of document.querySelectorAll("[data-until-changed]")) { // its button is shown once it says something new
+  const button = select.form.querySelector("button"), before = select.value;
+  const follow = () => { button.hidden = select.value === before; };
+  select.addEventListener("change", follow);
+  follow();
+}
 
 // A part that is fetched again every few seconds while the page is visible. The sign beside it says how old the numbers
 // are. Numbers with an older version than those shown are ignored; times are not compared, as clocks can be set back.

@@ -19,6 +19,7 @@ const NOTHING = {
 };
 const NOT_YET = "There is nothing to vote on yet.";
 const RETRIES = [1000, 3000]; // ms before a broken image is loaded again; after the last it is reported
+const TOLD = 6000; // ms for which a message about an item that is gone stays
 const MOST_SPOKEN = 120; // characters of an item that screen readers announce
 const HELD = 2, SETTLE = 120, POLL = 4000, LONGEST_POLL = 30000;
 const LEASE = 1000 * leaseSeconds, UNATTENDED = Math.max(30 * 60000, 2 * LEASE); // ms without activity
@@ -27,6 +28,7 @@ const held = []; // items of this voter, rendered: [0] is shown, the rest wait
 const acted = new Set(); // items acted on here: the server may still list them while the act is being sent
 let isGone = false; // no longer a voter of this project
 let past = null; // the last act, while it can be undone
+let isStale = true; // the number of today's votes must be read again
 let shownAt = 0, counts = { session: 0, today: 0 }, poll = POLL, isAsking = false;
 let keptAt = 0, askedAt = 0, keeping; // when the server last listed this voter's items; when asked; the timer to ask again
 let signAt = Date.now(); // the last activity
@@ -41,6 +43,8 @@ function post(act, signal) {
 }
 
 function notify(name, act, body) {
+  if (name === "waiting") isStale = true; // what is sent later counts for its own day
+  if ((name === "sent" || name === "refused") && isStale && !outbox.size) countToday();
   if (name === "sent" && body.next) take(body.next);
   if (name === "refused") refused(act, body);
   if (name === "sent" && !held.length) refill();
@@ -188,7 +192,7 @@ async function load(here, image, enlarge, tries = 0) {
     image.classList.toggle("small", image.naturalWidth < 400);
     enlarge.disabled = false;
     here.isSeen = true;
-    if (held[0] === here) { shownAt = performance.now(); enable(); }
+    if (held[0] === here) { shownAt = performance.now(); enable(); if (tries) announce("", true); }
   } catch {
     if (held[0] === here) announce("The image could not be loaded. Trying again.", true);
     if (tries < RETRIES.length) return void setTimeout(() => load(here, image, enlarge, tries + 1), RETRIES[tries]);
@@ -211,10 +215,27 @@ async function report(here) {
     if (body.set_aside) acted.delete(here.item); // it may come back when it is repaired
     const words = answer.ok ? "could not be loaded. The owner was notified." : "could not be loaded.";
     if (isShown) announce(`The image ${words} ${say.textContent}`);
-    if (isShown) last.textContent = `An image ${words}`;
+    if (isShown) {
+      last.textContent = `An image ${words}`;
+      setTimeout(() => { if (last.textContent === `An image ${words}`) last.textContent = ""; }, TOLD); // it is about another item
+    }
     if (held.length < HELD) refill();
     return true;
   } catch { return false; }
+}
+
+// How many votes of today the server has; of acts that were not sent when this page was opened, too.
+async function countToday() {
+  const midnight = new Date().setHours(0, 0, 0, 0) / 1000;
+  try {
+    const before = counts.session;
+    const mine = await (await fetch(`/p/${project}/vote/mine?since=${midnight}`)).json();
+    if (outbox.size) return; // asked again when everything is sent
+    if (counts.session !== before) return countToday();
+    isStale = false;
+    counts.today = mine.votes;
+    progress();
+  } catch { /* asked again */ }
 }
 
 // Enable buttons: none without an item, and no answers before its image is loaded.
@@ -359,9 +380,15 @@ document.addEventListener("keydown", (event) => {
   else if (event.key === "x" || event.key === "X" || event.key === "?") abstain();
   else if (event.key === "z" || event.key === "Z") enlarge();
   else if (event.key === "/" && filter) filter.focus();
+  else if (event.key === "PageDown" || event.key === "PageUp") scroll(event.key === "PageDown" ? 1 : -1);
   else return;
   event.preventDefault();
 });
+
+// A long text is scrolled wherever the focus is.
+function scroll(pages) {
+  stage.scrollBy({ top: 0.9 * pages * stage.clientHeight });
+}
 
 function enlarge() {
   const image = stage.querySelector(".enlarge:enabled img");
@@ -416,13 +443,11 @@ addEventListener("storage", ({ key, newValue }) => {
 // -- begin
 
 for (const act of outbox.kept.values()) if (act.path === "votes") acted.add(act.item); else acted.delete(act.item);
+counts.today = [...outbox.kept.values()].filter((act) => act.label).length;
+progress();
+if (!outbox.size) countToday();
 outbox.flush();
 refill();
-const midnight = new Date().setHours(0, 0, 0, 0) / 1000;
-fetch(`/p/${project}/vote/mine?since=${midnight}`).then((answer) => answer.json()).then((mine) => {
-  counts.today += mine.votes;
-  progress();
-}).catch(() => {});
 
 function isThere() {
   signAt = Date.now();
@@ -434,3 +459,9 @@ document.addEventListener("visibilitychange", () => {
   isThere();
   if (held.length < HELD) refill();
 });
+
+// The page is closed: give the items to others at once. A vote that is still to be sent counts all the same.
+addEventListener("pagehide", () => {
+  if (held.length) fetch(`${api}/leave`, { method: "POST", headers: JSON_OF_MINE, keepalive: true }).catch(() => {});
+});
+addEventListener("pageshow", (event) => { if (event.persisted) { keptAt = 0; refill(); } });
