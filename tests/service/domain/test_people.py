@@ -9,10 +9,12 @@ from sqlalchemy import select
 
 from quorate import compiled, method
 from quorate.numerics import wilson
+from quorate.service.access.accounts import add_member, create_account, remove_member
 from quorate.service.background import BackgroundJobs
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.people import latest_people, people
+from quorate.service.domain.stats import stats
 from quorate.service.domain.votes import Request
 from quorate.service.store.schema import tasks
 from quorate.session import Session
@@ -141,3 +143,42 @@ def test_gold_items_without_answers_of_a_whole_pool_say_nothing_of_the_confidenc
     with desk.store.read() as connection:
         found = people(desk.projects, connection, desk.projects.get_in(connection, project.id), now=2.0).calibration
     assert (found.num_items, found.right) == (1, 1.0)
+
+
+def joined(desk, project, name, role):
+    """A new member; their id."""
+    person = create_account(desk.store, name, now=1.0).id
+    add_member(desk.store, project.id, person, role=role, now=1.0)
+    return person
+
+
+def short(desk, project):
+    """How many people can vote, and how many items ask for more."""
+    with desk.store.read() as connection:
+        told = stats(connection, desk.projects.get(project.id), now=1003.0)
+    return told.num_people, told.num_short
+
+
+def test_an_owner_counts_among_those_who_can_vote_once_they_have_voted(desk):
+    """Three voters and a pool of 4 wait forever: that must not look as if the owner would vote."""
+    project = desk.project(["x", "y"], method="ask-all", pool_size=4)
+    owner, *voters = [
+        joined(desk, project, f"p{n}", role) for n, role in enumerate(("owner", "voter", "voter", "senior"))
+    ]
+    joined(desk, project, "reader", "reader")
+    for voter in voters:
+        cast(desk, project, "x", voter, "cat", 1001.0)
+    assert short(desk, project) == (3, 2)
+    cast(desk, project, "y", owner, "cat", 1002.0)
+    assert short(desk, project) == (4, 0)
+    cast(desk, project, "y", "ext:ben", "cat", 1002.0)
+    assert short(desk, project) == (5, 0)
+
+
+def test_a_removed_voter_is_not_missing_on_items_with_their_vote(desk):
+    project = desk.project(["x", "y"], method="ask-all", pool_size=3)
+    ada, *_ = [joined(desk, project, f"p{n}", "voter") for n in range(3)]
+    joined(desk, project, "owner", "owner")
+    cast(desk, project, "x", ada, "cat", 1001.0)
+    remove_member(desk.store, project.id, ada, by=ada, now=1002.0)
+    assert short(desk, project) == (2, 1)

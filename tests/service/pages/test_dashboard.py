@@ -9,7 +9,7 @@ from quorate.service.domain.ballots import act
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.domain.votes import Request
-from quorate.service.pages.dashboard import forecast
+from quorate.service.pages.dashboard import VoteForecast, forecast
 from tests.service.domain.test_audits import closed_items
 from tests.service.pages.seeded import seed
 
@@ -17,6 +17,7 @@ from tests.service.pages.seeded import seed
 def numbers(hours, **more):
     usual = {"num_open": 10, "num_closed": 10, "votes_per_closed": 3.0, "num_votes": 30, "votes_on_closed": 30}
     usual |= {"time": 5000.0, "last_vote": 4990.0}
+    usual |= {"num_short": 0, "votes_for_audits": 0}
     return usual | {"hours": [{"hours_ago": 0.0, "votes": float(votes), "seconds": 3600.0} for votes in hours]} | more
 
 
@@ -24,6 +25,24 @@ def test_a_forecast_needs_items_and_votes_and_counts_a_vote_for_every_open_item(
     assert forecast(numbers([5], num_votes=60)).votes_left == 10.0
     assert forecast(numbers([5], num_closed=4)).votes_left is None
     assert forecast(numbers([0])).hours_left is None
+
+
+def test_a_forecast_counts_the_votes_that_audits_wait_for_and_names_no_time_if_people_are_missing():
+    assert forecast(numbers([5], num_open=0, votes_for_audits=15)) == VoteForecast(5.0, 15.0, 3.0)
+    assert forecast(numbers([5], num_short=1)) == VoteForecast(5.0, 30.0, None)
+
+
+def test_not_everything_is_closed_while_audits_wait(world):
+    projects, now = world.app.state.projects, time.time()
+    settings = ProjectSettings(classes=("cat", "dog"), pool_size=5, audit_rate=1.0, method="quorum:votes=1")
+    project = projects.create("Pets", settings, now=now).id
+    add_member(world.store, project, world.people["reader"], role="reader", now=now)
+    add_items(projects, project, [NewItem("x")], now=now)
+    said = []
+    for number in range(5):
+        act(projects, Request(project, "x", f"ext:{number}", "vote", "cat", served=False), now=now)
+        said.append("Everything is closed" in world.browser("reader").get(f"/p/{project}/live").text)
+    assert said == [False, False, True, True, True]
 
 
 def test_the_pace_of_the_first_minutes_is_not_spread_over_an_hour():

@@ -20,6 +20,7 @@ def test_an_owner_changes_pools_withdraws_and_closes_on_the_pages(tmp_path):
         browser, projects = world.browser("owner"), Projects(world.store)
         made = projects.create("mine", ProjectSettings(classes=["a", "b"], pool_size=5, method="ask-all"), now=1.0)
         add_member(world.store, made.id, world.people["owner"], role="owner", now=1.0)
+        add_member(world.store, made.id, world.people["voter"], role="voter", now=1.0)
         add_items(projects, made.id, [NewItem("x"), NewItem("y")], now=1.0)
         here = f"/p/{made.id}"
         shown = browser.get(here).text

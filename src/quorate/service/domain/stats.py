@@ -10,7 +10,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Integer, and_, case, cast, desc, func, select
+from sqlalchemy import ColumnElement, Connection, Integer, Select, and_, case, cast, desc, func, or_, select
 
 from quorate.audit.statement import standing
 from quorate.service.domain.audits import ProjectAudit, audit_report
@@ -54,9 +54,10 @@ class Stats:
     num_closed: int
     num_unanswered: int  # closed items without a final answer
     num_in_audit: int
-    num_people: int  # people who can vote: owners, seniors and voters, and people whose votes an owner sent
+    num_people: int  # people who vote: voters, seniors, owners who have voted, people whose votes an owner sent
     num_waiting: int  # closed items that wait for a senior's verdict
-    num_short: int  # open or in the audit, and pool size plus skips exceed the number of people
+    num_short: int  # open or in the audit, and asking for more people than these
+    votes_for_audits: int  # at most so many does the service still ask for on closed items
     num_predicted: int  # items with the prediction of a classifier
     num_votes: int
     num_abstained: int
@@ -91,7 +92,7 @@ def stats(connection: Connection, project: Project, *, now: float) -> Stats:
     """Compute all numbers."""
     num_voters = _num_voters(connection, project)
     num_people = _num_people(connection, project)
-    counts = _counts(connection, project, num_people)
+    counts = _counts(connection, project)
     answered = counts.pop("num_answered")
     asked, pools = counts["votes_on_closed"], counts["votes_of_pools"]
     price = project.settings.price
@@ -110,6 +111,7 @@ def stats(connection: Connection, project: Project, *, now: float) -> Stats:
         last_vote=_last_vote(connection, project),
         num_voters=num_voters,
         num_people=num_people,
+        num_short=_num_short(connection, project, num_people),
         voters=_voters(connection, project),
         learning=learning_history(connection, project),
         goal=_goal(connection, project, audit),
@@ -147,19 +149,18 @@ def learning_history(connection: Connection, project: Project, *, most: int = HI
     return learned
 
 
-def _counts(connection: Connection, project: Project, num_people: int) -> dict[str, Any]:
+def _counts(connection: Connection, project: Project) -> dict[str, Any]:
     closed = ~items.c.is_open
     answered = closed & has_answer
-    skipped = items.c.num_ballots - items.c.num_votes - items.c.num_abstained
-    short = and_(items.c.is_wanted, items.c.pool_size + skipped > num_people)
+    pool_left = items.c.pool_size - items.c.num_votes - items.c.num_abstained
     row = connection.execute(
         select(
             func.count().label("num_items"),
             func.sum(case((items.c.is_open, 1), else_=0)).label("num_open"),
             func.sum(case((closed, 1), else_=0)).label("num_closed"),
             func.sum(case((items.c.audit == "drawn", 1), else_=0)).label("num_in_audit"),
-            func.sum(case((short, 1), else_=0)).label("num_short"),
             func.sum(case((items.c.is_predicted, 1), else_=0)).label("num_predicted"),
+            func.sum(case((closed & items.c.is_wanted, pool_left), else_=0)).label("votes_for_audits"),
             func.sum(items.c.num_votes).label("num_votes"),
             func.sum(items.c.num_abstained).label("num_abstained"),
             func.sum(items.c.num_late).label("num_late"),
@@ -224,12 +225,30 @@ def _num_voters(connection: Connection, project: Project) -> int:
 
 
 def _num_people(connection: Connection, project: Project) -> int:
-    """How many people can vote: members who may, and outside voters who have voted."""
-    may = (memberships.c.project_id == project.id, memberships.c.removed.is_(None), memberships.c.role != "reader")
-    members = select(func.count()).select_from(memberships).join(accounts, accounts.c.id == memberships.c.account_id)
-    outside = select(func.count(ballots.c.voter.distinct())).where(ballots.c.project_id == project.id)
-    found = (members.where(*may, accounts.c.disabled.is_(None)), outside.where(ballots.c.voter.startswith("ext:")))
+    """How many people vote: voters and seniors, and those owners and outside voters who have voted."""
+    ours = select(ballots.c.voter).where(ballots.c.project_id == project.id)
+    votes = or_(memberships.c.role.in_(("voter", "senior")), memberships.c.account_id.in_(ours))
+    members = _present(project).where(votes).subquery()
+    outside = ours.where(ballots.c.voter.startswith("ext:")).distinct().subquery()
+    found = (select(func.count()).select_from(each) for each in (members, outside))
     return sum(int(connection.execute(query).scalar_one()) for query in found)
+
+
+def _present(project: Project) -> Select[Any]:
+    """The accounts of the members who may vote."""
+    may = (memberships.c.project_id == project.id, memberships.c.removed.is_(None), memberships.c.role != "reader")
+    members = select(memberships.c.account_id).join(accounts, accounts.c.id == memberships.c.account_id)
+    return members.where(*may, accounts.c.disabled.is_(None))
+
+
+def _num_short(connection: Connection, project: Project, num_people: int) -> int:
+    """How many items ask for more people than there are: those who acted before they were removed are not missing."""
+    theirs = (ballots.c.item_id == items.c.id, ~ballots.c.voter.startswith("ext:"))
+    gone = select(func.count()).where(*theirs, ballots.c.voter.not_in(_present(project))).scalar_subquery()
+    skipped = items.c.num_ballots - items.c.num_votes - items.c.num_abstained
+    missing = items.c.pool_size + skipped - gone > num_people
+    query = select(func.count()).where(items.c.project_id == project.id, items.c.is_wanted, counted, missing)
+    return int(connection.execute(query).scalar_one())
 
 
 def _voters(connection: Connection, project: Project) -> list[dict[str, Any]]:

@@ -42,7 +42,10 @@ FEWEST = 5  # closed items needed for a forecast
 
 @dataclass(frozen=True, slots=True)
 class VoteForecast:
-    """`pace`: votes per hour, of the last hour, None while nobody votes; `votes_left` and `hours_left`: if known."""
+    """`pace`: votes per hour, of the last hour, None while nobody votes; `votes_left` and `hours_left`: if known.
+
+    `hours_left` is unknown, too, while items ask for more people than there are.
+    """
 
     pace: float | None
     votes_left: float | None
@@ -54,7 +57,7 @@ def forecast(numbers: Mapping[str, Any]) -> VoteForecast:
 
     >>> hours = [{"votes": 10.0, "seconds": 3600.0}, {"votes": 20.0, "seconds": 1800.0}]
     >>> forecast({"hours": hours, "num_open": 10, "num_closed": 10, "votes_per_closed": 3.0, "num_votes": 35,
-    ...           "votes_on_closed": 30, "last_vote": 995.0, "time": 1000.0})
+    ...           "votes_on_closed": 30, "votes_for_audits": 0, "num_short": 0, "last_vote": 995.0, "time": 1000.0})
     VoteForecast(pace=40.0, votes_left=25.0, hours_left=0.625)
     """
     last, is_voting = numbers["hours"][-1], numbers["time"] - (numbers["last_vote"] or 0.0) < PAUSE
@@ -63,8 +66,8 @@ def forecast(numbers: Mapping[str, Any]) -> VoteForecast:
         return VoteForecast(pace, None, None)
     given = numbers["num_votes"] - numbers["votes_on_closed"]
     least = float(numbers["num_open"])  # each open item needs at least one
-    left = max(numbers["num_open"] * numbers["votes_per_closed"] - given, least)
-    return VoteForecast(pace, left, left / pace if pace else None)
+    left = max(numbers["num_open"] * numbers["votes_per_closed"] - given, least) + numbers["votes_for_audits"]
+    return VoteForecast(pace, left, left / pace if pace and not numbers["num_short"] else None)
 
 
 router = APIRouter(include_in_schema=False)
