@@ -16,6 +16,7 @@ from pathlib import Path
 
 from common import compile_first, median, np, resident, say  # NumPy from common, which first sets one thread
 from quorate import Session, method
+from quorate.methods import with_learning
 
 MOST_BYTES, MOST_SLOWDOWN = 1200e6, 1.3
 WINDOW, NUM_CLASSES, POOL, WARM_UP, MEASURED, PEOPLE = 500, 10, 6, 5000, 2000, 997
@@ -23,7 +24,7 @@ METHOD = method("value")  # with defaults
 BLOCK = 20_000  # synthetic items, repeated under new ids
 COMPILE = """
 from quorate import Session
-session = Session("value", classes=["cat", "dog"], pool_size=6, refit_every=1)
+session = Session("value:refit_every=1", classes=["cat", "dog"], pool_size=6)
 session.open("1", [0.6, 0.4])
 session.vote("1", "cat", "ann")
 session.close("1")
@@ -54,7 +55,7 @@ class Feed:
         self.classes = [f"class-{k}" for k in range(NUM_CLASSES)]
 
     def session(self) -> Session:
-        return Session(METHOD, classes=self.classes, pool_size=POOL, window=WINDOW, seed=0)
+        return Session(with_learning(METHOD, window=WINDOW), classes=self.classes, pool_size=POOL, seed=0)
 
     def pass_item(self, session: Session, t: int) -> tuple[int, float]:
         """Open the item and vote until the session stops asking; returns votes used and seconds per decision."""

@@ -95,7 +95,7 @@ def finexp_row(*, refits: int, samples: int, decisions: int, rounds: int) -> Row
 
 
 def _simulate(dataset: VoteDataset, method: str, every: int) -> None:
-    simulate(dataset, method, pool_size=POOL, seed=0, window=WINDOW, refit_every=every)
+    simulate(dataset, f"{method}:refit_every={every}", pool_size=POOL, seed=0)
 
 
 def _published_refit(refit: Refit, samples: int, rng: np.random.Generator) -> None:

@@ -123,7 +123,7 @@ def test_every_kernel_that_answers_without_votes_call_is_compiled(monkeypatch):
     stored = called.copy()
     called.clear()
     data = synthetic(num_items=40, num_classes=3, pool_size=3, seed=0)
-    simulate(data, "value", seed=0, window=20, refit_every=5, query_free_after=30)
+    simulate(data, "value:window=20,refit_every=5", seed=0, query_free_after=30)
     assert called >= {"compress", "empty_traces", "evaluate", "hessian", "factorise", "dense_step"}
     assert called <= stored
 

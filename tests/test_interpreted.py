@@ -18,7 +18,7 @@ from quorate.decision.look_ahead import expected_gain, gains_more_than
 from quorate.densities import log_gamma
 from quorate.experts.panel_stream import run_panel
 from quorate.learning.fit import fit
-from quorate.methods import ANONYMOUS, method
+from quorate.methods import ANONYMOUS, method, with_learning
 from quorate.posterior.duel import duel, finite_duel
 from quorate.posterior.finite import plurality_finite
 from quorate.posterior.infinite import plurality_infinite
@@ -50,7 +50,7 @@ def both_ways(call):
 
 
 def outcome(name, data, **more):
-    done = simulate(data, name, seed=4, window=20, refit_every=5, **more)
+    done = simulate(data, with_learning(method(name), window=20, refit_every=5), seed=4, **more)
     return [np.asarray(getattr(done, each)).tolist() for each in ("costs", "predictions", "confidence", "fits")]
 
 
@@ -66,7 +66,8 @@ def test_every_method_decides_a_stream_alike(name):
 def test_a_session_that_switches_in_between_goes_on_alike(name):
     def play(switch_after):
         with pytest.MonkeyPatch.context() as patch:
-            session = Session(name, classes=["a", "b", "c"], pool_size=5, seed=1, window=6, refit_every=2)
+            chosen = with_learning(method(name), window=6, refit_every=2)
+            session = Session(chosen, classes=["a", "b", "c"], pool_size=5, seed=1)
             rng = np.random.default_rng(3)
             told = []
             for item in range(12):

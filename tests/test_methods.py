@@ -7,7 +7,8 @@ from quorate import Session, run
 from quorate.catalogue import parameter_text
 from quorate.decision.threshold import Threshold
 from quorate.errors import InvalidInput, UnknownMethod
-from quorate.methods import DEFAULT_ERROR_COST, METHODS, method
+from quorate.method_data import method_data, method_from
+from quorate.methods import DEFAULT_ERROR_COST, METHODS, Method, method
 from quorate.prior import Hyperprior
 from tests.refusals import refused
 
@@ -15,13 +16,11 @@ WRONG = (0, -1, float("inf"), float("nan"), 10**400, "200", True, [200])
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_every_method_builds_with_its_defaults_and_describes_itself_completely(name):
+def test_every_method_builds_with_its_defaults_and_comes_back_from_its_data_and_its_parameters(name):
     built = method(name)
-    described = json.loads(json.dumps(built.describe()))
-    again = method(described["name"], **described["parameters"])
-    assert again.describe() == built.describe()
-    assert again.policy == built.policy
-    assert again.learner == built.learner
+    data = json.loads(json.dumps(method_data(built)))
+    assert method_from(data) == method(name, **built.parameters) == built
+    assert built.label == name
 
 
 def test_the_recommended_default_learns_a_bias_and_stops_by_value():
@@ -42,7 +41,8 @@ def test_fixed_ask_asks_with_the_fixed_prior_and_predicts_with_the_learned_one()
 def test_a_hyperprior_may_be_named_or_given():
     assert method("finexp", hyperprior="infexp").learner.hyperprior == Hyperprior(3.0, 2.0)
     own = method("finexp", hyperprior=Hyperprior(2.0, 3.0))
-    assert method("finexp", **own.describe()["parameters"]).learner.hyperprior == Hyperprior(2.0, 3.0)
+    assert own.learner.hyperprior == Hyperprior(2.0, 3.0)
+    assert method_from(method_data(own)) == own
 
 
 @pytest.mark.parametrize(
@@ -68,10 +68,15 @@ def test_the_papers_methods_have_the_papers_hyperpriors_and_show_any_other(name,
         (lambda: method("panel", error_cost=-1), InvalidInput, "error_cost"),
         (lambda: method("finexp", threshold=1.5), InvalidInput, "threshold"),
         (lambda: method("finexp", hyperprior="flat"), InvalidInput, "hyperprior"),
-        (lambda: method(object()), UnknownMethod, "method"),
-        (lambda: method(Threshold(0.5), foo=1), UnknownMethod, "foo"),
+        (lambda: method(object()), UnknownMethod, "policy"),
+        (lambda: method(Threshold), UnknownMethod, "policy"),
+        (lambda: Method(policy=Threshold(0.5), prior=Threshold(0.5)), UnknownMethod, "prior"),
+        (lambda: Method(policy=Threshold(0.5), learner="nobody"), UnknownMethod, "method"),
+        (lambda: Method(policy=Threshold(0.5), learner=Threshold(0.5)), UnknownMethod, "learner"),
         (lambda: method(Threshold(0.5), posterior="banana"), InvalidInput, "posterior"),
-        (lambda: method("finexp", hyperprior={"shap": 2.0}), InvalidInput, "hyperprior"),
+        (lambda: method("finexp", hyperprior={"shape": 2.0}), InvalidInput, "hyperprior"),
+        (lambda: method("finexp", window=0), InvalidInput, "window"),
+        (lambda: method("finexp", refit_every=0), InvalidInput, "refit_every"),
     ],
 )
 def test_mistakes_are_named(call, error, field):
@@ -81,7 +86,7 @@ def test_mistakes_are_named(call, error, field):
 
 def test_numpy_numbers_are_fine_as_parameters():
     built = method("quorum", votes=np.int64(3))
-    assert json.dumps(built.describe())
+    assert json.dumps(built.describe()) and json.dumps(method_data(built))
     assert method("finexp", threshold=np.float32(0.5)).parameters["threshold"] == 0.5
 
 

@@ -38,7 +38,7 @@ from quorate.experts.panel_plan import advise
 from quorate.experts.panel_stream import run_panel
 from quorate.learning.answers import shrunk_params
 from quorate.learning.fit import fit
-from quorate.methods import method
+from quorate.methods import method, with_learning
 from quorate.posterior.finite import plurality_finite
 from quorate.posterior.infinite import plurality_infinite
 from quorate.posterior.settled import plurality_share_into
@@ -60,7 +60,7 @@ def _data() -> VoteDataset:
 
 def live(data: VoteDataset, name: str) -> None:
     """Run a session: two items with all their votes, and one fit."""
-    session = Session(name, classes=data.classes, pool_size=3, window=4, refit_every=1)
+    session = Session(with_learning(method(name), window=4, refit_every=1), classes=data.classes, pool_size=3)
     for item in range(2):
         session.open(str(item), data.predictions[0, item])
         for voter in range(3):
@@ -132,7 +132,7 @@ def small_calls() -> list[Callable[[], object]]:
 
 def stream_calls() -> list[Callable[[], object]]:
     """Calls that compile the kernels of recorded streams."""
-    return [partial(simulate, _data(), "value", seed=0, window=4, refit_every=2)]
+    return [partial(simulate, _data(), method("value", window=4, refit_every=2), seed=0)]
 
 
 def other_calls() -> list[Callable[[], object]]:

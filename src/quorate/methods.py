@@ -1,13 +1,13 @@
-"""Every method by name: a policy, the belief it asks with, the belief it predicts with, and what it learns.
+"""A method is built from parts: a policy, a prior, a learner, and the posterior of the winner. `Method` holds them.
 
 `method("value")` is the recommended one; the others are the paper's methods, its baselines and the rules people use
-today. `method(MyPolicy())` makes a method from a user's own policy.
+today. `Method(policy=MyPolicy(), learner="finexp")` has a policy of your own; a prior or a learner may be your own too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from inspect import signature
 from types import MappingProxyType
 from typing import Any, Literal
@@ -27,47 +27,92 @@ from quorate.errors import UnknownMethod
 from quorate.experts.crowd_stream import CrowdStop
 from quorate.experts.panel_online import PanelValue
 from quorate.learning.answers import AnswerFit
-from quorate.prior import Hyperprior, hyperprior
-from quorate.types import FloatArray, PriorParams
+from quorate.learning.learner import WINDOW, Learner, MapLearner
+from quorate.prior import HYPERPRIORS, ClassifierPrior, Hyperprior, Prior
+from quorate.prior import hyperprior as find_hyperprior
+from quorate.types import FloatArray, Params, PriorParams
 from quorate.validate import invalid
 
-WINDOW, REFIT_EVERY = 1000, 20  # items that learning uses; closed items between two fits (see `fit_is_due`)
 PANEL_ERROR_COST = 2000.0  # of panel, whose plan is exact
 CROWD_THRESHOLD = 0.98
 Target = Literal["plurality", "truth"]
+Posterior = Literal["finite", "infinite", "vote_share", "crowd", "panel"]
+_ANSWERING = {"crowd": "crowd_calibrated", "panel": "panel_all"}  # posteriors that answer by another than they ask
 
-VOTES = Belief("vote_share", learned=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Learner:
-    """How a method learns: under which hyperprior, and with or without the class bias.
-
-    `shrinks_answers`: answers without votes use the more careful parameters of `learning.answers`. `proportional`: the
-    fewer items the window has, the more often it is fitted (`learning.learner.fit_is_due`).
-    """
-
-    hyperprior: Hyperprior
-    bias: bool = False
-    shrinks_answers: bool = False
-    proportional: bool = False
+OUR_PRIOR = ClassifierPrior()
+LEARNERS: Mapping[str, MapLearner] = MappingProxyType(
+    {  # the paper's settings, then ours
+        "finexp": MapLearner(HYPERPRIORS["finexp"], window=500, refit_every=20),
+        "infexp": MapLearner(HYPERPRIORS["infexp"], window=500, refit_every=20),
+        "value": MapLearner(
+            HYPERPRIORS["value"], window=1000, refit_every=20, bias=True, proportional=True, shrinks_answers=True
+        ),
+    }
+)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Method:
-    """A complete way to decide. `asking` and `predicting` may be different beliefs.
+    """A complete way to decide. Each part is an object, or the name of a method that has the part.
 
-    `choose`: whom to ask first, if the people are known by name. `costs` of errors by truth and answer, if they differ.
+    `policy` asks one more expert, or stops   `prior` prediction and parameters -> alpha   `learner` votes in the
+    window -> parameters; None: theta = phi = tau = 1   `posterior` of the winner, given alpha and the votes
+    `asks_fixed`: asks with theta = phi = tau = 1, and only answers with what was learned (two phases)
+    `choose`: whom to ask first, if people are known by name   `costs` of errors by truth and answer, if they differ
+
+    >>> Method(policy=Threshold(0.9), learner="finexp") == replace(method("finexp", threshold=0.9), name="threshold")
+    True
     """
 
-    name: str
     policy: QueryPolicy
-    asking: Belief
-    predicting: Belief
-    learner: Learner | None = None
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    choose: str | None = None
-    costs: ErrorCosts | None = None
+    prior: Prior
+    learner: Learner | None
+    posterior: Posterior
+    asks_fixed: bool
+    choose: str | None
+    costs: ErrorCosts | None
+    name: str
+
+    def __init__(
+        self,
+        *,
+        policy: QueryPolicy | str,
+        prior: Prior | str = OUR_PRIOR,
+        learner: Learner | str | None = LEARNERS["value"],
+        posterior: Posterior = "finite",
+        asks_fixed: bool = False,
+        choose: str | None = None,
+        costs: ErrorCosts | None = None,
+        name: str | None = None,
+    ) -> None:
+        parts = {
+            "policy": _part("policy", policy),
+            "prior": _part("prior", prior),
+            "learner": _part("learner", learner),
+        }
+        others = {"posterior": posterior, "asks_fixed": bool(asks_fixed), "choose": choose, "costs": costs}
+        for field, value in (parts | others).items():
+            object.__setattr__(self, field, value)
+        object.__setattr__(self, "name", name or self.policy.name)
+        if posterior not in ("finite", "infinite", "vote_share", *_ANSWERING):
+            raise invalid("posterior", posterior, "'finite' (the actual pool) or 'infinite'", "pass one of these.")
+        if choose not in (None, "agreement"):
+            rule = "'agreement', which asks the people who agreed most first"
+            raise invalid("choose", choose, rule, "pass it, or leave it out.")
+
+    @property
+    def asking(self) -> Belief:
+        """The belief it asks with."""
+        return Belief(self.posterior, learned=self._learns and not self.asks_fixed)
+
+    @property
+    def predicting(self) -> Belief:
+        """The belief it answers with."""
+        return Belief(_ANSWERING.get(self.posterior, self.posterior), learned=self._learns)  # type: ignore[arg-type]
+
+    @property
+    def _learns(self) -> bool:
+        return self.learner is not None or self.posterior in _ANSWERING
 
     @property
     def weights(self) -> FloatArray:
@@ -77,59 +122,141 @@ class Method:
     @property
     def target(self) -> Target:
         """What the method estimates: the plurality of the pool, or the true class behind the votes."""
-        return "truth" if self.predicting.posterior.startswith("crowd") else "plurality"
+        return "truth" if self.posterior == "crowd" else "plurality"
 
     @property
     def needs_people(self) -> bool:
         """True if the method needs to know who voted."""
-        return self.choose is not None or self.asking.posterior in PEOPLE_POSTERIORS
+        return self.choose is not None or self.answers_by_people
 
     @property
     def answers_by_people(self) -> bool:
         """True if the answer depends on who voted: then what is learned is about people."""
-        return self.predicting.posterior in PEOPLE_POSTERIORS
+        return self.posterior in PEOPLE_POSTERIORS
 
     @property
-    def prior(self) -> Hyperprior:
-        """The hyperprior it learns under; the default one for a method that does not learn."""
-        return self.learner.hyperprior if self.learner else hyperprior("infexp")
+    def is_ours(self) -> bool:
+        """True if the prior and the learner are those of this library, which compiled streams need."""
+        return type(self.prior) is ClassifierPrior and (self.learner is None or type(self.learner) is MapLearner)
+
+    @property
+    def map_learner(self) -> MapLearner | None:
+        """The learner, if it is ours."""
+        return self.learner if isinstance(self.learner, MapLearner) else None
+
+    @property
+    def window(self) -> int | None:
+        """How many items with votes are kept for learning; None: all."""
+        found: int | None = getattr(self.learner, "window", WINDOW)
+        return found
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """What differs, or may differ, from the method of this name: the policy's parameters, and parts not its own."""
+        found = policy_parameters(self) | ({} if self.choose is None else {"choose": self.choose})
+        usual = METHODS[self.name]() if self.name in METHODS else Method(policy=self.policy)
+        if type(self.policy) is not type(usual.policy):
+            found["policy"] = type(self.policy).__name__
+        for part in ("prior", "posterior", "asks_fixed"):
+            if getattr(self, part) != getattr(usual, part):
+                found[part] = _shown(getattr(self, part))
+        if self.map_learner is None or usual.map_learner is None:
+            return found | ({} if self.learner == usual.learner else {"learner": _shown(self.learner)})
+        for field in fields(self.map_learner):
+            value = getattr(self.map_learner, field.name)
+            if value != getattr(usual.map_learner, field.name):
+                found[field.name] = _shown(value)
+        return found
+
+    @property
+    def label(self) -> str:
+        """The name, with every parameter that is not the method's own: different methods have different labels.
+
+        >>> method("finexp").label, method("finexp", hyperprior="infexp", threshold=0.9).label
+        ('finexp', 'finexp:threshold=0.9,hyperprior=infexp')
+        """
+        usual = METHODS[self.name]().parameters if self.name in METHODS else {}
+        own = [f"{key}={value}" for key, value in self.parameters.items() if key not in usual or value != usual[key]]
+        return f"{self.name}:{','.join(own)}" if own else self.name
+
+    def describe(self) -> dict[str, Any]:
+        """Name and parameters, for reports; journals store the whole method (`method_data`)."""
+        return {"name": self.name, "parameters": dict(self.parameters)}
 
     def answer_fit(self) -> AnswerFit:
         """Fits the parameters for answers without votes."""
-        return AnswerFit(self.prior if self.learner and self.learner.shrinks_answers else None)
+        learner = self.map_learner
+        return AnswerFit(learner.hyperprior if learner is not None and learner.shrinks_answers else None)
 
-    def initial_params(self, num_classes: int, num_classifiers: int = 1) -> PriorParams:
-        """The parameters before the first fit: the mode of the hyperprior."""
-        return self.prior.mode(num_classes, num_classifiers, with_bias=bool(self.learner and self.learner.bias))
-
-    def describe(self) -> dict[str, Any]:
-        """Name and parameters, as journals and reports store them."""
-        parameters = {
-            key: asdict(value) if isinstance(value, Hyperprior) else value for key, value in self.parameters.items()
-        }
-        return {"name": self.name, "parameters": parameters}
+    def initial_params(self, num_classes: int, num_classifiers: int = 1) -> Params:
+        """The parameters before the first fit: the mode of the hyperprior; theta = phi = tau = 1 without a learner."""
+        start = getattr(self.learner, "start", None)
+        return fixed_params(num_classes, num_classifiers) if start is None else start(num_classes, num_classifiers)
 
 
-def _expert(posterior: Literal["finite", "infinite"], usual: str) -> Callable[..., Method]:
-    def build(*, threshold: float = 0.95, hyperprior: str | Hyperprior = usual) -> Method:
-        belief = Belief(posterior, learned=True)
-        return Method("", Threshold(threshold), belief, belief, Learner(_hyperprior(hyperprior)))
+def fixed_params(num_classes: int, num_classifiers: int = 1) -> PriorParams:
+    """theta = phi = tau = 1 (the paper's Fixed); with M classifiers tau is 1 / M for each."""
+    shape = (num_classes,) if num_classifiers == 1 else (num_classifiers, num_classes)
+    return PriorParams(1.0, 1.0, np.full(shape, 1.0 / num_classifiers))
+
+
+def policy_parameters(chosen: Method) -> dict[str, Any]:
+    """The parameters of the policy with their current values, if it is a dataclass: those that `tune` may change.
+
+    >>> policy_parameters(method("value", error_cost=50)), policy_parameters(method("until-settled"))
+    ({'error_cost': 50.0}, {})
+    """
+    policy: Any = chosen.policy
+    if not is_dataclass(policy):
+        return {}
+    return {each.name: _plain(getattr(policy, each.name)) for each in fields(policy) if each.init}
+
+
+def _plain(value: object) -> object:
+    """A NumPy number as a Python number, for JSON."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _part(field: str, given: Any) -> Any:  # noqa: ANN401
+    """A part as it is, or that of the method named."""
+    found = getattr(method(given), field) if isinstance(given, str) else given
+    needed = {"policy": QueryPolicy, "prior": Prior, "learner": Learner}[field]
+    if isinstance(found, type) or not (isinstance(found, needed) or (found is None and field == "learner")):
+        rule = f"the name of a method, or an object with {'asks' if field == 'policy' else _CALLED[field]}()"
+        raise invalid(field, given, rule, "run quorate.testing.check_method on it.", error=UnknownMethod)
+    return found
+
+
+_CALLED = {"prior": "alpha", "learner": "learn"}
+
+
+def _shown(value: object) -> object:
+    """A value of a part as it is written in a text: a named hyperprior by its name, an object by its class."""
+    names = {known: name for name, known in HYPERPRIORS.items()}
+    if isinstance(value, Hyperprior):
+        return names.get(value, value)
+    return value if value is None or isinstance(value, (bool, int, float, str)) else type(value).__name__
+
+
+def _learned(usual: str, posterior: Posterior, *, asks_fixed: bool = False) -> Callable[..., Method]:
+    own = LEARNERS[usual]
+
+    def build(
+        *,
+        threshold: float = 0.95,
+        hyperprior: str | Hyperprior = own.hyperprior,
+        window: int | None = own.window,
+        refit_every: int | None = own.refit_every,
+    ) -> Method:
+        learner = _learner(own, hyperprior, window, refit_every)
+        return Method(policy=Threshold(threshold), learner=learner, posterior=posterior, asks_fixed=asks_fixed)
 
     return build
 
 
-def _fixed(posterior: Literal["finite", "infinite"]) -> Callable[..., Method]:
+def _fixed(posterior: Posterior) -> Callable[..., Method]:
     def build(*, threshold: float = 0.95) -> Method:
-        belief = Belief(posterior, learned=False)
-        return Method("", Threshold(threshold), belief, belief)
-
-    return build
-
-
-def _fixed_ask(posterior: Literal["finite", "infinite"], usual: str) -> Callable[..., Method]:
-    def build(*, threshold: float = 0.95, hyperprior: str | Hyperprior = usual) -> Method:
-        asking, predicting = Belief(posterior, learned=False), Belief(posterior, learned=True)
-        return Method("", Threshold(threshold), asking, predicting, Learner(_hyperprior(hyperprior)))
+        return Method(policy=Threshold(threshold), learner=None, posterior=posterior)
 
     return build
 
@@ -137,56 +264,44 @@ def _fixed_ask(posterior: Literal["finite", "infinite"], usual: str) -> Callable
 def _value(
     *,
     error_cost: float = DEFAULT_ERROR_COST,
-    hyperprior: str | Hyperprior = "value",
     choose: str | None = None,
+    hyperprior: str | Hyperprior = LEARNERS["value"].hyperprior,
+    window: int | None = LEARNERS["value"].window,
+    refit_every: int | None = LEARNERS["value"].refit_every,
 ) -> Method:
-    if choose not in (None, "agreement"):
-        rule = "'agreement', which asks the people who agreed most first"
-        raise invalid("choose", choose, rule, "pass it, or leave it out.")
-    belief = Belief("finite", learned=True)
-    learner = Learner(_hyperprior(hyperprior), bias=True, shrinks_answers=True, proportional=True)
-    return Method("", BlendedValue(error_cost), belief, belief, learner, choose=choose)
+    learner = _learner(LEARNERS["value"], hyperprior, window, refit_every)
+    return Method(policy=BlendedValue(error_cost), learner=learner, choose=choose)
 
 
-def _crowd(*, threshold: float = CROWD_THRESHOLD) -> Method:
-    asking, predicting = Belief("crowd", learned=True), Belief("crowd_calibrated", learned=True)
-    return Method("", CrowdStop(threshold), asking, predicting)
+def _learner(own: MapLearner, hyperprior: str | Hyperprior, window: int | None, refit_every: int | None) -> MapLearner:
+    return replace(own, hyperprior=find_hyperprior(hyperprior), window=window, refit_every=refit_every)
 
 
-def hyperprior_from(values: Mapping[str, float]) -> Hyperprior:
-    """The hyperprior that a journal stores as a mapping."""
-    known = Hyperprior.__dataclass_fields__
-    for name in values:
-        if name not in known:
-            raise invalid("hyperprior", name, f"one of its fields: {', '.join(known)}", "use these names.")
-    return Hyperprior(**values)
-
-
-def _rule(policy: Callable[..., QueryPolicy]) -> Callable[..., Method]:
+def _rule(policy: Callable[..., QueryPolicy], posterior: Posterior = "vote_share") -> Callable[..., Method]:
     def build(**parameters: object) -> Method:
-        return Method("", policy(**parameters), VOTES, VOTES)
+        return Method(policy=policy(**parameters), learner=None, posterior=posterior)
 
     build.__signature__ = signature(policy)  # type: ignore[attr-defined]
     return build
 
 
-def _hyperprior(name: str | Hyperprior | Mapping[str, float]) -> Hyperprior:
-    return hyperprior_from(name) if isinstance(name, Mapping) else hyperprior(name)
+def _crowd(*, threshold: float = CROWD_THRESHOLD) -> Method:
+    return _rule(CrowdStop, "crowd")(threshold=threshold)
 
 
 def _panel(*, error_cost: float = PANEL_ERROR_COST) -> Method:
-    return Method("", PanelValue(error_cost), Belief("panel", learned=True), Belief("panel_all", learned=True))
+    return _rule(PanelValue, "panel")(error_cost=error_cost)
 
 
 METHODS: Mapping[str, Callable[..., Method]] = MappingProxyType(
     {
         "value": _value,
-        "finexp": _expert("finite", "finexp"),
-        "infexp": _expert("infinite", "infexp"),
+        "finexp": _learned("finexp", "finite"),
+        "infexp": _learned("infexp", "infinite"),
         "fixed-finexp": _fixed("finite"),
         "fixed-infexp": _fixed("infinite"),
-        "fixed-ask-finexp": _fixed_ask("finite", "finexp"),
-        "fixed-ask-infexp": _fixed_ask("infinite", "infexp"),
+        "fixed-ask-finexp": _learned("finexp", "finite", asks_fixed=True),
+        "fixed-ask-infexp": _learned("infexp", "infinite", asks_fixed=True),
         "random": _rule(RandomQuota),
         "entropy": _rule(EntropyQuota),
         "mp": _rule(ModelPicker),
@@ -244,15 +359,11 @@ def require_anonymous(chosen: Method) -> Method:
     return chosen
 
 
-def method(
-    name: str | QueryPolicy,
-    /,
-    **parameters: object,
-) -> Method:
-    """The method of that name with its parameters, or of a text as on the command line; or one around your own policy.
+def method(given: str | QueryPolicy, /, **parameters: Any) -> Method:  # noqa: ANN401
+    """The method of that name with its parameters, or of a text as on the command line.
 
-    Your own policy asks and predicts with exact FinExp and a learned prior (`posterior="infinite"`, `learn=False` and
-    `bias=False` change that). A parameter that is None is left out.
+    A policy of your own makes a method that is otherwise `value`; the parameters are then the other parts
+    (`Method`). A parameter that is None is left out.
 
     >>> method("finexp", threshold=0.9).policy
     Threshold(threshold=0.9)
@@ -261,11 +372,10 @@ def method(
     >>> sorted(METHODS)[:3]
     ['ask-all', 'beta', 'crowd']
     """
-    if not isinstance(name, str):
-        return _own(name, **parameters)
-    spec = name
-    parameters = {key: value for key, value in parameters.items() if value is not None}
-    name, in_text = parsed(spec)
+    if not isinstance(given, str):
+        return Method(policy=given, **parameters)
+    parameters = {key: value for key, value in parameters.items() if value is not None or key in _NONE_IS_ALL}
+    name, in_text = parsed(given)
     if name not in METHODS:
         raise invalid("method", name, f"one of: {', '.join(METHODS)}", "choose one.", error=UnknownMethod)
     build = METHODS[name]
@@ -275,9 +385,10 @@ def method(
             rule = f"parameters of {name}: {', '.join(known) or 'none'}"
             fix = _example(name, known, is_text=parameter in dict(in_text))
             raise invalid("method", f"{parameter}={value!r}", rule, fix, error=UnknownMethod)
-    parameters = _each_once(spec, [*in_text, *parameters.items()])
-    built = build(**parameters)
-    return replace(built, name=name, parameters=MappingProxyType(_resolved(build, built, parameters)))
+    return replace(build(**_each_once(given, [*in_text, *parameters.items()])), name=name)
+
+
+_NONE_IS_ALL = ("window", "refit_every")
 
 
 def with_parameter(spec: str, *, error_cost: float | None = None, threshold: float | None = None) -> Method:
@@ -316,10 +427,20 @@ def chosen_method(
     return as_method(spec)
 
 
+def with_learning(chosen: Method, **changes: Any) -> Method:  # noqa: ANN401
+    """The method with changes of its learner (`MapLearner`); unchanged if it does not learn.
+
+    >>> with_learning(method("finexp"), window=None).window is None, with_learning(method("random"), window=None).label
+    (True, 'random')
+    """
+    own = chosen.map_learner
+    return chosen if own is None else replace(chosen, learner=replace(own, **changes))
+
+
 def with_costs(chosen: Method, costs: ErrorCosts) -> Method:
     """The method with these costs of errors by truth and answer; they replace its single `error_cost`."""
-    own = chosen.parameters.get("error_cost")
-    if own is not None and own != method(chosen.name).parameters["error_cost"]:
+    own = policy_parameters(chosen).get("error_cost")
+    if own is not None and own != policy_parameters(method(chosen.name))["error_cost"]:
         rule = f"one of a number and a table: method {chosen.name!r} has the number {own:g}"
         raise invalid("error_cost", "a table", rule, "leave the number of the method out.")
     return replace(chosen, costs=costs)
@@ -374,49 +495,9 @@ def _example(name: str, known: Mapping[str, Any], *, is_text: bool) -> str:
 
 
 def as_method(given: Method | str | QueryPolicy) -> Method:
-    """A method unchanged, the method of that name with its defaults, or a method around a policy."""
+    """A method unchanged, the method of that name with its defaults, or a method with that policy."""
     if isinstance(given, Method):
         return given
     if isinstance(given, str) or (isinstance(given, QueryPolicy) and not isinstance(given, type)):
         return method(given)
-    raise invalid("method", given, "a name, quorate.method(...) or a policy of your own", "pass one of these.")
-
-
-def _resolved(build: Callable[..., Method], built: Method, parameters: Mapping[str, object]) -> dict[str, object]:
-    """Every parameter with its effective value; the hyperprior only if it is not the method's own."""
-    defaults = {key: parameter.default for key, parameter in signature(build).parameters.items()}
-    values = {key: _plain(value) for key, value in {**defaults, **parameters}.items() if value is not None}
-    if built.learner is not None and built.learner.hyperprior == hyperprior(defaults["hyperprior"]):
-        del values["hyperprior"]
-    if isinstance(built.policy, (BlendedValue, PanelValue)):
-        values["error_cost"] = built.policy.error_cost
-    return values
-
-
-def _plain(value: object) -> object:
-    """A NumPy number as a Python number, for JSON."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _own(
-    policy: QueryPolicy,
-    *,
-    posterior: object = "finite",
-    learn: object = True,
-    bias: object = True,
-    **unknown: object,
-) -> Method:
-    if isinstance(policy, type) or not isinstance(policy, QueryPolicy):
-        rule = "an instance of a policy, with name, init, quota, asks and update"
-        raise invalid("method", policy, rule, "run quorate.testing.check_policy on it.", error=UnknownMethod)
-    for name, value in unknown.items():
-        rule = "a parameter of a method around your own policy: posterior, learn, bias"
-        raise invalid(name, value, rule, "use one of these.", error=UnknownMethod)
-    if posterior not in ("finite", "infinite"):
-        raise invalid("posterior", posterior, "'finite' (the actual pool) or 'infinite'", "pass one of these.")
-    belief = Belief(posterior, learned=bool(learn))
-    learner = Learner(hyperprior("infexp"), bias=bool(bias), shrinks_answers=True) if learn else None
-    parameters: dict[str, Any] = {"posterior": posterior, "learn": bool(learn), "bias": bool(bias)}
-    if is_dataclass(policy):
-        parameters["policy"] = asdict(policy)
-    return Method(f"own:{policy.name}", policy, belief, belief, learner, MappingProxyType(parameters))
+    raise invalid("method", given, "a name, quorate.Method(...) or a policy of your own", "pass one of these.")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +18,7 @@ from quorate import validate
 from quorate.compiled import kernel
 from quorate.densities import log_gamma_density
 from quorate.errors import InvalidPrediction
-from quorate.types import FloatArray, PriorParams
+from quorate.types import FloatArray, Params, PriorParams
 
 
 def concentration(params: PriorParams, prediction: ArrayLike) -> FloatArray:
@@ -77,6 +78,27 @@ def _concentrations(
     """`concentration_into` row by row: log_predictions (B, M, K) -> out (B, K)."""
     for row in range(log_predictions.shape[0]):
         concentration_into(theta, phi, tau, bias, log_predictions[row], out[row])
+
+
+@runtime_checkable
+class Prior(Protocol):
+    """What the voters believe before any vote."""
+
+    def alpha(self, prediction: FloatArray, params: Params) -> FloatArray:
+        """The Dirichlet concentration (..., K) for predictions (..., K), or (..., M, K) of M classifiers."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifierPrior:
+    """The paper's prior, with our class bias: `concentration`.
+
+    >>> ClassifierPrior().alpha(np.array([0.8, 0.2]), PriorParams(theta=4.0, phi=0.5, tau=[1.0, 1.0]))
+    array([3.7, 1.3])
+    """
+
+    def alpha(self, prediction: FloatArray, params: PriorParams) -> FloatArray:
+        """alpha = theta * softmax(tau * log f + bias) + phi."""
+        return concentration(params, prediction)
 
 
 _LEAST = 1e-5  # a smaller scale would leave nothing to learn, and the search no digits

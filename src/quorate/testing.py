@@ -13,6 +13,7 @@ import numpy as np
 
 from quorate.decision.policy import PolicyState, QueryPolicy, invalid_policy
 from quorate.errors import PolicyError
+from quorate.learning.learner import MapLearner
 from quorate.methods import method
 from quorate.posterior.finite import plurality_finite
 from quorate.rng import stream
@@ -131,7 +132,8 @@ def _session_outcomes(
     policy: QueryPolicy, num_classes: int, pool_size: int, num_items: int
 ) -> list[tuple[str, int, Reason]]:
     names = [f"class-{k}" for k in range(num_classes)]
-    session = Session(method(policy), classes=names, pool_size=pool_size, window=20, refit_every=10, seed=5)
+    chosen = method(policy, learner=MapLearner(window=20, refit_every=10))
+    session = Session(chosen, classes=names, pool_size=pool_size, seed=5)
     draws = stream(12, "check-session")
     outcomes = []
     for number in range(num_items):

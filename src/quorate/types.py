@@ -101,6 +101,9 @@ class PriorParams:
         return int(self.tau.shape[0]) if self.tau.ndim == 2 else 1
 
 
+Params = Any  # a PriorParams; or, for a prior of your own, any value that JSON can store
+
+
 @dataclass(frozen=True, slots=True)
 class FitReport:
     """How a fit went: returned with the parameters, as a separate value.

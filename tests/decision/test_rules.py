@@ -9,7 +9,7 @@ import quorate
 from quorate.methods import method
 from quorate.prior import hyperprior
 from quorate.session.batch import decide_items, decider
-from quorate.session.decide import decide, prior_of
+from quorate.session.decide import decide, learned_of
 from quorate.session.items import opened
 from quorate.types import PriorParams
 
@@ -46,7 +46,7 @@ def test_every_row_is_what_the_session_would_decide(name, num_models):
     assert "ask" in reasons and len(set(reasons)) > 1
     for row in range(len(votes)):
         item = replace(opened(EVENT | {"prediction": predictions[row]}, 0), votes=votes[row])
-        verdict = decide(chosen, prior_of(params, 0), None, item)
+        verdict = decide(chosen, learned_of(params, 0), None, item)
         assert (verdict.reason, verdict.label) == (reasons[row], found.labels[row])
         np.testing.assert_allclose(found.probs[row], verdict.probs, rtol=1e-12, atol=1e-15)
 

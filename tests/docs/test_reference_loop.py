@@ -29,7 +29,7 @@ def test_the_readable_loop_takes_the_same_decisions(reference, method):
     data = synthetic(num_items=160, num_classes=4, pool_size=7, seed=1)
     stream = prepare(data, 7, 0, SEED)
     seen, beliefs = reference["run"](method, stream.votes, stream.mean_predictions, 0.9, window=80)
-    found = simulate(data, f"{method}:threshold=0.9", seed=SEED, window=80)
+    found = simulate(data, f"{method}:threshold=0.9,window=80", seed=SEED)
     np.testing.assert_array_equal(seen.sum(axis=1), found.costs)
     answers = beliefs >= beliefs.max(axis=1, keepdims=True) - 1e-9  # a tie is drawn at random
     assert answers[np.arange(len(answers)), found.predictions].all()

@@ -14,8 +14,8 @@ ASKED = 1000
 def gain(dataset, model, seed):
     """Points over the classifier on the items after the first 1000."""
     stream = prepare(dataset, 50, model, seed, "shuffled")
-    chosen = method("value", error_cost=40)
-    run = simulate(dataset, chosen, pool_size=50, model=model, seed=seed, window=None, query_free_after=ASKED)
+    chosen = method("value", error_cost=40, window=None)
+    run = simulate(dataset, chosen, pool_size=50, model=model, seed=seed, query_free_after=ASKED)
     alone = expected_errors(stream, stream.mean_predictions.argmax(axis=1))
     return 100 * (alone - expected_errors(stream, run.predictions))[ASKED:].mean()
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from quorate.datasets import synthetic
 from quorate.learning.fit import fit
-from quorate.learning.learner import Window, fit_is_due, most_fits, refit
+from quorate.learning.learner import MapLearner, Window, fit_is_due, most_fits, refit
 from quorate.methods import method
 from quorate.prior import hyperprior
 from quorate.streams.prepare import prepare
@@ -87,7 +87,7 @@ def test_a_window_is_fitted_in_proportion_to_its_items(num_items, refit_every, a
 def test_quorate_is_fitted_in_proportion_and_finexp_after_every_refit_every_items(window):
     data = synthetic(num_items=1500, pool_size=3, seed=2)
     ours, theirs = (
-        simulate(data, name, seed=1, window=window, refit_every=20, min_votes=1).fitted_after
+        simulate(data, method(name, window=window), seed=1, min_votes=1).fitted_after
         for name in ("value", "finexp")
     )
     assert len(theirs) == 75
@@ -108,7 +108,7 @@ def test_a_fit_without_new_votes_is_skipped_and_moves_no_later_one():
     sure = np.array([0.998, 0.001, 0.001])
     predictions = np.where(np.array(voted)[:, None], [0.34, 0.33, 0.33], sure)
     stream = prepare(replace(data, predictions=predictions[None]), None, 0, 1, "given")
-    chosen, options = method("finexp", threshold=0.45), StreamOptions(refit_every=7)
+    chosen, options = method("finexp", threshold=0.45, refit_every=7, hyperprior="infexp"), StreamOptions()
     runs = [start_run(stream, chosen, options, seed=1), SessionRun(stream, chosen, options, seed=1, keep_probs=False)]
     for run in runs:
         run.advance(0, 71)
@@ -124,4 +124,4 @@ def test_no_stream_has_more_fits_than_there_is_room_for(num_items, window, refit
         entered, new = entered + voted, new + voted
         if new and fit_is_due(closed, fitted, min(entered, window), refit_every, True):
             num_fits, new, fitted = num_fits + 1, 0, closed
-    assert num_fits <= most_fits(num_items, window, refit_every, proportional=True)
+    assert num_fits <= most_fits(MapLearner(window=window, refit_every=refit_every, proportional=True), num_items)

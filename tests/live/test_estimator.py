@@ -9,7 +9,6 @@ from sklearn.exceptions import NotFittedError
 import quorate
 from quorate.datasets import synthetic
 from quorate.live import ConsensusClassifier
-from quorate.methods import WINDOW
 from tests.refusals import refused
 
 DATA = synthetic(num_items=60, num_classes=3, pool_size=5, accuracy=0.8, seed=2)
@@ -59,7 +58,7 @@ def test_labels_are_taken_as_one_vote_each():
 
 def test_parameters_are_those_of_init_and_can_be_set():
     model = ConsensusClassifier("finexp", pool_size=4)
-    given = {"method": "finexp", "classes": None, "pool_size": 4, "window": WINDOW}
+    given = {"method": "finexp", "classes": None, "pool_size": 4}
     assert model.get_params() == given | {"estimator": None, "cv": 5}
     assert model.set_params(method="infexp") is model and model.method == "infexp"
 
@@ -113,7 +112,7 @@ def test_labels_in_parts_need_the_classes_once():
 
 
 def test_the_window_forgets_the_oldest_items():
-    model = ConsensusClassifier(window=10)
+    model = ConsensusClassifier("value:window=10")
     model.partial_fit(PREDICTIONS, VOTES)
     recent = ConsensusClassifier().fit(PREDICTIONS[-10:], VOTES[-10:])
     assert model.params_.theta == pytest.approx(recent.params_.theta, rel=1e-3)

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from quorate.methods import WINDOW
 from quorate.paper.jobs import Job, area, area_ratio, at_cost, digest, mean_se, near_cost, settings
 
 SIZES = st.integers(2, 12)
@@ -120,5 +119,5 @@ def test_a_job_has_the_usual_window_of_its_method_unless_another_is_given():
     def window(method, **options):
         return Job("toy", 3, "model-0", 3, method, settings(None), **options).window
 
-    assert (window("value"), window("finexp"), window("random")) == (WINDOW, 500, 500)
+    assert (window("value"), window("finexp"), window("random")) == (1000, 500, 500)
     assert (window("value", window=500), window("value", window=None)) == (500, None)

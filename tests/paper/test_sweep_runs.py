@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from quorate.datasets import load_npz, synthetic, vote_dataset
-from quorate.methods import ANONYMOUS
+from quorate.methods import ANONYMOUS, with_learning
 from quorate.paper.jobs import ARRAYS, Job, settings
 from quorate.paper.released import paper_method
 from quorate.paper.sweep import CONFIDENCE_EVERY, FIXED, SAMPLED, run_job
@@ -41,12 +41,12 @@ def check(wanted, dataset):
     for row, parameters in enumerate(wanted.parameters):
         run = simulate(
             dataset,
-            paper_method(wanted.method, **dict(parameters)),
+            with_learning(
+                paper_method(wanted.method, **dict(parameters)), window=wanted.window, refit_every=wanted.refit_every
+            ),
             pool_size=wanted.pool_size,
             model=wanted.model,
             seed=wanted.seed,
-            window=wanted.window,
-            refit_every=wanted.refit_every,
             query_free_after=wanted.query_free_after,
         )
         assert np.array_equal(found.item_costs[row], run.costs)

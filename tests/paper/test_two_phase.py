@@ -39,7 +39,7 @@ def test_gain_is_against_the_classifier_on_the_very_items_that_nobody_was_asked_
     assert np.all(outcome.costs[:, 1] == 0)
     assert np.all(outcome.costs[:, 0] > 0)
     run = simulate(
-        toy, method("finexp", **dict(outcome.job.parameters[0])), pool_size=7, model=row.model, seed=3, window=None,
+        toy, method("finexp", window=None, **dict(outcome.job.parameters[0])), pool_size=7, model=row.model, seed=3,
         query_free_after=1000,
     )  # fmt: skip
     stream = prepare(toy, 7, row.model, 3)
@@ -113,7 +113,7 @@ def test_quick_on_the_real_data_gives_every_cell_and_learns_from_all_of_the_firs
     assert all(row["gain"] > 1.0 for row in first)
     assert accuracies(data)[0] == pytest.approx(first[0]["accuracy"] / 100, abs=1e-4)
     run = simulate(
-        data, method("infexp", threshold=0.8), model="patches-50", seed=3, window=None, query_free_after=1000
+        data, method("infexp", threshold=0.8, window=None), model="patches-50", seed=3, query_free_after=1000
     )
     assert run.fitted_after[-1] == 999
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from quorate.methods import method
+from quorate.methods import as_method, method, with_learning
 from quorate.session import Session
 
 CLASSES = ["cat", "dog", "bird"]
@@ -11,8 +11,8 @@ CLASSES = ["cat", "dog", "bird"]
 
 def make(name="finexp", *, pool_size=5, journal=None, window=50, refit_every=5, **settings):
     chosen = settings.pop("method", None) or (method(name, threshold=0.9) if name in ("finexp", "infexp") else name)
-    settings |= {"pool_size": pool_size, "journal": journal, "window": window, "refit_every": refit_every}
-    return Session(chosen, classes=CLASSES, **settings)
+    chosen = with_learning(as_method(chosen), window=window, refit_every=refit_every)
+    return Session(chosen, classes=CLASSES, pool_size=pool_size, journal=journal, **settings)
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def known(session):
     names = ("seq", "num_opened", "num_votes", "num_closed", "fitted_after", "votes_since_fit", "policy_state")
     plain = {name: getattr(state, name) for name in names}
     plain["params"] = (state.params.theta, state.params.phi, state.params.tau.tolist(), _list(state.params.bias))
-    plain["prior"] = state.prior.seq
+    plain["prior"] = state.learned.seq
     plain["open"] = {key: _item(item) for key, item in state.open.items()}
     plain["recent"] = [(key, _item(item)) for key, item in state.recent.items()]
     plain["old"], plain["requests"] = list(state.old.items()), list(state.requests.items())
@@ -36,7 +36,7 @@ def known(session):
 
 def _item(item):
     told = item.standing
-    standing = told and (*_stop(told), told.votes.tolist(), told.pool_size, told.prior.seq)
+    standing = told and (*_stop(told), told.votes.tolist(), told.pool_size, told.learned.seq)
     ballots = {voter: (ballot.label, ballot.late) for voter, ballot in item.ballots.items()}
     names = ("number", "pool_size", "quota", "tie_draw", "min_votes", "max_votes", "abstentions", "seen_by_policy")
     plain = [getattr(item, name) for name in names]

@@ -1,6 +1,7 @@
 """Sessions with named people for tests, and their state about the people as plain values."""
 
 from quorate import Expert
+from quorate.methods import as_method, with_learning
 from quorate.session import Session
 from tests.session.conftest import CLASSES, known
 
@@ -10,12 +11,12 @@ PANEL = [Expert("ann", 3.0, SENIOR), Expert("bob"), *TRAINEES, Expert("kim")]
 
 
 def make(method="value", **settings):
-    settings = {"classes": CLASSES, "window": 50, "refit_every": 5, "seed": 3} | settings
+    settings = {"classes": CLASSES, "seed": 3} | settings
     if "experts" not in settings:
         settings["experts"] = PANEL
     if not settings["experts"]:
         settings.setdefault("pool_size", 5)
-    return Session(method, **settings)
+    return Session(with_learning(as_method(method), window=50, refit_every=5), **settings)
 
 
 def known_of_people(session):

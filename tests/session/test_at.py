@@ -97,7 +97,7 @@ def test_an_item_opened_before_is_refused_with_another_prediction_or_limit(again
 def test_results_and_history_are_the_same_live_and_resumed(tmp_path):
     pytest.importorskip("pyarrow")
     journal = JsonlJournal(tmp_path / "votes.jsonl", fsync=False)
-    session = Session(classes=CLASSES, pool_size=3, journal=journal, num_classifiers=2, window=5)
+    session = Session(classes=CLASSES, pool_size=3, journal=journal, num_classifiers=2, method="value:window=5")
     draws = np.random.default_rng(1)
     for number in range(30):
         decision = session.open(f"i{number}", draws.dirichlet(np.ones(3), size=2))

@@ -12,11 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quorate import errors
+from quorate import errors, method
+from quorate.method_data import method_data
 from quorate.session import JsonlJournal, MemoryJournal, Session
 from quorate.session.lines import header_line
 from tests.session.conftest import CLASSES, make
 from tests.session.test_resume import play
+
+VALUE = method_data(method("value"))
 
 
 @functools.cache
@@ -153,11 +156,12 @@ def test_a_forged_answer_is_found_by_computing_it_again():
     [
         {"pool_size": 10**18},
         {"classes": ["cat"]},
-        {"window": -3},
+        {"min_votes": -3},
         {"seed": "7"},
-        {"method": {"name": [], "parameters": {}}},
-        {"method": {"name": "value", "parameters": {"error_cost": "much"}}},
-        {"method": {"name": "value", "parameters": 3}},
+        {"method": {"name": "value"}},
+        {"method": VALUE | {"policy": 3}},
+        {"method": VALUE | {"policy": {"class": "BlendedValue", "error_cost": "much"}}},
+        {"method": VALUE | {"learner": VALUE["learner"] | {"window": -3}}},
     ],
 )
 def test_a_header_no_session_would_write_is_refused(changes):

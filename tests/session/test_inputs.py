@@ -73,7 +73,7 @@ def test_one_prediction_where_several_are_due_is_refused(raw):
 
 
 def test_a_session_without_any_classifier_learns_which_classes_are_frequent():
-    session = Session("value", classes=CLASSES, pool_size=3, refit_every=10)
+    session = Session("value:refit_every=10", classes=CLASSES, pool_size=3)
     for number in range(60):
         decision = session.open(str(number))
         while decision.ask:

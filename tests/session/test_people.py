@@ -245,7 +245,7 @@ def test_the_live_crowd_is_the_recorded_one_to_the_bit(has_classifier):
     )  # fmt: skip
     state, online, asked = new_state(23, 3), np.empty((n, 3)), np.empty(n, dtype=np.int64)
     draws = np.array([[streams.uniform(3, "revise", i, place) for place in range(REVISED)] for i in range(n)])
-    session = make(quorate.method("crowd", threshold=0.95), experts=[], window=None, pool_size=depth)
+    session = make(quorate.method("crowd", threshold=0.95), experts=[], pool_size=depth)
     live = []
     for i in range(n):
         decision = session.open(str(i), predictions[i] if has_classifier else None)
@@ -280,7 +280,7 @@ def stream_without_the_end(state, items, draws, online, asked):
 
 
 def crowd_session(**settings):
-    settings = {"experts": [], "window": 30, "pool_size": 6} | settings
+    settings = {"experts": [], "pool_size": 6} | settings
     return make(quorate.method("crowd", threshold=0.95), **settings)
 
 
@@ -289,7 +289,7 @@ def test_without_gold_the_confidence_is_a_score_and_with_gold_it_is_scaled():
     gold = {str(i): CLASSES[truth[i]] for i in range(40)}
     journal = MemoryJournal()
     for settings in ({}, {"gold": gold, "journal": journal}):
-        session, kinds = crowd_session(window=None, **settings), []
+        session, kinds = crowd_session(**settings), []
         for i in range(60):
             decision = session.open(str(i), predictions[i])
             for turn in range(6):
@@ -325,9 +325,10 @@ def test_late_and_withdrawn_votes_are_undone_and_redone():
     assert decided.num_votes == 5 and session._state.people.crowd.state.labels.sum() in (labels - 1, labels - 6)
 
 
-def test_the_crowd_learns_from_an_item_once_however_late_it_is_reopened():
+def test_the_crowd_learns_from_an_item_once_however_late_it_is_reopened(monkeypatch):
+    monkeypatch.setattr(quorate.methods, "WINDOW", 2)
     journal = MemoryJournal()
-    session = crowd_session(window=2, journal=journal)
+    session = crowd_session(journal=journal)
     session.tune(threshold=1.0)
     for i in range(4):  # twice the window: all of them can still be retracted
         session.open(str(i))
@@ -354,7 +355,7 @@ def test_the_live_panel_asks_and_answers_as_the_kernels_do_to_the_bit():
     names, truth = ["ann", "bob", "eve"], rng.integers(3, size=25)
     cast = np.where(rng.random((25, 3)) < [0.95, 0.9, 0.4], truth[:, None], rng.integers(3, size=(25, 3)))
     session = make(quorate.method("panel", error_cost=50), experts=[Expert("ann", 2.0), "bob", "eve"])
-    panel, asked = new_panel(3, 3, window=50), []
+    panel, asked = new_panel(3, 3), []
     for i in range(25):
         decision = session.open(str(i), rng.dirichlet(np.ones(3)))
         log_f, seen = session.item(str(i)).log_predictions, np.full(3, UNSEEN)
@@ -446,14 +447,15 @@ GOLD = {f"i{n}": CLASSES[n % 3] for n in range(25)}
 SETTINGS = [
     {"method": "value", "rules": ALL_RULES},
     {"method": quorate.method("value", choose="agreement"), "experts": [], "pool_size": 4},
-    {"method": "crowd", "experts": [], "pool_size": 4, "window": 6, "gold": GOLD},
-    {"method": "crowd", "rules": ALL_RULES, "window": 6},
-    {"method": "panel", "experts": PANEL[:3], "rules": ALL_RULES[1:3], "window": 6},
+    {"method": "crowd", "experts": [], "pool_size": 4, "gold": GOLD},
+    {"method": "crowd", "rules": ALL_RULES},
+    {"method": "panel", "experts": PANEL[:3], "rules": ALL_RULES[1:3]},
 ]
 
 
 @pytest.mark.parametrize("settings", SETTINGS)
-def test_a_session_with_people_killed_anywhere_comes_back_as_it_was(settings):
+def test_a_session_with_people_killed_anywhere_comes_back_as_it_was(settings, monkeypatch):
+    monkeypatch.setattr(quorate.methods, "WINDOW", 6)
     journal, rng = MemoryJournal(), np.random.default_rng(9)
     session = make(journal=journal, **settings)
     for turn, _ in enumerate(busy(session, rng, 30 if settings["method"] != "panel" else 12)):

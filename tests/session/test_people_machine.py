@@ -20,9 +20,10 @@ class Comings(RuleBasedStateMachine):
     def start(self, name, rules):
         self.journal = MemoryJournal()
         experts = [Expert(each, rank=RANKS.get(each)) for each in NAMES[:3]]
+        chosen = method("value", choose="agreement", window=2, refit_every=2) if name == "value" else name
         self.session = Session(
-            method("value", choose="agreement") if name == "value" else name, classes=CLASSES, experts=experts,
-            rules=[rule for rule in RULES if rule in rules], window=2, refit_every=2, journal=self.journal,
+            chosen, classes=CLASSES, experts=experts,
+            rules=[rule for rule in RULES if rule in rules], journal=self.journal,
         )  # fmt: skip
 
     def status(self):

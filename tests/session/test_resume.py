@@ -6,12 +6,15 @@ import signal
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from quorate import errors
-from quorate.methods import method
+from quorate.decision.threshold import Threshold
+from quorate.methods import method, with_learning
+from quorate.prior import Hyperprior
 from quorate.session import JsonlJournal, MemoryJournal, Session
 from tests.refusals import refused
 from tests.session.conftest import CLASSES, decisions_equal, known, make
@@ -109,7 +112,7 @@ WRITER = textwrap.dedent(
     try:
         session = Session.resume(JsonlJournal(path))
     except Exception:
-        session = Session("value", classes=classes, pool_size=5, window=20, refit_every=4, journal=JsonlJournal(path))
+        session = Session("value:window=20,refit_every=4", classes=classes, pool_size=5, journal=JsonlJournal(path))
     rng = np.random.default_rng(session.counts()["votes"])
     print("ready", flush=True)
     while True:
@@ -194,16 +197,45 @@ def test_a_users_own_policy_is_passed_to_resume():
     assert session._state.policy_state > 0
     with refused("method", errors.JournalMismatch, value=None) as caught:
         Session.resume(journal)
-    assert "own:patient" in caught.value.rule
-    assert known(Session.resume(journal, method=method(Patient()))) == known(session)
+    assert "Patient" in caught.value.rule
+    assert known(Session.resume(journal, method=session.method)) == known(session)
 
 
 def test_a_users_own_policy_with_another_belief_is_refused():
     journal = MemoryJournal()
-    make(method=method(Patient(), posterior="infinite", learn=False), journal=journal)
+    make(method=method(Patient(), posterior="infinite"), journal=journal)
     with refused("method", errors.JournalMismatch) as caught:
-        Session.resume(journal, method=method(Patient()))
+        Session.resume(journal, method=with_learning(method(Patient()), window=50, refit_every=5))
+    assert (caught.value.place, caught.value.value) == ("posterior", "finite")
     assert "infinite" in caught.value.rule
+
+
+def changed_learner(**changes):
+    chosen = method("finexp", window=50, refit_every=5)
+    return replace(chosen, learner=replace(chosen.learner, **changes))
+
+
+@pytest.mark.parametrize(
+    ("other", "place", "values"),
+    [
+        (changed_learner(hyperprior=Hyperprior(2.0, 1.0)), "learner.hyperprior.shape", (2.0, "1.1")),
+        (changed_learner(window=9), "learner.window", (9, "50")),
+        (changed_learner(bias=True), "learner.bias", (True, "False")),
+        (replace(changed_learner(), policy=Threshold(0.5)), "policy.threshold", (0.5, "0.95")),
+        (replace(changed_learner(), asks_fixed=True), "asks_fixed", (True, "False")),
+    ],
+)
+def test_a_journal_holds_what_the_method_is_whatever_its_name(other, place, values):
+    journal = MemoryJournal()
+    make(method=changed_learner(), journal=journal).open("a", [0.8, 0.1, 0.1])
+    assert other.name == Session.resume(journal, method=changed_learner()).method.name == "finexp"
+    with refused("method", errors.JournalMismatch) as caught:
+        Session.resume(journal, method=other)
+    assert (caught.value.place, caught.value.value) == (place, values[0])
+    assert values[1] in caught.value.rule
+    twin = MemoryJournal()
+    make(method=other, journal=twin, window=other.learner.window).open("a", [0.8, 0.1, 0.1])
+    assert Session.resume(twin).method == other
 
 
 def test_resume_reports_to_the_callers_progress():

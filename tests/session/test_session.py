@@ -154,7 +154,7 @@ def test_a_waiting_items_decision_stands_until_something_happens_to_it():
 
 def test_opened_items_are_open_or_closed_and_nothing_else():
     rng = np.random.default_rng(8)
-    session = make("mp", window=3, refit_every=2, pool_size=4)
+    session = make("infexp", window=3, refit_every=2, pool_size=4)
     for act in range(400):
         item = f"i{rng.integers(30)}"
         acts = [

@@ -79,8 +79,6 @@ def test_bad_input_names_the_problem_and_changes_nothing(call, error, field):
         ({"classes": ["cat", "cat"]}, "classes"),
         ({"classes": "cat"}, "classes"),
         ({"pool_size": 0}, "pool_size"),
-        ({"window": 0}, "window"),
-        ({"refit_every": 0}, "refit_every"),
         ({"method": "nope"}, "method"),
         ({"method": 3}, "method"),
         ({"seed": -1}, "seed"),
@@ -174,7 +172,7 @@ def test_memory_per_closed_item_stays_below_250_bytes():
 
 def test_a_policy_that_fails_on_a_closed_item_leaves_the_session_as_it_was():
     class Fragile(AskOne):
-        works = False
+        works = False  # of the class: not a parameter
 
         def init(self, num_classes):
             return 0
@@ -184,16 +182,16 @@ def test_a_policy_that_fails_on_a_closed_item_leaves_the_session_as_it_was():
                 raise RuntimeError("a bug in the user's policy")
             return state + 1
 
-    policy, journal = Fragile(), MemoryJournal()
-    session = make(method=method(policy), journal=journal)
+    journal = MemoryJournal()
+    session = make(method=method(Fragile()), journal=journal)
     session.open("a", None)
     before = known(session)
     with pytest.raises(RuntimeError, match="user's policy"):
         session.vote("a", "cat")
     assert known(session) == before
-    policy.works = True
+    Fragile.works = True
     assert session.vote("a", "cat").reason == "quota"
-    assert known(Session.resume(journal, method=method(policy))) == known(session)
+    assert known(Session.resume(journal, method=session.method)) == known(session)
 
 
 def test_a_wrong_stop_reason_is_told_before_anything_is_written():
@@ -227,7 +225,7 @@ def test_a_policy_that_updates_in_place_cannot_spoil_a_refused_vote():
     journal.broken = False
     session.vote("a", "cat")
     assert session._state.policy_state == {"n": 1, "pair": [1, 2]}
-    assert known(Session.resume(journal, method=method(InPlace()))) == known(session)
+    assert known(Session.resume(journal, method=session.method)) == known(session)
 
 
 def test_a_failing_start_leaves_the_journal_unused():

@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quorate import MemoryJournal, Session, method
-from quorate.session.decide import prior_of
+from quorate.methods import with_learning
+from quorate.session.decide import learned_of
 from quorate.session.single import ParamsVersion, item_session, recompute
 from quorate.session.state import initial
 
@@ -16,7 +17,7 @@ ACTS = st.lists(st.sampled_from([*CLASSES, None]), max_size=6)
 def whole(name, acts):
     """A session with one item, its settings, and its events."""
     journal = MemoryJournal()
-    session = Session(name, classes=CLASSES, pool_size=6, refit_every=None, journal=journal)
+    session = Session(with_learning(method(name), refit_every=None), classes=CLASSES, pool_size=6, journal=journal)
     session.open("x", {"cat": 0.6})
     for number, act in enumerate(acts):
         session.abstain("x", voter=f"v{number}") if act is None else session.vote("x", act, voter=f"v{number}")
@@ -25,7 +26,7 @@ def whole(name, acts):
 
 def versions(chosen):
     """The initial parameters of a session, for every requested version."""
-    version = ParamsVersion(prior_of(initial(chosen).params, 0), chosen.method)
+    version = ParamsVersion(learned_of(initial(chosen).params, 0), chosen.method)
     return version, lambda learn, tune: version
 
 
@@ -66,6 +67,6 @@ def test_every_decision_is_computed_again_from_the_events_before_it(acts, name):
 
 def test_a_decision_under_other_parameters_is_not_the_stored_one():
     _, chosen, events = whole("value", ["cat"])
-    other = ParamsVersion(prior_of(initial(chosen).params, 0), method("value", error_cost=1.11111))
+    other = ParamsVersion(learned_of(initial(chosen).params, 0), method("value", error_cost=1.11111))
     asked = [decision.ask for decision in recompute(chosen, events, number=0, version_of=lambda learn, tune: other)]
     assert asked != [event["decision"]["ask"] for event in events]

@@ -9,7 +9,7 @@ from quorate import errors
 from quorate.decision.policy import Stateless
 from quorate.methods import DEFAULT_ERROR_COST, method
 from quorate.session import JsonlJournal, MemoryJournal, Session
-from quorate.session.decide import decide, prior_of
+from quorate.session.decide import decide, learned_of
 from quorate.session.items import advance, opened
 from quorate.session.state import initial
 from quorate.session.tuning import tuned
@@ -86,7 +86,7 @@ def test_one_small_event_is_written_and_none_for_a_value_already_in_force():
     session.tune(error_cost=np.float64(2.0))
     assert session.parameters == {"error_cost": 2}
     assert session.settings["method"]["name"] == "value"
-    assert session.settings["method"]["parameters"]["error_cost"] == DEFAULT_ERROR_COST
+    assert session.settings["method"]["policy"]["error_cost"] == DEFAULT_ERROR_COST
 
 
 def test_decisions_name_the_tuning_they_were_made_under_and_older_ones_name_none():
@@ -145,9 +145,9 @@ def test_any_items_decisions_can_be_computed_from_its_own_events_and_those_they_
             items[event["item"]] = advance(items[event["item"]], event, CLASSES.index(event["label"]))
         given = event["decision"]
         learned = by_seq.get(given["params"])
-        prior = fresh.prior
+        prior = fresh.learned
         if learned is not None:
-            prior = prior_of(PriorParams(*(learned[key] for key in ("theta", "phi", "tau", "bias"))), learned["seq"])
+            prior = learned_of(PriorParams(*(learned[key] for key in ("theta", "phi", "tau", "bias"))), learned["seq"])
         parameters = by_seq[given["tune"]]["parameters"] if "tune" in given else {}
         verdict = decide(tuned(start, parameters) if parameters else start, prior, None, items[event["item"]])
         assert (verdict.ask, verdict.confidence, verdict.reason) == (given["ask"], given["confidence"], given["reason"])
@@ -179,9 +179,9 @@ def test_a_users_policy_is_tuned_by_its_fields():
     session.open("a")
     session.tune(most=3)
     assert session.vote("a", "cat").ask
-    back = Session.resume(journal, method=method(AskUpTo(1)))
+    back = Session.resume(journal, method=make(method(AskUpTo(1))).method)
     assert back.parameters == {"most": 3}
-    assert back._state.method.describe()["parameters"]["policy"] == {"most": 3}
+    assert back._state.method.parameters["most"] == 3
     with refused("posterior", errors.UnknownMethod):
         session.tune(posterior="infinite")
     with pytest.raises(errors.InvalidInput) as caught:

@@ -12,14 +12,14 @@ from quorate.decision.error_costs import cheapest_answer, weigh_for_gain, weigh_
 from quorate.decision.policy import Stateless
 from quorate.decision.threshold import Threshold
 from quorate.learning.learner import refit
-from quorate.methods import WINDOW, as_method
+from quorate.methods import as_method, policy_parameters
 from quorate.posterior.settled import is_settled, plurality_shares
 from quorate.reasons import CERTAIN
 from quorate.rng import stream as random_stream
-from quorate.session.decide import decide, draw_quota, prior_of, updated_state
+from quorate.session.decide import decide, draw_quota, learned_of, updated_state
 from quorate.session.items import ItemState
 from quorate.session.state import Settings, initial
-from quorate.session.tuning import policy_parameters, tuned
+from quorate.session.tuning import tuned
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def with_costs(method, costs):
 
 
 def replay_slowly(
-    stream, method, *, control=None, ids=None, window=WINDOW, refit_every=20, min_votes=0, max_votes=None,
+    stream, method, *, control=None, ids=None, min_votes=0, max_votes=None,
     seed, audit_rate=0.0, error_costs=None,
 ):  # fmt: skip
     """What `quorate.streams.replay.replay` returns, in attributes of the same names."""
@@ -76,8 +76,6 @@ def replay_slowly(
         method=chosen if error_costs is None else with_costs(chosen, error_costs),
         classes=tuple(map(str, range(num_classes))),
         pool_size=int(stream.pool_sizes.max()),
-        window=window,
-        refit_every=refit_every,
         seed=seed,
         num_classifiers=num_classifiers,
         min_votes=min_votes,
@@ -138,15 +136,15 @@ class _Loop:
     def _ask(self, t):
         state, asked = self.state, 0
         item = self._opened(t)
-        verdict = decide(state.method, state.prior, state.policy_state, item)
+        verdict = decide(state.method, state.learned, state.policy_state, item)
         while verdict.ask:
             if asked == self.stream.recorded[t]:
-                return item, decide(state.method, state.prior, state.policy_state, item, closing=True)
+                return item, decide(state.method, state.learned, state.policy_state, item, closing=True)
             votes = item.votes.copy()
             votes[self.stream.votes[t, asked]] += 1
             item = replace(item, votes=votes)
             asked += 1
-            verdict = decide(state.method, state.prior, state.policy_state, item)
+            verdict = decide(state.method, state.learned, state.policy_state, item)
         return item, verdict
 
     def _opened(self, t):
@@ -174,13 +172,13 @@ class _Loop:
             return
         state.params, _ = refit(state.params, state.window, learner.hyperprior)
         self.num_fits += 1
-        state.prior = prior_of(state.params, self.num_fits)
+        state.learned = learned_of(state.params, self.num_fits)
         state.fitted_after, state.votes_since_fit = t + 1, 0
 
     def _is_due(self, num_closed, learner):
         if learner.proportional:
-            return 500 * (num_closed - self.state.fitted_after) >= self.settings.refit_every * len(self.state.window)
-        return num_closed % self.settings.refit_every == 0
+            return 500 * (num_closed - self.state.fitted_after) >= learner.refit_every * len(self.state.window)
+        return num_closed % learner.refit_every == 0
 
     def _count(self, t, votes):
         if not votes.any():

@@ -10,6 +10,7 @@ from quorate.audit import draw
 from quorate.datasets import chaosnli, cifar10h, imagenet16h, imagenet16h_shift, synthetic
 from quorate.decision.error_costs import ErrorCosts
 from quorate.decision.policy import Stateless
+from quorate.methods import as_method, with_learning
 from quorate.methods import with_costs as with_table
 from quorate.posterior.settled import plurality_shares
 from quorate.streams import prepare
@@ -128,7 +129,8 @@ def assert_same(run, session, decisions, audit_votes):
 )
 def test_a_replay_is_a_session_that_is_tuned_before_every_item(name, control, audit_rate):
     stream = stream_of(DATA)
-    options = {"seed": 3, "window": 60, "refit_every": 10, "audit_rate": audit_rate}
+    name = with_learning(as_method(name), window=60, refit_every=10)
+    options = {"seed": 3, "audit_rate": audit_rate}
     run = replay(stream, name, control=control, **options)
     session, decisions, audit_votes = by_session(stream, name, control=control, **options)
     assert_same(run, session, decisions, audit_votes)
@@ -179,8 +181,8 @@ def assert_equal_to_the_bit(run, slow, *, costs=False):
 @pytest.mark.parametrize("name", STREAMS)
 def test_a_replay_is_the_slow_replay_to_the_last_bit(data_dir, name, goal):
     stream = STREAMS[name](data_dir)
-    options = GOALS[goal](int(stream.pool_sizes.max()), stream.counts.shape[1]) | {"seed": 3, "window": 150}
-    costs, chosen = options.pop("error_costs", None), method("value")
+    options = GOALS[goal](int(stream.pool_sizes.max()), stream.counts.shape[1]) | {"seed": 3}
+    costs, chosen = options.pop("error_costs", None), method("value", window=150)
     run = replay(stream, chosen if costs is None else with_table(chosen, ErrorCosts.of(200 * costs)), **options)
     slow = replay_slowly(stream, chosen, error_costs=costs, **options)
     assert_equal_to_the_bit(run, slow, costs=costs is not None)
@@ -202,14 +204,15 @@ def test_every_kind_of_method_is_the_slow_replay_to_the_last_bit(name, control):
     """With records that end too early, limits, a short window and audits of items without votes."""
     votes = np.where(np.arange(7) < 5 + np.arange(300)[:, None] % 3, prepare(DATA, None, 0, 3).votes, -1)
     stream = recorded_stream(votes, prepare(DATA, None, 0, 3).predictions, pool_sizes=7, seed=3)
-    options = {"control": control, "seed": 3, "window": 30, "refit_every": 7, "max_votes": 6, "audit_rate": 0.3}
+    name = with_learning(as_method(name), window=30, refit_every=7)
+    options = {"control": control, "seed": 3, "max_votes": 6, "audit_rate": 0.3}
     assert_equal_to_the_bit(replay(stream, name, **options), replay_slowly(stream, name, **options))
 
 
 @pytest.mark.parametrize("name", ["value", "finexp", "infexp", "until-settled", "ask-all", "mp", "entropy", "beta"])
 def test_without_a_control_and_audits_a_replay_is_a_simulation(name):
-    run = replay(stream_of(DATA), name, seed=3, window=80, min_votes=1, max_votes=6)
-    same = simulate(DATA, name, seed=3, window=80, min_votes=1, max_votes=6)
+    run = replay(stream_of(DATA), name, seed=3, min_votes=1, max_votes=6)
+    same = simulate(DATA, name, seed=3, min_votes=1, max_votes=6)
     assert run.labels.tolist() == same.predictions.tolist()
     assert run.num_votes.tolist() == same.costs.tolist()
     assert run.confidence.tolist() == same.confidence.tolist()

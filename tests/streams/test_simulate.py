@@ -8,7 +8,7 @@ from quorate.datasets import load_npz, synthetic, vote_dataset
 from quorate.decision.bounds import UNSURE
 from quorate.decision.quota import RandomQuota
 from quorate.decision.threshold import Threshold
-from quorate.methods import ANONYMOUS, method, with_costs
+from quorate.methods import ANONYMOUS, method, with_costs, with_learning
 from quorate.streams import prepare, simulate
 from quorate.streams import stream as stream_kernels
 from quorate.streams.runs import StreamOptions
@@ -27,21 +27,20 @@ PARAMETERS = {
 
 
 def agree(dataset, chosen, *, pool_size, model, seed, window=1000, refit_every=20, limits=(0, None), free_after=None):
+    chosen = with_learning(chosen, window=window, refit_every=refit_every)
     fast = simulate(
         dataset,
         chosen,
         pool_size=pool_size,
         model=model,
         seed=seed,
-        window=window,
-        refit_every=refit_every,
         min_votes=limits[0],
         max_votes=limits[1],
         query_free_after=free_after,
     )
     stream = prepare(dataset, pool_size, model, seed, "shuffled")
     live = SessionRun(
-        stream, chosen, StreamOptions(window, refit_every, *limits, free_after), seed=seed, keep_probs=False
+        stream, chosen, StreamOptions(*limits, free_after), seed=seed, keep_probs=False
     )  # fmt: skip
     live.advance(0, len(stream.items))
     assert np.array_equal(fast.costs, live.outputs.costs)
@@ -152,11 +151,11 @@ def test_in_large_pools_bounds_replace_a_good_part_of_the_beliefs(monkeypatch, s
 
     monkeypatch.setattr(stream_kernels, "_believe", counted)
     data = synthetic(num_items=60, num_classes=5, pool_size=40, accuracy=0.9, agreement=0.9, seed=6)
-    stream, options = prepare(data, 40, 0, 3), StreamOptions(confidence_every=every, refit_every=10)
-    with_bounds = simulate_stream(stream, method(spec, **parameter), options, seed=3)
+    stream, options = prepare(data, 40, 0, 3), StreamOptions(confidence_every=every)
+    with_bounds = simulate_stream(stream, with_learning(method(spec, **parameter), refit_every=10), options, seed=3)
     beliefs.append(0)
     monkeypatch.setattr(stream_kernels, "choice_by_bounds", lambda *_: UNSURE)
-    without = simulate_stream(stream, method(spec, **parameter), options, seed=3)
+    without = simulate_stream(stream, with_learning(method(spec, **parameter), refit_every=10), options, seed=3)
     assert np.array_equal(with_bounds.costs, without.costs)
     assert np.array_equal(with_bounds.predictions, without.predictions)
     assert 0 < beliefs[0] <= most * beliefs[1], beliefs
@@ -297,9 +296,7 @@ def test_the_query_free_phase_asks_nobody_and_learns_nothing():
         {"model": "resnet"},
         {"pool_size": 0},
         {"order": "backwards"},
-        {"window": 0},
         {"seed": -1},
-        {"refit_every": 0},
         {"max_votes": 1.5},
         {"max_votes": 2, "min_votes": 5},
         {"model": [0]},

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import quorate
+from quorate.decision.counting import Quorum
 from quorate.errors import InvalidInput, UnknownMethod
+from quorate.method_data import method_data
 from quorate.methods import ANONYMOUS, with_costs
 from quorate.tables.error_cost import read_error_cost
 from quorate.types import PriorParams
@@ -12,6 +14,7 @@ from quorate.workflows.params_file import FIELDS, read_params, write_params
 from tests.refusals import refused
 
 CLASSES = ("cat", "dog", "bird")
+VALUE = method_data(quorate.method("value"))
 
 
 @pytest.fixture
@@ -49,8 +52,7 @@ def test_what_is_written_is_read_back_to_the_last_bit(written):
 @pytest.mark.parametrize("name", sorted(ANONYMOUS))
 def test_every_method_comes_back_with_its_parameters(name, tmp_path):
     found = read_params(write(tmp_path / "params.json", name=name)).method()
-    assert found.describe() == quorate.method(name).describe()
-    assert found.policy == quorate.method(name).policy
+    assert found == quorate.method(name)
 
 
 def test_parameters_and_an_own_hyperprior_come_back(tmp_path):
@@ -106,14 +108,14 @@ def test_an_unknown_version_is_refused(written, version):
     ("name", "value"),
     [
         ("format", "other"), ("classes", ["cat", "dog"]), ("classes", "cat"), ("classes", ["a", "a", "b"]),
-        ("models", []), ("models", [1]), ("models", ["a", "a"]), ("posterior", "exact"), ("posterior", "infinite"),
+        ("models", []), ("models", [1]), ("models", ["a", "a"]),
         ("theta", 0), ("theta", "4"), ("theta", True), ("theta", [1]), ("phi", -1), ("tau", [1, 1, 1]),
         ("tau", [[1, 1]]), ("tau", [[1, 1, 0]]), ("tau", [[1, 1, None]]), ("tau", [[1, 1, 1], [1, 1, 1]]),
         ("bias", [0, 0]), ("bias", [0, 0, "x"]), ("pool_size", 0), ("pool_size", 2.5), ("fitted_after", -1),
         ("pool_rule", "mean"), ("min_votes", -1), ("max_votes", 1.5), ("error_cost", [[0, 1]]),
         ("error_cost", {"nobody": {"x": 1}}), ("error_cost", {}), ("abstain_labels", "NA"), ("abstain_labels", [""]),
         ("quorate", 1), ("method", "value"), ("method", {"name": "value"}),
-        ("method", {"name": "value", "parameters": []}),
+        ("method", VALUE | {"policy": 3}), ("method", VALUE | {"extra": 1}),
     ],
 )  # fmt: skip
 def test_a_bad_field_is_refused_and_named(written, name, value):
@@ -126,7 +128,7 @@ def test_unknown_methods_parameters_and_fields_are_refused(written):
     with refused("method", UnknownMethod):
         read_params(changed(written, method={"name": "oracle", "parameters": {}}))
     with pytest.raises(UnknownMethod, match="sureness"):
-        read_params(changed(written, method={"name": "value", "parameters": {"sureness": 1}}))
+        read_params(changed(written, method=VALUE | {"policy": VALUE["policy"] | {"sureness": 1}}))
     with refused("extra"):
         read_params(changed(written, extra=1))
 
@@ -146,10 +148,10 @@ def test_a_missing_file_is_named(tmp_path):
 
 
 def test_a_method_around_an_own_policy_is_kept_but_cannot_be_rebuilt(tmp_path):
-    own = quorate.method(quorate.method("quorum").policy)
+    own = quorate.method(type("Own", (Quorum,), {})(2))
     path = write_params(
         tmp_path / "p.json", PriorParams(1, 1, np.ones(3)), classes=CLASSES, models=["net"], method=own, pool_size=3,
         fitted_after=0,
     )  # fmt: skip
-    with refused("method", UnknownMethod):
+    with refused("policy", UnknownMethod):
         read_params(path).method()

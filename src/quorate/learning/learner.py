@@ -1,20 +1,26 @@
 """The window of recent items with votes, when it is time to learn from it, and the fit of the next parameters.
 
-Called by the session, the streams, the service and the estimator.
+`MapLearner` is the learner of all our methods; a user's own has only `learn` (`Learner`). Called by the session, the
+streams, the service and the estimator.
 """
 
 from __future__ import annotations
 
+import json
 import math
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from quorate.compiled import kernel
-from quorate.learning.fit import INFO_SIZE, fit_kernel, report_of
+from quorate.learning.fit import INFO_SIZE, fit, fit_kernel, report_of
 from quorate.learning.problem import numbers_of, pack, unpack
-from quorate.prior import Hyperprior
-from quorate.types import FitReport, FloatArray, IntArray, PriorParams
+from quorate.prior import HYPERPRIORS, Hyperprior, hyperprior
+from quorate.types import FitReport, FloatArray, IntArray, Params, PriorParams
+from quorate.validate import invalid, whole
 
+WINDOW, REFIT_EVERY = 500, 20  # of the paper: items that learning uses; closed items between two fits
 USUAL_ITEMS = 500  # a window of so many items is fitted after `refit_every` closed items, proportionally or not
 
 
@@ -37,20 +43,69 @@ def fit_is_due(num_closed: int, fitted_after: int, num_items: int, refit_every: 
     return num_closed % refit_every == 0
 
 
-def most_fits(num_items: int, window: int, refit_every: int, *, proportional: bool) -> int:
-    """At most so many fits in a stream of `num_items`.
+def most_fits(learner: Learner, num_items: int) -> int:
+    """At most so many fits of the learner in a stream of `num_items`.
 
     Proportional: at most m - 1 fits see fewer than m items, as each needs a new item with votes. The others are at
     least refit_every m / 500 closed items apart.
 
-    >>> most_fits(10_000, 1000, 20, proportional=True), most_fits(10_000, 1000, 20, proportional=False)
+    >>> most_fits(MapLearner(window=1000, proportional=True), 10_000), most_fits(MapLearner(window=1000), 10_000)
     (1001, 501)
     """
-    if not proportional:
-        return num_items // refit_every + 1
-    apart = num_items * USUAL_ITEMS / refit_every
+    every: int | None = getattr(learner, "refit_every", REFIT_EVERY)
+    if every is None:
+        return 0
+    if not (isinstance(learner, MapLearner) and learner.proportional):
+        return num_items // every + 1
+    apart = num_items * USUAL_ITEMS / every
+    window = num_items if learner.window is None else learner.window
     small = max(1, min(window, math.isqrt(int(apart))))
     return small + int(apart / small) + 1
+
+
+@runtime_checkable
+class Learner(Protocol):
+    """Learns from the last `window` items with votes (default 500), after every `refit_every` closed items (20).
+
+    Optional: `start(num_classes, num_classifiers)`, the parameters before the first fit; without it theta = phi = 1 and
+    tau = 1 / M. Parameters are a `PriorParams`, or for an own prior any value that JSON can store.
+    """
+
+    def learn(self, predictions: FloatArray, votes: IntArray, params: Params) -> Params:
+        """The next parameters. predictions (T, K), or (T, M, K) for M classifiers; votes (T, K); `params` the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class MapLearner:
+    """The most probable parameters given the votes in the window: `quorate.fit`.
+
+    `window`: the last items with votes (None: all). It fits after every `refit_every` closed items (None: only when
+    `Session.learn` is called). `bias`: with the class bias. `proportional`: the fewer items the window has, the more
+    often it is fitted (`fit_is_due`). `shrinks_answers`: answers without votes use the more careful parameters of
+    `learning.answers`.
+    """
+
+    hyperprior: Hyperprior = HYPERPRIORS["infexp"]
+    window: int | None = WINDOW
+    refit_every: int | None = REFIT_EVERY
+    bias: bool = False
+    proportional: bool = False
+    shrinks_answers: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the numbers; a hyperprior may be given by name."""
+        object.__setattr__(self, "hyperprior", hyperprior(self.hyperprior))
+        for name in ("window", "refit_every"):
+            value = getattr(self, name)
+            object.__setattr__(self, name, None if value is None else whole(value, where=name))
+
+    def start(self, num_classes: int, num_classifiers: int = 1) -> PriorParams:
+        """The mode of the hyperprior."""
+        return self.hyperprior.mode(num_classes, num_classifiers, with_bias=self.bias)
+
+    def learn(self, predictions: FloatArray, votes: IntArray, params: PriorParams) -> PriorParams:
+        """`quorate.fit`, searched from `params`."""
+        return fit(predictions, votes, hyperprior=self.hyperprior, start=params, bias=self.bias)[0]
 
 
 class Window:
@@ -108,6 +163,33 @@ class Window:
         self._log_predictions = np.concatenate([self._log_predictions, np.zeros_like(self._log_predictions[:more])])
         self._votes = np.concatenate([self._votes, np.zeros_like(self._votes[:more])])
         self._ids += [None] * more
+
+
+def is_due(learner: Learner, num_closed: int, fitted_after: int, num_items: int) -> bool:
+    """Whether the learner fits now: see `fit_is_due`."""
+    every: int | None = getattr(learner, "refit_every", REFIT_EVERY)
+    proportional = isinstance(learner, MapLearner) and learner.proportional
+    return every is not None and fit_is_due(num_closed, fitted_after, num_items, every, proportional)
+
+
+def next_params(learner: Learner, params: Params, window: Window) -> tuple[Params, FitReport | None]:
+    """The parameters learned from the window; a report if the learner is ours."""
+    if isinstance(learner, MapLearner):
+        return refit(params, window, learner.hyperprior)
+    predictions = np.exp(window.log_predictions)
+    if predictions.shape[1] == 1:
+        predictions = predictions[:, 0]
+    found = learner.learn(predictions, window.votes.copy(), params)
+    return (found if isinstance(found, PriorParams) else as_json_value(found)), None
+
+
+def as_json_value(params: Params) -> Params:
+    """Parameters of an own prior after a round trip through JSON, so that a resumed session has the same ones."""
+    try:
+        return json.loads(json.dumps(params, allow_nan=False))
+    except (TypeError, ValueError) as cause:
+        rule = f"a PriorParams, or a value that JSON can store ({cause})"
+        raise invalid("learn()", params, rule, "return numbers, text, lists or dicts.") from cause
 
 
 def refit(params: PriorParams, window: Window, hyperprior: Hyperprior) -> tuple[PriorParams, FitReport]:

@@ -15,7 +15,7 @@ from quorate.decision.belief import ASK
 from quorate.decision.policy import QueryPolicy
 from quorate.errors import shown
 from quorate.learning.fit import fit
-from quorate.learning.learner import Window, refit
+from quorate.learning.learner import MapLearner, Window, refit
 from quorate.live.base_classifier import (
     BaseClassifier,
     Features,
@@ -25,11 +25,11 @@ from quorate.live.base_classifier import (
     rows_of,
     unseen_predictions,
 )
-from quorate.methods import WINDOW, Learner, Method, as_method
+from quorate.methods import Method, as_method
 from quorate.posterior.settled import plurality_share_into
 from quorate.session.batch import BatchDecisions, decide_items
 from quorate.types import FitReport, FloatArray, IntArray, PriorParams
-from quorate.validate import counts, invalid, members, probabilities, whole
+from quorate.validate import counts, invalid, members, probabilities
 
 
 def checked_predictions(predictions: ArrayLike) -> FloatArray:
@@ -95,7 +95,7 @@ class ConsensusClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     `method` a name or `quorate.method(...)` that learns; `classes` names in the order of the probabilities (default:
     the votes' own names in sorted order, or 0 .. K-1); `pool_size` experts per item (default: the most votes of one).
-    `partial_fit` learns from the last `window` items with votes (None: all).
+    `partial_fit` learns from the last items with votes, as many as the learner's window.
 
     Without `estimator`, X are a classifier's probabilities. With one, a scikit-learn classifier, X are its features:
     `fit` fits a copy of it to the plurality of the votes, and learns how far it can be trusted from its predictions
@@ -118,14 +118,12 @@ class ConsensusClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         classes: ArrayLike | None = None,
         pool_size: int | None = None,
-        window: int | None = WINDOW,
         estimator: BaseClassifier | None = None,
         cv: object = 5,
     ) -> None:
         self.method = method
         self.classes = classes
         self.pool_size = pool_size
-        self.window = window
         self.estimator = estimator
         self.cv = cv
 
@@ -253,8 +251,7 @@ class ConsensusClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _new_window(self, shape: tuple[int, ...]) -> Window:
         self._num_seen = self._since_fit = 0
-        size = None if self.window is None else whole(self.window, where="window")
-        return Window(size, shape[0] if len(shape) == 2 else 1, shape[-1])
+        return Window(self._learner().window, shape[0] if len(shape) == 2 else 1, shape[-1])
 
     def _remember(self, probs: FloatArray, tally: IntArray) -> None:
         """Put items with votes into the window; the oldest leave it."""
@@ -262,7 +259,8 @@ class ConsensusClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.pool_size_ = max(self.pool_size_, int(tally.sum(axis=-1).max()))
         voted = np.flatnonzero(tally.any(axis=-1))
         logs = np.log(probs).reshape(len(probs), -1, probs.shape[-1])
-        for row in voted if self.window is None else voted[-self.window :]:
+        size = self._learner().window
+        for row in voted if size is None else voted[-size:]:
             name = str(self._num_seen)
             self._window.enter(name, logs[row])
             for label in np.flatnonzero(tally[row]):
@@ -288,11 +286,11 @@ class ConsensusClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise invalid("predictions", probs.tolist(), rule, "pass as many classes and classifiers.")
         return probs
 
-    def _learner(self) -> Learner:
+    def _learner(self) -> MapLearner:
         method = as_method(self.method)
-        if method.learner is None:
-            raise invalid("method", method.name, "a method that learns", "pass `method='value'`.")
-        return method.learner
+        if not method.is_ours or method.map_learner is None:
+            raise invalid("method", method.label, "a method with our prior and learner", "pass `method='value'`.")
+        return method.map_learner
 
     def _fitted(self) -> Self:
         check_is_fitted(self, "params_")

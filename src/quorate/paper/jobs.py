@@ -15,12 +15,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from quorate.methods import WINDOW
+from quorate.methods import LEARNERS
 from quorate.paper.released import paper_method
 from quorate.types import FloatArray, IntArray
 
 Parameters = tuple[tuple[str, float | int | str], ...]
-PAPER_WINDOW = 500
 USUAL = 0  # stands for the window of `usual_window`
 Variant = Literal["exact", "as-published"]
 
@@ -93,9 +92,9 @@ class Job:
         return asdict(self)
 
 
-def usual_window(method: str) -> int:
-    """The window of a method in the experiments: ours has its default, the paper's have the paper's."""
-    return WINDOW if method == "value" else PAPER_WINDOW
+def usual_window(method: str) -> int | None:
+    """The window of a method in the experiments: its own."""
+    return LEARNERS["value" if method == "value" else "finexp"].window
 
 
 def settings(parameter: str | None, values: tuple[float, ...] | list[float] | range = ()) -> tuple[Parameters, ...]:

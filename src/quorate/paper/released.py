@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.decision.quota import QuotaPolicy
-from quorate.methods import VOTES, Method, method
+from quorate.methods import Method, method
 from quorate.types import FloatArray
 from quorate.validate import bounded
 
@@ -39,4 +39,4 @@ def paper_method(name: str, **parameters: object) -> Method:
     if name != RELEASED:
         return method(name, **parameters)
     policy = ReleasedModelPicker(**parameters)  # type: ignore[arg-type]
-    return Method(RELEASED, policy, VOTES, VOTES, parameters={"scale": policy.scale})
+    return Method(name=RELEASED, policy=policy, learner=None, posterior="vote_share")

@@ -25,12 +25,12 @@ from quorate.decision.belief import POSTERIORS
 from quorate.decision.counting import AskAll
 from quorate.decision.threshold import Threshold
 from quorate.errors import QuorateError
-from quorate.methods import Method, method
+from quorate.methods import Method, method, with_learning
 from quorate.paper import as_published
 from quorate.paper.jobs import Job, JobOutcome, Parameters
 from quorate.paper.released import paper_method
 from quorate.paper.store import RunStore
-from quorate.prior import concentration, hyperprior
+from quorate.prior import concentration
 from quorate.rng import stream as random_stream
 from quorate.streams import prepare
 from quorate.streams.fixed_paths import FixedPaths, fixed_paths
@@ -257,13 +257,19 @@ def _runs(job: Job, stream: Stream) -> list[Run]:
         return [_published(job, stream, parameters) for parameters in job.parameters]
     if job.method in FIXED and job.query_free_after is None:
         thresholds = [
-            float(paper_method(job.method, **dict(parameters)).parameters["threshold"]) for parameters in job.parameters
+            float(_method(job, parameters).parameters["threshold"]) for parameters in job.parameters
         ]
         paths = _paths(stream, FIXED[job.method], thresholds)
         return [Run(*paths.at(threshold), np.zeros(0)) for threshold in thresholds]
     if job.query_free_after is not None and paper_method(job.method).predicting.learned:
         return _query_free_runs(job, stream, job.query_free_after)
     return [_simulated(job, stream, parameters) for parameters in job.parameters]
+
+
+def _method(job: Job, parameters: Parameters) -> Method:
+    """The job's method under one setting, with the job's window and schedule."""
+    chosen = paper_method(job.method, **dict(parameters))
+    return with_learning(chosen, window=job.window, refit_every=job.refit_every)
 
 
 def _query_free_runs(job: Job, stream: Stream, asked: int) -> list[Run]:
@@ -277,7 +283,7 @@ def _methods_and_streams(job: Job, stream: Stream, asked: int) -> list[tuple[Met
     Who asks with a fixed prior asks the same votes whatever is learned. These are known for all thresholds at once; the
     method then asks every vote of a stream that has no others.
     """
-    methods = [paper_method(job.method, **dict(parameters)) for parameters in job.parameters]
+    methods = [_method(job, parameters) for parameters in job.parameters]
     if methods[0].asking.learned or not isinstance(methods[0].policy, Threshold):
         return [(each, stream) for each in methods]
     thresholds = [float(each.parameters["threshold"]) for each in methods]
@@ -310,7 +316,7 @@ def _query_free_run(job: Job, chosen: Method, stream: Stream, asked: int) -> Run
 
 def _options(job: Job) -> StreamOptions:
     after = job.query_free_after
-    return StreamOptions(job.window, job.refit_every, query_free_after=after, confidence_every=CONFIDENCE_EVERY)
+    return StreamOptions(query_free_after=after, confidence_every=CONFIDENCE_EVERY)
 
 
 def _run_of(run: StreamRun) -> Run:
@@ -326,7 +332,7 @@ def _paths(stream: Stream, posterior: str, thresholds: Sequence[float]) -> Fixed
 
 def _simulated(job: Job, stream: Stream, parameters: Parameters) -> Run:
     """`simulate` without what no job keeps: reasons, and errors of each run by itself."""
-    chosen = paper_method(job.method, **dict(parameters))
+    chosen = _method(job, parameters)
     if isinstance(chosen.policy, Threshold) and chosen.policy.threshold >= 1.0 and job.query_free_after is None:
         # Threshold 1 asks until the pool is settled: the same votes and answers without computing a belief. With a pool
         # of 50 this one threshold took a third of the time of all. What it would learn is then unknown.
@@ -342,17 +348,17 @@ def _published(job: Job, stream: Stream, parameters: Parameters) -> Run:
     likelihood = options.pop("likelihood", "sampled")
     if likelihood not in ("sampled", "closed"):
         raise invalid("likelihood", likelihood, "'sampled' (as published) or 'closed' (its limit)", "pass one of them.")
-    chosen = method(estimator, **options).parameters
+    chosen = method(estimator, **options)
     done = as_published.stream(
         stream.votes,
         stream.mean_predictions,
         method=estimator,
         pool_size=job.pool_size,
-        threshold=chosen["threshold"],
+        threshold=float(chosen.parameters["threshold"]),
         rng=random_stream(job.seed, "as-published", job.method),
         window=job.window or len(stream.items),
         refit_every=job.refit_every,
-        hyperprior=hyperprior(chosen["hyperprior"]) if "hyperprior" in options else None,
+        hyperprior=None if chosen.map_learner is None else chosen.map_learner.hyperprior,
         forget_votes=forget_votes,
         likelihood="closed" if likelihood == "closed" else "sampled",
     )

@@ -16,7 +16,7 @@ from quorate import compiled
 from quorate.decision.belief import NO_LIMIT, POSTERIORS, Belief, code_of, reasons_of
 from quorate.decision.rules import Packed, Rule, decide_batch_into, rule_of
 from quorate.methods import Method, require_anonymous
-from quorate.session.decide import decide, fixed_prior, prior_of, stop_reason
+from quorate.session.decide import decide, fixed_prior, learned_of, stop_reason
 from quorate.session.items import lone_item
 from quorate.types import FloatArray, IntArray, PriorParams, Reason
 
@@ -80,13 +80,13 @@ def decider(
     min_votes: int = 0,
     max_votes: int | None = None,
 ) -> Decider | None:
-    """The decider of a built-in method; None for a user's own policy, which has no compiled rule."""
+    """The decider of a built-in method; None for a method with a part of your own, which is not compiled."""
     rule = rule_of(require_anonymous(method).policy)
-    if rule is None:
+    if rule is None or not method.is_ours:
         return None
 
     def packed(belief: Belief) -> Packed:
-        prior = prior_of(params, 0) if belief.learned else fixed_prior(params.num_classifiers, params.num_classes)
+        prior = learned_of(params, 0) if belief.learned else fixed_prior(params.num_classifiers, params.num_classes)
         return Packed(POSTERIORS[belief.posterior], prior.theta, prior.phi, prior.tau, prior.bias)
 
     return Decider(
@@ -136,7 +136,7 @@ def _by_own_policy(
 ) -> BatchDecisions:
     """The same for a user's own policy, item by item."""
     out = _empty(len(predictions), params.num_classes)
-    prior, state = prior_of(params, 0), method.policy.init(params.num_classes)
+    prior, state = learned_of(params, 0), method.policy.init(params.num_classes)
     for row, prediction in enumerate(predictions):
         item = replace(lone_item(prediction, pool_size, quota), votes=votes[row])
         verdict = decide(method, prior, state, item)

@@ -24,10 +24,12 @@ from quorate.decision.belief import (
 from quorate.decision.error_costs import cheapest_answer
 from quorate.decision.policy import PolicyState, invalid_policy
 from quorate.decision.rules import rule_asks, rule_of
-from quorate.methods import Method
-from quorate.prior import concentration_into
-from quorate.session.items import ItemState, Prior
-from quorate.types import ConfidenceKind, FloatArray, IntArray, PriorParams, Reason
+from quorate.errors import PolicyError
+from quorate.methods import Method, fixed_params
+from quorate.prior import ClassifierPrior, Prior, concentration_into
+from quorate.session.items import ItemState, Learned
+from quorate.types import ConfidenceKind, FloatArray, IntArray, Params, PriorParams, Reason
+from quorate.validate import invalid
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,36 +44,55 @@ class Verdict:
     confidence_is: ConfidenceKind = "probability"
 
 
-def prior_of(params: PriorParams, seq: int) -> Prior:
+def learned_of(params: Params, seq: int) -> Learned:
     """The parameters in the form the kernels need."""
+    if not isinstance(params, PriorParams):
+        return Learned(1.0, 1.0, np.empty((0, 0)), np.empty(0), seq, own=params)
     tau = np.atleast_2d(params.tau)
     bias = np.zeros(params.num_classes) if params.bias is None else params.bias
-    return Prior(params.theta, params.phi, np.array(tau), np.array(bias), seq)
+    return Learned(params.theta, params.phi, np.array(tau), np.array(bias), seq, own=params)
 
 
-def fixed_prior(num_classifiers: int, num_classes: int) -> Prior:
-    """theta = phi = tau = 1 (the paper's Fixed); with M classifiers tau is 1 / M for each."""
-    tau = np.full((num_classifiers, num_classes), 1.0 / num_classifiers)
-    return Prior(1.0, 1.0, tau, np.zeros(num_classes), 0)
+def fixed_prior(num_classifiers: int, num_classes: int) -> Learned:
+    """theta = phi = tau = 1 in the form the kernels need."""
+    return learned_of(fixed_params(num_classes, num_classifiers), 0)
 
 
-def _prior(belief: Belief, learned: Prior, item: ItemState) -> Prior:
-    return learned if belief.learned else fixed_prior(*item.predictions.shape)
+def _for_kernels(
+    method: Method, belief: Belief, learned: Learned, item: ItemState
+) -> tuple[float, float, FloatArray, FloatArray, FloatArray]:
+    """theta, phi, tau, bias and log predictions (M, K) of an item.
+
+    The alpha of an own prior is written as ours: theta = sum(alpha), phi = 0, tau = 1, f = alpha / theta.
+    """
+    used = learned if belief.learned else fixed_prior(*item.predictions.shape)
+    if type(method.prior) is ClassifierPrior:
+        return used.theta, used.phi, used.tau, used.bias, item.log_predictions
+    alpha = own_alpha(method.prior, item.predictions, used.own)
+    total, num_classes = alpha.sum(), len(alpha)
+    return float(total), 0.0, np.ones((1, num_classes)), np.zeros(num_classes), np.log(alpha / total)[None]
 
 
-def believe(belief: Belief, learned: Prior, item: ItemState, votes: IntArray, pool_size: int) -> FloatArray:
+def own_alpha(prior: Prior, predictions: FloatArray, params: Params) -> FloatArray:
+    """The concentration (K,) by an own prior, checked: K numbers above 0. predictions (M, K)."""
+    given = predictions[0] if len(predictions) == 1 else predictions
+    alpha = np.asarray(prior.alpha(given.copy(), params), dtype=float)
+    if alpha.shape != predictions.shape[-1:] or not (np.isfinite(alpha).all() and (alpha > 0).all()):
+        rule = f"{predictions.shape[-1]} numbers above 0, one for each class"
+        raise invalid("alpha()", alpha.tolist(), rule, "see quorate.testing.check_method.", error=PolicyError)
+    return alpha
+
+
+def believe(
+    method: Method, belief: Belief, learned: Learned, item: ItemState, votes: IntArray, pool_size: int
+) -> FloatArray:
     """Probabilities (K,) of the winner of the item's pool, or of its true class."""
     if item.judgement is not None and belief.posterior in item.judgement.probs:
         return item.judgement.probs[belief.posterior].copy()
-    prior = _prior(belief, learned, item)
     probs = np.empty(len(votes))
     belief_into(
         POSTERIORS[belief.posterior],
-        prior.theta,
-        prior.phi,
-        prior.tau,
-        prior.bias,
-        item.log_predictions,
+        *_for_kernels(method, belief, learned, item),
         item.prediction,
         votes,
         pool_size,
@@ -81,12 +102,12 @@ def believe(belief: Belief, learned: Prior, item: ItemState, votes: IntArray, po
 
 
 def decide(
-    method: Method, learned: Prior, policy_state: PolicyState, item: ItemState, *, closing: bool = False
+    method: Method, learned: Learned, policy_state: PolicyState, item: ItemState, *, closing: bool = False
 ) -> Verdict:
     """Ask one more, or stop and answer. `closing`: nobody is available, so stop now regardless of the policy."""
     votes, pool_size = item.votes, item.pool_left
     code = stop_code(method, item)
-    predicting = believe(method.predicting, learned, item, votes, pool_size)
+    predicting = believe(method, method.predicting, learned, item, votes, pool_size)
     reason: Reason
     if code in STOP_REASONS:
         reason = STOP_REASONS[code]
@@ -96,8 +117,8 @@ def decide(
         reason = "ask"
     else:
         same = method.asking == method.predicting
-        asking = predicting if same else believe(method.asking, learned, item, votes, pool_size)
-        alpha = alpha_of(method.asking, learned, item)
+        asking = predicting if same else believe(method, method.asking, learned, item, votes, pool_size)
+        alpha = alpha_of(method, learned, item)
         reason = "ask" if _rule_asks(method, policy_state, item, asking, alpha) else stop_reason(method)
     label = int(pick_label(predicting, item.tie_draw))
     if method.costs is not None:
@@ -121,11 +142,10 @@ def draw_quota(method: Method, policy_state: PolicyState, item: ItemState, *, rn
     return int(draw)
 
 
-def alpha_of(belief: Belief, learned: Prior, item: ItemState) -> FloatArray:
-    """The belief's concentration (K,) before the first vote."""
-    prior = _prior(belief, learned, item)
+def alpha_of(method: Method, learned: Learned, item: ItemState) -> FloatArray:
+    """The asking belief's concentration (K,) before the first vote."""
     alpha = np.empty(len(item.votes))
-    concentration_into(prior.theta, prior.phi, prior.tau, prior.bias, item.log_predictions, alpha)
+    concentration_into(*_for_kernels(method, method.asking, learned, item), alpha)
     return alpha
 
 
@@ -179,7 +199,7 @@ MOST_STATES = 500  # limit on the combinations of answers to check; beyond it, e
 
 def safe_ahead(
     method: Method,
-    prior: Prior,
+    learned: Learned,
     policy_state: PolicyState,
     item: ItemState,
     *,
@@ -195,7 +215,7 @@ def safe_ahead(
         level = {_key(after): after for before in level.values() for after in _answers(before)}
         if len(level) > most_states:
             return ahead
-        if not all(decide(method, prior, policy_state, after).ask for after in level.values()):
+        if not all(decide(method, learned, policy_state, after).ask for after in level.values()):
             return ahead
     return most
 

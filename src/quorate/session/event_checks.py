@@ -12,16 +12,17 @@ import numpy as np
 
 from quorate.decision.belief import ASK, EXHAUSTED, NO_LIMIT, SETTLED, STOP_REASONS
 from quorate.decision.policy import PolicyState
-from quorate.methods import METHODS, Method
+from quorate.methods import METHODS, Method, policy_parameters
+from quorate.prior import ClassifierPrior
 from quorate.reasons import REASONS
 from quorate.session.decide import stop_code, stop_reason, through_json
 from quorate.session.inputs import checked_id, checked_time, class_number
-from quorate.session.items import Prior
+from quorate.session.items import Learned
 from quorate.session.journal import Event
 from quorate.session.people_fold import MEMBER_EVENTS
 from quorate.session.people_rules import check_ballot, check_member, checked_absent, reasons_with_people, verdict
-from quorate.session.state import State
-from quorate.session.tuning import checked_parameters, policy_parameters
+from quorate.session.state import State, params_of
+from quorate.session.tuning import checked_parameters
 from quorate.types import PriorParams, Reason
 from quorate.validate import SUM_TOLERANCE, fraction, invalid, members, vote_limits, whole
 
@@ -61,7 +62,11 @@ def _check_learn(state: State, event: Event) -> None:
     if settings.method.learner is None:
         raise invalid("type", "learn", f"another event: method {settings.method.name!r} does not learn", RESTORE)
     whole(event["num_items"], where="num_items", least=0)
-    params = PriorParams(event["theta"], event["phi"], event["tau"], event["bias"])
+    params = params_of(event)
+    if not isinstance(params, PriorParams):
+        if type(settings.method.prior) is ClassifierPrior:
+            raise invalid("params", params, "theta, phi, tau and bias", RESTORE)
+        return
     shape = (settings.num_classifiers, len(settings.classes))
     if np.atleast_2d(params.tau).shape != shape:
         raise invalid("tau", event["tau"], f"{shape[0]} x {shape[1]} numbers: classifiers by classes", RESTORE)
@@ -149,7 +154,7 @@ def _check_decision_fields(state: State, event: Event) -> None:
     reason = decision["reason"]
     if reason not in REASONS or decision["ask"] is not (reason == "ask"):
         raise invalid("decision.reason", reason, f"one of {', '.join(REASONS)}, consistent with ask", RESTORE)
-    for name, last in (("params", state.prior.seq), ("tune", state.tune_seq)):
+    for name, last in (("params", state.learned.seq), ("tune", state.tune_seq)):
         # An export of the service may name an earlier event, because its votes do not wait for a fit.
         whole(_integer(decision.get(name, 0), f"decision.{name}"), where=f"decision.{name}", least=0, most=last)
     if not decision["ask"] and "policy_state" in event:
@@ -211,12 +216,12 @@ class Recomputed:
     """Computes decisions again, each with the learned parameters and the policy it names."""
 
     def __init__(self, state: State) -> None:
-        self._priors: dict[int, Prior] = {state.prior.seq: state.prior}
+        self._priors: dict[int, Learned] = {state.learned.seq: state.learned}
         self._methods: dict[int, Method] = {state.tune_seq: state.method}
 
     def compare(self, state: State, event: Event, policy_state: PolicyState) -> None:
         """Refuse a decision that differs; `policy_state` is the state before the event."""
-        self._priors[state.prior.seq], self._methods[state.tune_seq] = state.prior, state.method
+        self._priors[state.learned.seq], self._methods[state.tune_seq] = state.learned, state.method
         item = state.find(event["item"]) if "item" in event else None
         stored = event.get("decision", {})
         if item is None or "params" not in stored:

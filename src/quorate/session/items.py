@@ -13,21 +13,25 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from quorate.types import ConfidenceKind, FloatArray, IntArray, Item, Reason
+from quorate.types import ConfidenceKind, FloatArray, IntArray, Item, Params, Reason
 
 ABSTAINED = -1
 Numbers = TypeVar("Numbers", FloatArray, IntArray)
 
 
 @dataclass(frozen=True, slots=True)
-class Prior:
-    """Parameters for the kernels: tau (M, K), bias (K,), zeros if there is none; `seq` of their "learn" event."""
+class Learned:
+    """Parameters for the kernels: tau (M, K), bias (K,), zeros if there is none; `seq` of their "learn" event.
+
+    `own`: the parameters of a prior that is not ours; the others are then of no use.
+    """
 
     theta: float
     phi: float
     tau: FloatArray
     bias: FloatArray
     seq: int
+    own: Params = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,7 @@ class Standing:
     reason: Reason
     votes: IntArray
     pool_size: int
-    prior: Prior
+    learned: Learned
 
 
 @dataclass(frozen=True, slots=True)

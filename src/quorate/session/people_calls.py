@@ -231,7 +231,7 @@ def rank_wanted(state: State, people: SessionPeople, item: ItemState) -> str | N
     """The rank that alone can help now: the method would stop, but a confirmation is missing."""
     assert item.standing is not None
     rank = rank_needed(people, item, item.standing.label)
-    if rank is None or decide(state.method, state.prior, state.policy_state, counted_item(people, item)).ask:
+    if rank is None or decide(state.method, state.learned, state.policy_state, counted_item(people, item)).ask:
         return None
     return rank
 
@@ -291,7 +291,7 @@ def _by_plan(
 
 def _by_agreement(state: State, people: SessionPeople, item: ItemState, free: Sequence[str]) -> NextExpert:
     counted = counted_item(people, item)
-    probs = believe(state.method.asking, state.prior, counted, counted.votes, counted.pool_left)
+    probs = believe(state.method, state.method.asking, state.learned, counted, counted.votes, counted.pool_left)
     remaining = max(counted.pool_left - int(counted.votes.sum()), 1)
     worth = optimistic_gain(probs, counted.votes, remaining)
     reliable, costs = people.reliability(free), _costs(people, free)

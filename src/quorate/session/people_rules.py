@@ -19,7 +19,7 @@ from quorate.experts.rules import CountAtMost, MustConfirm, NeverTogether
 from quorate.methods import Method
 from quorate.session.decide import Verdict, decide
 from quorate.session.inputs import checked_id
-from quorate.session.items import ABSTAINED, ItemState, Prior
+from quorate.session.items import ABSTAINED, ItemState, Learned
 from quorate.session.journal import Event
 from quorate.session.people import SECONDS_A_DAY, SessionMember, SessionPeople, expert_from
 from quorate.types import Reason
@@ -31,7 +31,7 @@ NO_PEOPLE = "start it with `experts`, `rules` or a method for named people."
 def verdict(
     people: SessionPeople | None,
     method: Method,
-    learned: Prior,
+    learned: Learned,
     policy_state: PolicyState,
     item: ItemState,
     *,

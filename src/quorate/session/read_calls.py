@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from quorate.errors import UnknownItem
 from quorate.learning.problem import pack
-from quorate.methods import Method
+from quorate.methods import Method, policy_parameters
 from quorate.session.decide import MOST_STATES, Verdict, believe, confidence_is, decide, safe_ahead
 from quorate.session.inputs import parse_prediction
 from quorate.session.items import ABSTAINED, ItemState, lone_item
 from quorate.session.people_fold import judged
 from quorate.session.people_rules import verdict
-from quorate.session.state import answer_prior
-from quorate.session.tuning import policy_parameters
-from quorate.types import ConfidenceKind, Decision, PredictionValue, PriorParams
+from quorate.session.state import answering
+from quorate.types import ConfidenceKind, Decision, Params, PredictionValue, PriorParams
 from quorate.validate import invalid, members, whole
 
 if TYPE_CHECKING:
@@ -50,8 +49,8 @@ class ReadCalls:
             item = lone_item(probs, size)
             if self._state.people is not None:
                 item = judged(self._state.people, self._state.method, None, item, {"type": "open"})
-            prior = answer_prior(self._state, self._answer_fit)
-            return self._decision(decide(self._state.method, prior, self._state.policy_state, item, closing=True), 0)
+            learned = answering(self._state, self._answer_fit)
+            return self._decision(decide(self._state.method, learned, self._state.policy_state, item, closing=True), 0)
 
     def decision(self, item_id: str) -> Decision:
         """The decision at the item's last event, regardless of what was learned since.
@@ -70,7 +69,10 @@ class ReadCalls:
             standing = item.standing
             if standing is None:
                 raise invalid("item_id", item_id, "an item with a decision", "decide it first.", error=UnknownItem)
-            probs = believe(state.settings.method.predicting, standing.prior, item, standing.votes, standing.pool_size)
+            method = state.settings.method
+            probs = believe(
+                method, method.predicting, standing.learned, item, standing.votes, standing.pool_size
+            )
             probs.flags.writeable = False
             kind = confidence_is(item)
             found = Verdict(standing.ask, standing.label, standing.confidence, probs, standing.reason, kind)
@@ -101,11 +103,15 @@ class ReadCalls:
             return results_table(self._state)
 
     def history(self) -> Table:
-        """A row per fit: the items closed before it, theta, phi and tau (by class, or by classifier and class)."""
+        """A row per fit: the items closed before it, theta, phi and tau (by class, or by classifier and class).
+
+        Without rows if a prior of your own has other parameters.
+        """
         from quorate.session.results import history_table  # noqa: PLC0415 - needs PyArrow
 
         with self._lock:
-            fits, settings = self._state.history, self._state.settings
+            settings = self._state.settings
+            fits = [fit for fit in self._state.history if isinstance(fit[1], PriorParams)]
             models = [str(number + 1) for number in range(settings.num_classifiers)]
             packed = [pack(params) for _, params in fits]
             return history_table([closed for closed, _ in fits], packed, models=models, classes=settings.classes)
@@ -121,7 +127,7 @@ class ReadCalls:
             return list(self._state.open)
 
     def recent_items(self) -> list[str]:
-        """Ids of the closed items whose ballots are kept, oldest first: at most twice the `window`."""
+        """Ids of the closed items whose ballots are kept, oldest first: at most twice the learner's `window`."""
         with self._lock:
             return list(self._state.recent)
 
@@ -145,7 +151,7 @@ class ReadCalls:
             most = whole(most, where="most")
             if state.people is not None and (item.judgement is not None or state.people.settings.rules):
                 return 1  # the decision depends on who answers
-            return safe_ahead(state.method, state.prior, state.policy_state, item, most=most, most_states=most_states)
+            return safe_ahead(state.method, state.learned, state.policy_state, item, most=most, most_states=most_states)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -154,7 +160,7 @@ class ReadCalls:
             return policy_parameters(self._state.method)
 
     @property
-    def params(self) -> PriorParams:
+    def params(self) -> Params:
         """What has been learned so far."""
         with self._lock:
             return self._state.params
@@ -189,7 +195,7 @@ class ReadCalls:
 
     def _decide(self, item: ItemState, *, closing: bool = False) -> Verdict:
         state = self._state
-        return verdict(state.people, state.method, state.prior, state.policy_state, item, closing=closing)
+        return verdict(state.people, state.method, state.learned, state.policy_state, item, closing=closing)
 
     def _decision(self, found: Verdict, num_votes: int) -> Decision:
         label, kind = self._state.settings.classes[found.label], found.confidence_is

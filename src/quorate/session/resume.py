@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import sys
 import time
+from typing import Any
 
 from quorate.errors import JournalCorrupt, JournalError, JournalMismatch, QuorateError
-from quorate.methods import METHODS, Method, method
+from quorate.method_data import FIELDS, differences, method_data, method_from, own_parts
+from quorate.methods import Method
 from quorate.session.event_checks import Recomputed, check_after, check_before
 from quorate.session.journal import FIRST_SEQ, Event, Header
 from quorate.session.people import MODELS
@@ -18,8 +20,8 @@ from quorate.validate import invalid
 def settings_from(header: Header, given: Method | None) -> Settings:
     """The settings in a journal's header; an error if the caller's method is another one."""
     try:
-        name = header["method"]["name"]
-        parameters = header["method"]["parameters"]
+        described = {field: header["method"][field] for field in FIELDS}
+        foreign = own_parts(described)
         fields = [key for key in Settings.__dataclass_fields__ if key not in ("method", "people")]
         stored = {key: header[key] for key in (*fields, "error_cost")}
         people = header.get("people", {})
@@ -28,21 +30,15 @@ def settings_from(header: Header, given: Method | None) -> Settings:
         people = dict(people)
         model = people.pop("model", None)
         expected_model = MODELS.get(str(people["target"])) if people else None
-        is_ours = name in METHODS
     except (KeyError, TypeError) as cause:
         rule = f"a session's journal, whose header has {cause}"
         raise JournalCorrupt(field="journal", value=header, rule=rule, fix="check the path.", line=1) from cause
     if model != expected_model:
         rule, fix = f"model {expected_model} of people", "resume the journal with the version of quorate that wrote it."
         raise invalid("people", model, rule, fix, error=JournalMismatch)
-    if given is not None:
-        _compare("method", given.describe(), {"name": name, "parameters": parameters})
-    elif not is_ours:
-        rule = f"the policy that wrote the journal, {name!r}, which is not built in"
-        fix = "pass it: Session.resume(journal, method=quorate.method(YourPolicy()))."
-        raise invalid("method", None, rule, fix, error=JournalMismatch)
+    chosen = _method(described, given, foreign)
     try:
-        return checked_settings(given or method(name, **parameters), **stored, people=people)
+        return checked_settings(chosen, **stored, people=people)
     except Exception as cause:  # a method's parameters may be wrong in any way
         raise _corrupt("the session's header", 1, cause) from cause
 
@@ -57,10 +53,25 @@ def check_same(asked: Settings, header: Header) -> None:
         _compare(name, mine.get(name), theirs.get(name))
 
 
+def _method(described: dict[str, Any], given: Method | None, foreign: list[str]) -> Method:
+    """The method of the journal; the given one, if there is one, must be the same in everything that defines it."""
+    if given is not None:
+        _compare("method", method_data(given), described)
+        return given
+    if foreign:
+        rule = f"the method that wrote the journal: {', '.join(foreign)} is not part of this library"
+        fix = "pass it: Session.resume(journal, method=quorate.Method(...))."
+        raise invalid("method", None, rule, fix, error=JournalMismatch)
+    try:
+        return method_from(described)
+    except Exception as cause:  # its parts may be wrong in any way
+        raise _corrupt("the session's header", 1, cause) from cause
+
+
 def _compare(what: str, expected: object, stored: object) -> None:
-    if expected != stored:
+    for path, mine, theirs in differences(expected, stored):
         fix = "pass what the journal has, or start a new one."
-        raise invalid(what, expected, f"{stored!r}, as in the journal", fix, error=JournalMismatch)
+        raise invalid(what, mine, f"{theirs!r}, as in the journal", fix, place=path or None, error=JournalMismatch)
 
 
 def replay(state: State, event: Event) -> None:

@@ -18,8 +18,8 @@ from quorate.decision.policy import QueryPolicy
 from quorate.errors import DuplicateVote, ItemExists, JournalError, UnknownItem
 from quorate.experts.person import Expert
 from quorate.experts.rules import Rule
-from quorate.learning.learner import fit_is_due, refit
-from quorate.methods import REFIT_EVERY, WINDOW, Method, Target, as_method, chosen_method, with_costs
+from quorate.learning.learner import is_due, next_params
+from quorate.methods import Method, Target, as_method, chosen_method, policy_parameters, with_costs
 from quorate.session import resume as resuming
 from quorate.session.decide import (
     draw_quota,
@@ -44,7 +44,7 @@ from quorate.session.state import (
     label_number,
     learn_event,
 )
-from quorate.session.tuning import checked_parameters, in_force, policy_parameters
+from quorate.session.tuning import checked_parameters, in_force
 from quorate.tables.error_cost import ErrorCost, read_error_cost
 from quorate.types import Decision, FitReport, PredictionValue, PriorParams
 from quorate.validate import class_names, invalid, members, vote_limits, whole
@@ -55,9 +55,7 @@ log = logging.getLogger("quorate.session")
 class Session(ReadCalls, PeopleCalls):
     """Decides a stream of items, with votes in any order, and learns how far the classifier can be trusted.
 
-    `pool_size` experts can be asked about an item; the truth is their plurality. Parameters are learned from the last
-    `window` items with votes (None: all), after every `refit_every` closed items (`value` in proportion to
-    the window: `fit_is_due`; None: only when you call `learn`).
+    `pool_size` experts can be asked about an item; the truth is their plurality.
     `error_cost`: what a wrong answer costs, in votes: a number, or a table by truth and answer, such as
     `{"sick": {"well": 500}}` (a mapping, CSV or frame; what it does not name costs 200). Each item has
     `num_classifiers` predictions. `min_votes`, `max_votes` limit the votes per item. With a `journal`
@@ -86,8 +84,6 @@ class Session(ReadCalls, PeopleCalls):
         classes: Sequence[str],
         error_cost: ErrorCost | None = None,
         pool_size: int | None = None,
-        window: int | None = WINDOW,
-        refit_every: int | None = REFIT_EVERY,
         seed: int = 0,
         journal: Journal | str | Path | None = None,
         num_classifiers: int = 1,
@@ -104,8 +100,8 @@ class Session(ReadCalls, PeopleCalls):
             chosen = with_costs(chosen, costs)
         known = None if experts is None else list(experts)
         settings = checked_settings(
-            chosen, classes=classes, pool_size=len(known) if known and pool_size is None else pool_size, window=window,
-            refit_every=refit_every, seed=seed, num_classifiers=num_classifiers, min_votes=min_votes,
+            chosen, classes=classes, pool_size=len(known) if known and pool_size is None else pool_size, seed=seed,
+            num_classifiers=num_classifiers, min_votes=min_votes,
             max_votes=max_votes, people={"target": target, "experts": known, "rules": rules, "gold": gold},
         )  # fmt: skip
         self._use(settings, None)
@@ -128,6 +124,7 @@ class Session(ReadCalls, PeopleCalls):
         self._journal = journal
         self._state = initial(settings, params)
         self._report: FitReport | None = None
+        self._learns = True
         self._answer_fit = settings.method.answer_fit()
 
     @classmethod
@@ -327,7 +324,7 @@ class Session(ReadCalls, PeopleCalls):
             state, learner = self._state, self._state.settings.method.learner
             if learner is None or state.votes_since_fit == 0:
                 return None
-            params, report = refit(state.params, state.window, learner.hyperprior)
+            params, report = next_params(learner, state.params, state.window)
             self._record(learn_event(state, params) | {"time": checked_time(None)})
             self._report = report
             return report
@@ -410,10 +407,10 @@ class Session(ReadCalls, PeopleCalls):
         apply(self._state, event)
 
     def _learn_if_due(self) -> None:
-        state, every, learner = self._state, self._state.settings.refit_every, self._state.settings.method.learner
-        if learner is None or every is None:
+        state, learner = self._state, self._state.settings.method.learner
+        if not self._learns or learner is None:
             return
-        if not fit_is_due(state.num_closed, state.fitted_after, len(state.window), every, learner.proportional):
+        if not is_due(learner, state.num_closed, state.fitted_after, len(state.window)):
             return
         try:
             self.learn()

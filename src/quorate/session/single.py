@@ -12,7 +12,7 @@ from typing import Any
 
 from quorate.methods import Method
 from quorate.session.decide import decide
-from quorate.session.items import Prior, advance, opened
+from quorate.session.items import Learned, advance, opened
 from quorate.session.journal import Event, Header, Progress
 from quorate.session.resume import replay
 from quorate.session.session import Session
@@ -24,11 +24,11 @@ from quorate.types import Decision, PriorParams
 class ParamsVersion:
     """The basis of decisions: the parameters of one "learn" event and the policy of one "tune" event.
 
-    `prior.seq` and `tune_seq` are the numbers of these events, 0 before the first; decisions name them. `params` are
-    the parameters behind `prior`, if the caller has them; otherwise they are computed.
+    `learned.seq` and `tune_seq` are the numbers of these events, 0 before the first; decisions name them. `params` are
+    the parameters behind `learned`, if the caller has them; otherwise they are computed.
     """
 
-    prior: Prior
+    learned: Learned
     method: Method
     tune_seq: int = 0
     params: PriorParams | None = None
@@ -85,13 +85,14 @@ def item_session(
 ) -> tuple[Session, Outbox]:
     """The session after the item's `events` (none: before it opens) with version `now`, and the outbox it writes to.
 
-    `number` is the item's position in the project: tie draws and quotas depend on it. `settings.refit_every` must be
-    None: learning uses many items and is left to the caller. `seq`: the number of the item's last event, if the caller
+    `number` is the item's position in the project: tie draws and quotas depend on it. Nothing is
+    learned: that uses many items and is left to the caller. `seq`: the number of the item's last event, if the caller
     stores events that are not in `events`; numbering continues after it.
     """
     outbox = Outbox()
     session = Session.__new__(Session)
     session._use(settings, outbox, now.params)
+    session._learns = False
     state = session._state
     state.num_opened = number
     for event in events:
@@ -128,10 +129,10 @@ def _decided(session: Session, event: Event) -> Decision:
     state = session._state
     item, label = state.find(event["item"]), label_number(state, event)
     after = opened(event, state.num_opened) if item is None else advance(item, event, label)
-    verdict = decide(state.method, state.prior, state.policy_state, after, closing=event["type"] == "close")
+    verdict = decide(state.method, state.learned, state.policy_state, after, closing=event["type"] == "close")
     return session._decision(verdict, int(after.votes.sum()))
 
 
 def _use_version(session: Session, version: ParamsVersion) -> None:
     state = session._state
-    state.prior, state.method, state.tune_seq = version.prior, version.method, version.tune_seq
+    state.learned, state.method, state.tune_seq = version.learned, version.method, version.tune_seq

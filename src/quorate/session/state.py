@@ -18,15 +18,16 @@ from quorate.decision.error_costs import ErrorCosts
 from quorate.errors import InvalidInput, JournalCorrupt, RequestReused, UnknownItem
 from quorate.learning.answers import AnswerFit
 from quorate.learning.learner import Window
+from quorate.method_data import method_data
 from quorate.methods import Method, with_costs
-from quorate.session.decide import prior_of, through_json
-from quorate.session.items import ItemState, Prior, Standing, advance, opened
+from quorate.session.decide import learned_of, through_json
+from quorate.session.items import ItemState, Learned, Standing, advance, opened
 from quorate.session.journal import Event
 from quorate.session.people import PeopleSettings, SessionPeople, initial_people, people_settings
 from quorate.session.people_fold import MEMBER_EVENTS, apply_member, count_vote, judged, learn, uncount_vote
 from quorate.session.tuning import tuned
 from quorate.tables.error_cost import read_error_cost
-from quorate.types import Decision, PriorParams, Reason
+from quorate.types import Decision, Params, PriorParams, Reason
 from quorate.validate import class_names, invalid, members, vote_limits, whole
 
 REQUESTED = (
@@ -60,8 +61,6 @@ class Settings:
     method: Method
     classes: tuple[str, ...]
     pool_size: int
-    window: int | None
-    refit_every: int | None
     seed: int
     num_classifiers: int
     min_votes: int
@@ -73,12 +72,10 @@ class Settings:
         people = {} if self.people is None else {"people": self.people.header()}
         costs = self.method.costs
         return people | {
-            "method": self.method.describe(),
+            "method": method_data(self.method),
             "error_cost": None if costs is None else costs.by_name(self.classes),
             "classes": list(self.classes),
             "pool_size": self.pool_size,
-            "window": self.window,
-            "refit_every": self.refit_every,
             "seed": self.seed,
             "num_classifiers": self.num_classifiers,
             "min_votes": self.min_votes,
@@ -91,8 +88,6 @@ def checked_settings(
     *,
     classes: Iterable[str],
     pool_size: object,
-    window: object,
-    refit_every: object,
     seed: object,
     num_classifiers: object,
     min_votes: object,
@@ -108,8 +103,6 @@ def checked_settings(
         method=method,
         classes=names,
         pool_size=members(pool_size),
-        window=None if window is None else whole(window, where="window"),
-        refit_every=None if refit_every is None else whole(refit_every, where="refit_every"),
         seed=whole(seed, where="seed", least=0),
         num_classifiers=whole(num_classifiers, where="num_classifiers", most=1000),
         min_votes=whole(min_votes, where="min_votes", least=0),
@@ -137,8 +130,8 @@ class State:
 
     settings: Settings
     method: Method
-    params: PriorParams
-    prior: Prior
+    params: Params
+    learned: Learned
     policy_state: Any
     window: Window
     people: SessionPeople | None = None
@@ -174,7 +167,7 @@ class State:
         self.check_known(item_id)
         item = self.find(item_id)
         if item is None:
-            rule = f"an open item or one of the last {self.settings.window} closed; of others only a summary is kept"
+            rule = f"an open item or one of the last {self.method.window} closed; of others only a summary is kept"
             raise invalid("item_id", item_id, rule, "read its ballots from the journal.", error=UnknownItem)
         return item
 
@@ -186,7 +179,7 @@ class State:
         return item_id in self.old and voter in self.old[item_id].voters
 
 
-def initial(settings: Settings, params: PriorParams | None = None) -> State:
+def initial(settings: Settings, params: Params = None) -> State:
     """The state before the first event: parameters at the mode of their prior, unless given."""
     num_classes = len(settings.classes)
     if params is None:
@@ -195,35 +188,44 @@ def initial(settings: Settings, params: PriorParams | None = None) -> State:
         settings=settings,
         method=settings.method,
         params=params,
-        prior=prior_of(params, 0),
+        learned=learned_of(params, 0),
         policy_state=through_json(settings.method.policy.init(num_classes), settings.method),
-        window=Window(settings.window, settings.num_classifiers, num_classes),
+        window=Window(settings.method.window, settings.num_classifiers, num_classes),
         people=None
         if settings.people is None
         else initial_people(
-            settings.people, settings.method, settings.classes, settings.num_classifiers, settings.window
+            settings.people, settings.method, settings.classes, settings.num_classifiers, settings.method.window
         ),
     )
 
 
-def answer_prior(state: State, fit: AnswerFit) -> Prior:
-    """The prior for answers without votes; the same events give the same prior, live or resumed."""
-    learned_from = state.prior.seq, state.votes_since_fit  # any change of the window changes one of them
+def answering(state: State, fit: AnswerFit) -> Learned:
+    """The parameters for answers without votes; the same events give the same ones, live or resumed."""
+    learned_from = state.learned.seq, state.votes_since_fit  # any change of the window changes one of them
     params = fit.params(learned_from, state.params, state.window.log_predictions, state.window.votes)
-    return prior_of(params, state.prior.seq)
+    return learned_of(params, state.learned.seq)
 
 
-def learn_event(state: State, params: PriorParams) -> Event:
+def learn_event(state: State, params: Params) -> Event:
     """The "learn" event for fitted parameters; the caller adds the time."""
-    event: Event = {"seq": state.seq + 1, "time": 0.0, "type": "learn", "theta": params.theta, "phi": params.phi}
+    event: Event = {"seq": state.seq + 1, "time": 0.0, "type": "learn", "num_items": len(state.window)}
+    if not isinstance(params, PriorParams):
+        return event | {"params": params}
     bias = None if params.bias is None else params.bias.tolist()
-    return event | {"tau": params.tau.tolist(), "bias": bias, "num_items": len(state.window)}
+    return event | {"theta": params.theta, "phi": params.phi, "tau": params.tau.tolist(), "bias": bias}
+
+
+def params_of(event: Event) -> Params:
+    """The parameters of a "learn" event: theta, phi, tau and bias, or those of an own prior."""
+    if "params" in event:
+        return event["params"]
+    return PriorParams(event["theta"], event["phi"], event["tau"], event["bias"])
 
 
 def decision_record(state: State, decision: Decision) -> dict[str, Any]:
     """A decision as stored in an event, with the numbers of the "learn" and "tune" events it is based on."""
     record = {name: getattr(decision, name) for name in ("ask", "label", "confidence", "num_votes", "reason")}
-    record["params"] = state.prior.seq
+    record["params"] = state.learned.seq
     return record | ({"tune": state.tune_seq} if state.tune_seq else {})
 
 
@@ -270,8 +272,8 @@ def label_number(state: State, event: Mapping[str, Any]) -> int | None:
 
 
 def _learn(state: State, event: Event) -> None:
-    state.params = PriorParams(event["theta"], event["phi"], event["tau"], event["bias"])
-    state.prior = prior_of(state.params, event["seq"])
+    state.params = params_of(event)
+    state.learned = learned_of(state.params, event["seq"])
     state.fitted_after = state.num_closed
     state.history.append((state.num_opened - len(state.open), state.params))
     state.votes_since_fit = 0
@@ -341,7 +343,7 @@ def _decided(state: State, before: ItemState | None, item: ItemState, event: Eve
         reason=decision["reason"],
         votes=item.votes,
         pool_size=item.pool_left,
-        prior=state.prior,
+        learned=state.learned,
     )
     if standing.ask:
         return replace(item, standing=standing)
@@ -360,7 +362,8 @@ def _place(state: State, item_id: str, item: ItemState) -> None:
         return
     state.open.pop(item_id, None)
     state.recent[item_id] = item
-    if state.settings.window is not None and len(state.recent) > 2 * state.settings.window:
+    window = state.settings.method.window
+    if window is not None and len(state.recent) > 2 * window:
         _summarise_oldest(state)
 
 

@@ -7,28 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
-from types import MappingProxyType
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from quorate.errors import UnknownMethod
-from quorate.methods import Method
+from quorate.methods import Method, policy_parameters
 from quorate.validate import invalid
-
-
-def policy_parameters(method: Method) -> dict[str, Any]:
-    """The parameters of the method's policy with their current values: those that `tune` may change.
-
-    >>> from quorate.methods import method
-    >>> policy_parameters(method("value", error_cost=50)), policy_parameters(method("until-settled"))
-    ({'error_cost': 50.0}, {})
-    """
-    policy: Any = method.policy
-    if not is_dataclass(policy):
-        return {}
-    return {each.name: getattr(policy, each.name) for each in fields(policy) if each.init}
 
 
 def checked_parameters(method: Method, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -60,16 +46,13 @@ def tuned(method: Method, parameters: Mapping[str, Any]) -> Method:
             raise _untunable(method, name, value, known)
     values = {name: _plain(name, value) for name, value in parameters.items()}
     policy: Any = method.policy
-    own = method.parameters.get("policy")
-    described = {"policy": {**own, **values}} if isinstance(own, Mapping) else values
-    return replace(
-        method, policy=replace(policy, **values), parameters=MappingProxyType({**method.parameters, **described})
-    )
+    return replace(method, policy=replace(policy, **values))
 
 
 def _untunable(method: Method, name: str, value: object, known: Mapping[str, object]) -> UnknownMethod:
     """The error for a parameter that cannot be tuned."""
-    why_not = "belongs to the learner or the belief" if name in method.parameters else f"is not one of {method.name!r}"
+    is_part = name in ("choose", "posterior") or hasattr(method.learner, name)
+    why_not = "belongs to the learner or the belief" if is_part else f"is not one of {method.name!r}"
     has = ", ".join(known) or "none"
     rule = f"a parameter of the policy ({has}), because only these can be tuned during a session; {name} {why_not}"
     return invalid(name, value, rule, "start a new session to change others.", error=UnknownMethod)

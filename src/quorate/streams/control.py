@@ -11,8 +11,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol, Self, get_args
 
-from quorate.methods import Method
-from quorate.session.tuning import policy_parameters
+from quorate.methods import Method, policy_parameters
 from quorate.validate import above_zero, bounded, fraction, invalid, whole
 
 Rule = Literal["error_cost", "threshold"]

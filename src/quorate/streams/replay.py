@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.decision.policy import QueryPolicy
-from quorate.methods import REFIT_EVERY, WINDOW, Method, as_method
+from quorate.methods import Method, as_method, policy_parameters
 from quorate.posterior.settled import plurality_shares
 from quorate.reasons import CERTAIN
 from quorate.rng import uniform
-from quorate.session.tuning import policy_parameters
 from quorate.streams.control import Control, check_rule
 from quorate.streams.prepare import Stream
 from quorate.streams.runs import CompiledRun, StreamOptions
@@ -123,8 +122,6 @@ def replay(
     audit_rate: float = 0.0,
     ids: Sequence[str] | None = None,
     seed: int,
-    window: int | None = WINDOW,
-    refit_every: int = REFIT_EVERY,
     min_votes: int = 0,
     max_votes: int | None = None,
     voter_costs: tuple[float, ...] | None = None,
@@ -147,7 +144,7 @@ def replay(
     True
     """
     chosen, draw = as_method(method), whole(seed, where="seed", least=0)
-    options = StreamOptions(window, refit_every, min_votes, max_votes, voter_costs=voter_costs)
+    options = StreamOptions(min_votes, max_votes, voter_costs=voter_costs)
     least_rate = fraction(audit_rate, where="audit_rate")
     num_items = len(stream.items)
     names = tuple(map(str, range(num_items))) if ids is None else tuple(ids)

@@ -16,9 +16,9 @@ from quorate.decision.belief import EXHAUSTED, NO_LIMIT, POSTERIORS, SETTLED, re
 from quorate.decision.model_picker import ModelPicker
 from quorate.decision.quota import QuotaPolicy
 from quorate.decision.rules import Rule, rule_of
-from quorate.learning.learner import most_fits
+from quorate.learning.learner import MapLearner, most_fits
 from quorate.learning.problem import numbers_of, pack, unpack
-from quorate.methods import REFIT_EVERY, WINDOW, Method
+from quorate.methods import Method
 from quorate.session.decide import stop_reason
 from quorate.session.tuning import tuned
 from quorate.streams.prepare import Stream
@@ -43,16 +43,12 @@ from quorate.validate import invalid, positive, vote_limits, whole
 class StreamOptions:
     """The options of a run, besides its method.
 
-    Parameters are learned from the last `window` items with votes (None: all), after every `refit_every` closed items
-    (`value` in proportion to the window: `fit_is_due`).
     `min_votes` and `max_votes` limit the votes of an item. From item `query_free_after` on no expert is asked and
     nothing is learned; a method that shrinks its answers then answers like `Session.predict`. `voter_costs`: the cost
     of a vote of each person, by number, for methods with named people; None: 1. `confidence_every`: the confidence of
     every n-th item is computed, others are NaN, for sweeps that report its mean; decisions and answers are the same.
     """
 
-    window: int | None = WINDOW
-    refit_every: int = REFIT_EVERY
     min_votes: int = 0
     max_votes: int | None = None
     query_free_after: int | None = None
@@ -61,11 +57,11 @@ class StreamOptions:
 
     def __post_init__(self) -> None:
         """Check every value; convert to Python numbers."""
-        limits = {"window": 1, "refit_every": 1, "min_votes": 0, "max_votes": 0, "query_free_after": 0}
+        limits = {"min_votes": 0, "max_votes": 0, "query_free_after": 0}
         limits["confidence_every"] = 1
         for name, least in limits.items():
             value = getattr(self, name)
-            if value is not None or name in ("refit_every", "min_votes", "confidence_every"):
+            if value is not None or name in ("min_votes", "confidence_every"):
                 object.__setattr__(self, name, whole(value, where=name, least=least))
         vote_limits(self.min_votes, self.max_votes)
         if self.voter_costs is not None:
@@ -93,10 +89,7 @@ class StreamRun:
                 rule = f"a cost for each of {int(stream.voters.max()) + 1} people"
                 raise invalid("voter_costs", len(costs), rule, "pass one for each person.")
             self._prices = np.append(costs, 1.0)  # the last is for voter -1, who is unknown
-        room = 0  # for the parameters of every fit
-        if method.learner is not None:
-            window = num_items if options.window is None else options.window
-            room = most_fits(num_items, window, options.refit_every, proportional=method.learner.proportional)
+        room = 0 if method.learner is None else most_fits(method.learner, num_items)  # for the parameters of every fit
         self.outputs = Outputs(
             costs=np.zeros(num_items, dtype=np.int64),
             labels=np.zeros(num_items, dtype=np.int64),
@@ -159,7 +152,8 @@ class CompiledRun(StreamRun):
         super().__init__(stream, method, options, keep_probs)
         num_items, num_classifiers, num_classes = stream.predictions.shape
         policy = method.policy
-        window = num_items if options.window is None else min(options.window, num_items)
+        window = num_items if method.window is None else min(method.window, num_items)
+        learner = method.map_learner or MapLearner()
         by_picker = BY_PICKER if isinstance(policy, ModelPicker) else NO_QUOTA
         self.inputs = Inputs(
             votes=stream.votes,
@@ -182,10 +176,10 @@ class CompiledRun(StreamRun):
             predict_posterior=POSTERIORS[method.predicting.posterior],
             predict_learned=method.predicting.learned,
             learns=method.learner is not None,
-            hyperprior=numbers_of(method.prior, num_classes),
+            hyperprior=numbers_of(learner.hyperprior, num_classes),
             window=window,
-            proportional=method.learner is not None and method.learner.proportional,
-            refit_every=options.refit_every,
+            proportional=learner.proportional,
+            refit_every=NO_LIMIT if learner.refit_every is None else learner.refit_every,
             stop_asking=self.stop_asking,
             min_votes=options.min_votes,
             max_votes=NO_LIMIT if options.max_votes is None else options.max_votes,

@@ -49,8 +49,6 @@ class SessionRun(StreamRun):
             method,
             classes=self.classes,
             pool_size=int(stream.pool_sizes.max()),
-            window=options.window,
-            refit_every=options.refit_every,
             seed=seed,
             num_classifiers=num_classifiers,
             min_votes=options.min_votes,
@@ -176,7 +174,7 @@ def start_run(
 
     If the stream is long, waits until the kernels that the method uses are compiled.
     """
-    rule = None if method.needs_people else rule_of(method.policy)
+    rule = rule_of(method.policy) if method.is_ours and not method.needs_people else None
     run: CompiledRun | SessionRun
     if rule is None:
         run = SessionRun(stream, method, options, seed=seed, keep_probs=keep_probs)

@@ -12,7 +12,7 @@ import numpy as np
 from quorate.decision.policy import QueryPolicy
 from quorate.decision.rules import rule_of
 from quorate.learning.problem import unpack
-from quorate.methods import REFIT_EVERY, WINDOW, Method, Target, as_method, known_target
+from quorate.methods import Method, Target, as_method, known_target
 from quorate.posterior.settled import plurality_shares
 from quorate.streams.agreement_run import AgreementRun
 from quorate.streams.prepare import Stream, prepare
@@ -82,8 +82,6 @@ def simulate(
     pool_size: int | None = None,
     model: int | str = "all",
     seed: int,
-    window: int | None = WINDOW,
-    refit_every: int = REFIT_EVERY,
     order: str = "shuffled",
     min_votes: int = 0,
     max_votes: int | None = None,
@@ -107,7 +105,7 @@ def simulate(
     >>> careful < everyone == 7
     True
     """
-    options = StreamOptions(window, refit_every, min_votes, max_votes, query_free_after, voter_costs)
+    options = StreamOptions(min_votes, max_votes, query_free_after, voter_costs)
     if not isinstance(model, (str, int, np.integer)):
         raise invalid("model", model, "a classifier's number or name, or 'all'", "pass e.g. `model=0`.")
     seed = whole(seed, where="seed", least=0)

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from quorate.decision.error_costs import ErrorCosts
+from quorate.decision.error_costs import DEFAULT_ERROR_COST, ErrorCosts
 from quorate.errors import InvalidInput, UnknownMethod
 from quorate.files import write_atomic
-from quorate.methods import ANONYMOUS, METHODS, Method, method, with_parameter
+from quorate.method_data import FIELDS as PARTS
+from quorate.method_data import method_data, method_from, own_parts
+from quorate.methods import Method, policy_parameters, require_anonymous
+from quorate.session.tuning import tuned
 from quorate.tables.error_cost import read_error_cost
 from quorate.types import PriorParams
 from quorate.validate import bounded, class_names, invalid, members, vote_limits, whole
@@ -24,9 +27,8 @@ from quorate.version import __version__
 
 FORMAT = "quorate-params"
 VERSION = 3
-POSTERIORS = ("finite", "infinite", "vote_share")
 FIELDS = (
-    "format", "version", "classes", "models", "posterior", "theta", "phi", "tau", "bias", "method", "pool_size",
+    "format", "version", "classes", "models", "theta", "phi", "tau", "bias", "method", "pool_size",
     "error_cost", "pool_rule", "fitted_after", "min_votes", "max_votes", "abstain_labels", "quorate",
 )  # fmt: skip
 POOL_RULES = ("given", "largest-recorded")
@@ -38,7 +40,7 @@ class ParamsFile:
     """The content of a params.json.
 
     `params` theta, phi, tau (K,) or (M, K), bias   `classes` K names, in the order of tau   `models` M names
-    `posterior` "finite", "infinite" or "vote_share": the belief that predicts   `name`, `parameters` of the method
+    `described` everything that defines the method (`method_data`)
     `pool_size` N   `fitted_after` how many items had been seen   `quorate` the version that wrote it
     `pool_rule` "given", or "largest-recorded": the pools of the run were the recorded votes, and N is the largest pool
     `min_votes`, `max_votes` of an item   `costs` of errors by truth and answer, or None
@@ -48,11 +50,9 @@ class ParamsFile:
     params: PriorParams
     classes: tuple[str, ...]
     models: tuple[str, ...]
-    posterior: str
-    name: str
+    described: Mapping[str, Any]
     pool_size: int
     fitted_after: int
-    parameters: Mapping[str, Any] = field(default_factory=dict)
     quorate: str = __version__
     pool_rule: str = "given"
     min_votes: int = 0
@@ -61,21 +61,15 @@ class ParamsFile:
     abstain_labels: tuple[str, ...] = ()
 
     def method(self) -> Method:
-        """The method, built from its name and parameters."""
-        if self.name not in ANONYMOUS:
-            rule = f"one of {', '.join(ANONYMOUS)}: others cannot be built from a file"
-            fix = "score with another method, or decide through quorate.Session."
-            raise invalid("method", self.name, rule, fix, error=UnknownMethod)
-        chosen = method(self.name, **self.parameters)
-        return replace(chosen, costs=self.costs)
+        """The method, built from its parts; one with a part of your own cannot be built from a file."""
+        return replace(require_anonymous(method_from(self.described)), costs=self.costs)
 
     def with_error_cost(self, cost: float | ErrorCosts) -> ParamsFile:
         """The same with another cost of errors: a number, or costs by truth and answer."""
-        if isinstance(cost, ErrorCosts):
-            own = {name: value for name, value in self.parameters.items() if name != "error_cost"}
-            return replace(self, parameters=own, costs=cost)
-        with_parameter(self.name, error_cost=cost)  # refuses a method that has another parameter
-        return replace(self, parameters={**self.parameters, "error_cost": cost}, costs=None)
+        chosen, costs = self.method(), cost if isinstance(cost, ErrorCosts) else None
+        if costs is None or "error_cost" in policy_parameters(chosen):
+            chosen = tuned(chosen, {"error_cost": DEFAULT_ERROR_COST if costs is not None else cost})
+        return replace(self, described=method_data(chosen), costs=costs)
 
 
 def write_params(
@@ -108,12 +102,11 @@ def write_params(
         "version": VERSION,
         "classes": list(classes),
         "models": list(models),
-        "posterior": method.predicting.posterior,
         "theta": params.theta,
         "phi": params.phi,
         "tau": np.atleast_2d(params.tau).tolist(),
         "bias": None if params.bias is None else params.bias.tolist(),
-        "method": method.describe(),
+        "method": method_data(method),
         "error_cost": None if method.costs is None else method.costs.by_name(list(classes)),
         "pool_size": pool_size,
         "pool_rule": pool_rule,
@@ -152,23 +145,17 @@ def _parsed(content: Mapping[str, Any]) -> ParamsFile:
     if not isinstance(content["classes"], list):
         raise invalid("classes", content["classes"], "a list of names", f"{WRITE_IT}.")
     classes, models = class_names(content["classes"]), _names(content["models"], "models")
-    posterior = content["posterior"]
-    if posterior not in POSTERIORS:
-        raise invalid("posterior", posterior, f"one of {', '.join(POSTERIORS)}", f"{WRITE_IT}.")
-    name, parameters = _method(content["method"])
     rule, least, most, labels = (content[name] for name in ("pool_rule", "min_votes", "max_votes", "abstain_labels"))
     if rule not in POOL_RULES:
         raise invalid("pool_rule", rule, f"one of {', '.join(POOL_RULES)}", f"{WRITE_IT}.")
     least = whole(least, where="min_votes", least=0)
     most = None if most is None else whole(most, where="max_votes", least=0)
     vote_limits(least, most)
-    found = ParamsFile(
+    return ParamsFile(
         params=_prior(content, len(models), len(classes)),
         classes=classes,
         models=models,
-        posterior=posterior,
-        name=name,
-        parameters=parameters,
+        described=_described(content["method"]),
         pool_size=members(content["pool_size"]),
         fitted_after=whole(content["fitted_after"], where="fitted_after", least=0),
         quorate=_text(content["quorate"], "quorate"),
@@ -178,10 +165,6 @@ def _parsed(content: Mapping[str, Any]) -> ParamsFile:
         costs=_costs(content["error_cost"], classes),
         abstain_labels=() if labels == [] else _names(labels, "abstain_labels"),
     )
-    if name in METHODS and found.method().predicting.posterior != posterior:
-        says = found.method().predicting.posterior
-        raise invalid("posterior", posterior, f"{says!r}, which method {name!r} predicts with", f"{WRITE_IT}.")
-    return found
 
 
 def _checked_kind(content: object) -> Mapping[str, Any]:
@@ -229,17 +212,17 @@ def _numbers(values: object, count: int, field: str, *, least: float) -> list[fl
     return [bounded(value, where=f"{field}[{number}]", least=least) for number, value in enumerate(values)]
 
 
-def _method(content: object) -> tuple[str, dict[str, Any]]:
-    if (
-        not isinstance(content, dict)
-        or set(content) != {"name", "parameters"}
-        or not isinstance(content["parameters"], dict)
-    ):
-        raise invalid("method", content, '{"name": ..., "parameters": {...}}', f"{WRITE_IT}.")
-    name = _text(content["name"], "method")
-    if name not in METHODS and not name.startswith("own:"):
-        raise invalid("method", name, "a method", f"choose one of: {', '.join(METHODS)}.", error=UnknownMethod)
-    return name, dict(content["parameters"])
+def _described(content: object) -> dict[str, Any]:
+    """What defines the method: exactly its fields. Parts of this library must take their values."""
+    if not isinstance(content, dict) or set(content) != set(PARTS):
+        raise invalid("method", content, f"a method with {', '.join(PARTS)}", f"{WRITE_IT}.", error=UnknownMethod)
+    try:
+        if not own_parts(content):
+            method_from(content)
+    except (KeyError, TypeError) as cause:
+        rule = f"a method as quorate writes it ({cause})"
+        raise invalid("method", content, rule, f"{WRITE_IT}.", error=UnknownMethod) from cause
+    return dict(content)
 
 
 def _names(values: object, field: str) -> tuple[str, ...]:

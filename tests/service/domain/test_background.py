@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from sqlalchemy import func, insert, select
 
-from quorate import Session
+from quorate import Session, method
 from quorate.errors import DuplicateVote
 from quorate.learning.learner import refit
 from quorate.service.background import HOLD_SECONDS, BackgroundJobs
@@ -66,7 +66,7 @@ def play(desk, project, items, each=lambda: None):
 
 def test_what_is_learned_is_what_a_session_would_learn(desk):
     project = desk.project()
-    session = Session("value", classes=CLASSES, pool_size=5, window=500, refit_every=None)
+    session = Session(method("value", refit_every=None), classes=CLASSES, pool_size=5)
     items = list(stream(30))
     play(desk, project, items)
     for name, prediction, votes in items:

@@ -78,7 +78,7 @@ def test_confidence_is_compared_with_known_answers_as_a_session_would_decide(des
     project, truth, votes = voted
     with desk.store.read() as connection:
         found = people(desk.projects, connection, desk.projects.get_in(connection, project.id), now=2000.0).calibration
-    session = Session(classes=CLASSES, pool_size=4, method=method("quorum", votes=2), refit_every=None)
+    session = Session(classes=CLASSES, pool_size=4, method=method("quorum", votes=2))
     decided = []
     for name, label in truth.items():
         if name[0] == "g":

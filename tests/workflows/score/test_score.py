@@ -12,6 +12,7 @@ import pytest
 
 import quorate
 from quorate.errors import ClusterError, InvalidInput
+from quorate.method_data import method_data
 from quorate.session.batch import decider
 from quorate.types import PriorParams
 from quorate.workflows import dask_cluster
@@ -28,9 +29,7 @@ def params(*, method="value", models=("net",), pool_size=POOL):
     chosen = quorate.method(method)
     tau = np.linspace(0.5, 1.5, 3 * len(models)).reshape(len(models), 3)
     prior = PriorParams(4.0, 0.3, tau[0] if len(models) == 1 else tau, [0.1, 0.0, -0.2])
-    return ParamsFile(
-        prior, CLASSES, models, chosen.predicting.posterior, method, pool_size, 10, dict(chosen.parameters)
-    )
+    return ParamsFile(prior, CLASSES, models, method_data(chosen), pool_size, 10)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,6 @@ import numpy as np
 from sqlalchemy import ColumnElement, Connection, Row, Select, case, func, select, update
 
 from quorate.learning.learner import Window, fit_is_due, refit
-from quorate.methods import REFIT_EVERY, WINDOW
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.settings import goal_control, parameters_of
 from quorate.service.domain.webhooks import announce
@@ -25,7 +24,7 @@ def learn(projects_: Projects, project_id: str, *, now: float, at_once: bool = F
     """Fit if enough items closed since the last fit (or `at_once`); returns the number of the event, or None."""
     with projects_.store.read() as connection:
         project = projects_.get_in(connection, project_id)
-        learner = project.session.method.learner
+        learner = project.session.method.map_learner
         if learner is None or not (at_once or is_due(connection, project)):
             return None
         window = window_of(connection, project)
@@ -38,23 +37,24 @@ def learn(projects_: Projects, project_id: str, *, now: float, at_once: bool = F
 
 def is_due(connection: Connection, project: Project) -> bool:
     """Whether a fit fell due since the last one: see `fit_is_due`. This may run later than the item that closed."""
-    learner = project.session.method.learner
-    if learner is None:
+    learner = project.session.method.map_learner
+    if learner is None or learner.refit_every is None:
         return False
+    every = learner.refit_every
     closed = select(items.c.id, items.c.first_vote_event).where(items.c.project_id == project.id)
     since = closed.where(items.c.closed_event > project.learn_event)
     num_closed, fitted_after = _count(connection, since), 0
     if not learner.proportional:
         fitted_after = _count(connection, closed.where(items.c.closed_event < project.learn_event))
         num_closed += fitted_after
-        num_closed -= num_closed % REFIT_EVERY  # the fit is due at this number, with the votes on items closed by then
+        num_closed -= num_closed % every  # the fit is due at this number, with the votes on items closed by then
     if num_closed == 0 or num_closed < fitted_after:
         return False
     new = since.order_by(items.c.closed_event).limit(num_closed - fitted_after).subquery()
     if _count(connection, select(new.c.id).where(new.c.first_vote_event.is_not(None)).limit(1)) == 0:
         return False
-    num_items = _count(connection, select(items.c.id).where(*_with_votes(project)).limit(WINDOW))
-    return fit_is_due(num_closed, fitted_after, num_items, REFIT_EVERY, learner.proportional)
+    num_items = _count(connection, select(items.c.id).where(*_with_votes(project)).limit(learner.window))
+    return fit_is_due(num_closed, fitted_after, num_items, every, learner.proportional)
 
 
 def _with_votes(project: Project) -> tuple[ColumnElement[bool], ...]:
@@ -70,8 +70,9 @@ def window_of(connection: Connection, project: Project) -> Window:
     newest = select(items.c.id, items.c.name, items.c.votes, events.c.body)
     newest = newest.join(events, (events.c.item_id == items.c.id) & (events.c.seq == 1))
     newest = newest.where(*_with_votes(project))
-    rows = connection.execute(newest.order_by(items.c.first_vote_event.desc()).limit(WINDOW)).all()
-    window = Window(WINDOW, project.session.num_classifiers, len(project.session.classes))
+    size = project.session.method.window
+    rows = connection.execute(newest.order_by(items.c.first_vote_event.desc()).limit(size)).all()
+    window = Window(size, project.session.num_classifiers, len(project.session.classes))
     for row in reversed(rows):
         window.enter(row.name, np.log(np.array(json.loads(row.body)["prediction"])))
         for label, count in enumerate(json.loads(row.votes)):

@@ -24,7 +24,7 @@ from quorate.service.problems import Outdated
 from quorate.service.store import Store
 from quorate.service.store.schema import events, projects
 from quorate.session import Session
-from quorate.session.decide import prior_of
+from quorate.session.decide import learned_of
 from quorate.session.journal import Event
 from quorate.session.single import Outbox, ParamsVersion, ParamsVersionOf, item_session
 from quorate.session.state import Settings, initial
@@ -243,7 +243,7 @@ class Projects:
             params = self.params(connection, project, learn_event)
             parameters = self.parameters_in(connection, tune_event)
             method = tuned(project.session.method, parameters) if parameters else project.session.method
-            version = ParamsVersion(prior_of(params, learn_event), method, tune_event, params)
+            version = ParamsVersion(learned_of(params, learn_event), method, tune_event, params)
             self._hold(self._versions, key, version)
         return version
 
@@ -273,7 +273,8 @@ class Projects:
     def params(self, connection: Connection, project: Project, learn_event: int) -> PriorParams:
         """The parameters learned with this event; 0: the initial ones."""
         if learn_event == 0:
-            return initial(project.session).params
+            start: PriorParams = initial(project.session).params
+            return start
         body = _body(connection, learn_event)
         return PriorParams(body["theta"], body["phi"], body["tau"], body["bias"])
 

@@ -17,10 +17,9 @@ from quorate.decision.error_costs import DEFAULT_ERROR_COST
 from quorate.decision.policy import Stateless
 from quorate.decision.quota import QuotaPolicy
 from quorate.errors import InvalidInput, shown
-from quorate.methods import WINDOW, Method, parsed, require_anonymous, with_parameter
+from quorate.methods import Method, parsed, policy_parameters, require_anonymous, with_parameter
 from quorate.service.domain.cost import check_pool
 from quorate.session.state import Settings
-from quorate.session.tuning import policy_parameters
 from quorate.streams.control import BudgetControl, rule_parameter
 from quorate.streams.target_error import TargetErrorControl
 from quorate.validate import MOST_VOTES, class_names, invalid, vote_limits
@@ -215,13 +214,11 @@ class ProjectSettings(BaseModel):
         return tuple(map(self.shown, self.classes))
 
     def session(self, *, seed: int = 0, num_classifiers: int = 1) -> Settings:
-        """The settings of the session core, without refits: the service does the learning."""
+        """The settings of the session core; the service does the learning."""
         return Settings(
             method=self.chosen_method(),
             classes=self.classes,
             pool_size=self.pool_size,
-            window=WINDOW,
-            refit_every=None,
             seed=seed,
             num_classifiers=num_classifiers,
             min_votes=self.min_votes,

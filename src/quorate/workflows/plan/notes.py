@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-from quorate.methods import Method, method
+from quorate.methods import METHODS, Method, method
 from quorate.tables.votes.vote_order import vote_order
 from quorate.workflows.inputs import PredictionSources
 from quorate.workflows.plan.advise import Advice
@@ -144,7 +144,7 @@ def spec(chosen: Method) -> str:
     >>> spec(method("quorum", votes=3))
     'quorum:votes=3'
     """
-    usual = {} if chosen.name.startswith("own:") else method(chosen.name).parameters
+    usual = method(chosen.name).parameters if chosen.name in METHODS else {}
     shown = [
         f"{key}={int(value) if isinstance(value, float) and value.is_integer() else value}"
         for key, value in chosen.parameters.items()

@@ -10,6 +10,7 @@ import numpy as np
 
 from quorate.decision.error_costs import DEFAULT_ERROR_COST, ErrorCosts
 from quorate.methods import Method, method
+from quorate.session.tuning import tuned
 from quorate.streams.grid import parameter_grid
 
 ERROR_COSTS = (2.0, 4.0, 8.0, 17.0, 33.0, 67.0, 140.0, 280.0, 560.0, 1100.0, 2500.0)
@@ -64,8 +65,7 @@ class Candidate:
         if self.scale is not None and self.method.costs is not None:
             costs = ErrorCosts.of(value / self.scale * self.method.costs.votes)
             return Candidate(replace(self.method, costs=costs), value)
-        found = method(self.method.name, **{**self.method.parameters, self.parameter: value})
-        return Candidate(replace(found, costs=self.method.costs))
+        return Candidate(tuned(self.method, {self.parameter: value}))
 
 
 def grid(base: Candidate, *, pool_size: int, num_classes: int) -> list[Candidate]:

@@ -84,8 +84,6 @@ class RunPlan:
             "audit_rate": aim.audit_rate if held is None else held.audit_rate,
             "min_votes": self.options.min_votes,
             "max_votes": self.options.max_votes,
-            "window": self.options.window,
-            "refit_every": self.options.refit_every,
         }
 
 
@@ -171,8 +169,6 @@ def replayed(
         audit_rate=plan.aim.audit_rate or 0.0,
         ids=ids,
         seed=plan.seed,
-        window=plan.options.window,
-        refit_every=plan.options.refit_every,
         min_votes=plan.options.min_votes,
         max_votes=plan.options.max_votes,
         voter_costs=voter_costs,
@@ -182,7 +178,7 @@ def replayed(
 
 def until_settled(pools: Pools) -> IntArray:
     """(T,) votes each item takes until no further vote can matter, or until there are no more."""
-    return simulate_stream(pools.stream, build_method("until-settled"), StreamOptions(window=1), seed=0).costs
+    return simulate_stream(pools.stream, build_method("until-settled"), seed=0).costs
 
 
 def control_summary(run: ReplayResult, plan: RunPlan) -> dict[str, Any] | None:

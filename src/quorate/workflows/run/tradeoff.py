@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from quorate.methods import Method
+from quorate.methods import Method, policy_parameters
 from quorate.posterior.settled import plurality_shares
 from quorate.rng import stream as random_stream
-from quorate.session.tuning import policy_parameters, tuned
+from quorate.session.tuning import tuned
 from quorate.streams.pools import Pools
 from quorate.streams.prepare import Stream
 from quorate.streams.replay import ReplayResult

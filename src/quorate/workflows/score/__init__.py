@@ -112,7 +112,9 @@ def score(
 
     >>> import tempfile, numpy as np, quorate
     >>> from quorate.workflows.params_file import ParamsFile
-    >>> learned = ParamsFile(quorate.PriorParams(4, 0.5, [1, 1]), ("cat", "dog"), ("net",), "infinite", "infexp", 6, 0)
+    >>> from quorate.method_data import method_data
+    >>> infexp = method_data(quorate.method("infexp"))
+    >>> learned = ParamsFile(quorate.PriorParams(4, 0.5, [1, 1]), ("cat", "dog"), ("net",), infexp, 6, 0)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     found = score(learned, np.array([[0.99, 0.01], [0.6, 0.4]]), out=f"{folder}/scores.csv")
     ...     found.reasons
