@@ -64,9 +64,9 @@ async def call(model: str, message: str) -> str:
 
 
 def make_jury() -> Jury:
-    """One judge for each model. order="cheapest" would ask the tiny ones first: cheaper, but no random sample."""
+    """One judge for each model."""
     judges = [Judge(name, lambda message, name=name: call(name, message), cost=MODELS[name][1]) for name in MODELS]
-    return Jury(judges, order="random", seed=SEED)
+    return Jury(judges, seed=SEED)
 
 
 def agreement(result: LiveResult) -> float:
@@ -86,8 +86,8 @@ async def main(num_messages: int) -> None:
     rules = {
         "whole jury": quorate.method("ask-all"),
         "beta stop 0.95": quorate.method("beta"),
-        "value": quorate.method("value"),
-        "value error_cost=50": quorate.method("value", error_cost=50),
+        "panel": quorate.method("panel", error_cost=200),
+        "panel error_cost=50": quorate.method("panel", error_cost=50),
     }
     print(f"{num_messages} messages, {len(MODELS)} judges, {make_jury().full_cost(len(MODELS)):.2f} cents for them all")
     heads = ("cents/item", "saved", "votes/item", "as full jury", "failed", "unanswered")
@@ -102,7 +102,7 @@ async def main(num_messages: int) -> None:
             f"{name:22}{cents:14.2f}{sums['saved']:14.0%}{votes:14.2f}{agreement(result):14.1%}"
             f"{sums['failures']:14}{sums['unanswered']:14}"
         )
-    print("\nvalue error_cost=50, judge by judge")
+    print("\npanel error_cost=50, judge by judge")
     for judge, row in result.by_judge().items():
         print(f"{judge:10}{row['votes']:6.0f} votes{row['failures']:5.0f} failed{row['cost']:9.2f} cents")
 

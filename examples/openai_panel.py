@@ -1,4 +1,4 @@
-"""A panel of models behind OpenAI-compatible endpoints: asked one at a time, the cheapest useful one first.
+"""A panel of models behind OpenAI-compatible endpoints: asked one at a time, while an answer is worth its price.
 
 Without arguments it starts a small server of its own that answers like such an endpoint, and asks that, offline:
 
@@ -101,7 +101,7 @@ def stand_in() -> Iterator[str]:
 
 async def main(url: str, num_messages: int = 200, at_once: int = 8) -> Panel:
     """Judge the messages, a few at once, and print what it cost."""
-    panel = Panel([make_judge(url, model) for model in MODELS], CLASSES, threshold=0.95, audit_rate=0.1, seed=3)
+    panel = Panel([make_judge(url, model) for model in MODELS], CLASSES, audit_rate=0.1, seed=3)
     turn = asyncio.Semaphore(at_once)
 
     async def judge(number: int) -> None:

@@ -76,17 +76,18 @@ def normal_quantile(level: float) -> float:
     return NormalDist().inv_cdf(level)
 
 
-def wilson(share: float, num: int) -> tuple[float, float]:
-    """The 95 % interval of a share of `num`, by Wilson.
+def share_interval(share: float, num: int) -> tuple[float, float]:
+    """The exact 95 % interval of a share of `num`, by Clopper and Pearson: with k = share * num
 
-    >>> tuple(round(end, 3) for end in wilson(0.9, 100))
-    (0.826, 0.945)
+        low = the 2.5 % quantile of Beta(k, num - k + 1),   high = the 97.5 % quantile of Beta(k + 1, num - k)
+
+    >>> tuple(round(end, 3) for end in share_interval(0.9, 100)), share_interval(0.0, 8)[0]
+    ((0.824, 0.951), 0.0)
     """
-    z = normal_quantile(0.975)
-    spread = z**2 / num
-    centre = (share + spread / 2) / (1 + spread)
-    half = z / (1 + spread) * math.sqrt(max(share * (1 - share), 0.0) / num + z**2 / (4 * num**2))
-    return max(centre - half, 0.0), min(centre + half, 1.0)
+    k = share * num
+    low = 0.0 if k <= 0 else float(beta_quantile(k, num - k + 1, np.array([0.025]))[0])
+    high = 1.0 if k >= num else float(beta_quantile(k + 1, num - k, np.array([0.975]))[0])
+    return low, high
 
 
 def normal_cdf(values: FloatArray) -> FloatArray:

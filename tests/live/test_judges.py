@@ -1,20 +1,18 @@
-"""Judges and juries: names, prices, the order in which they are asked, and how often they agree with the others."""
-
-from collections import Counter
-from fractions import Fraction
+"""Judges and juries: names, prices, and whom their session asks."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from quorate.experts.reliability import SHRINKAGE
+from quorate import Session
 from quorate.live import Judge, Jury
-from quorate.live.judges import FIRST_GUESS, Reliability
 from tests.refusals import refused
 
 
 def names(jury, item, acted=()):
-    return [judge.name for judge in jury.line(item, acted)]
+    session = Session("until-settled", classes=["x", "y"], pool_size=9)
+    session.open(item)
+    for voter in acted:
+        session.vote(item, "x", voter)
+    return [judge.name for judge in jury.line(session, item)]
 
 
 JUDGES = [Judge(name, str, cost=cost) for name, cost in [("a", 3.0), ("b", 1.0), ("c", 2.0), ("d", 1.0)]]
@@ -33,10 +31,6 @@ def test_those_who_acted_are_left_out_and_the_rest_keep_their_order():
     assert names(Jury(JUDGES), "x", acted={whole[1]}) == [whole[0], *whole[2:]]
 
 
-def test_the_cheapest_come_first_and_equals_as_given():
-    assert names(Jury(JUDGES, order="cheapest"), "x") == ["b", "d", "c", "a"]
-
-
 def test_the_whole_jury_costs_the_sum_of_its_judges():
     assert Jury(JUDGES).full_cost(4) == 7 and Jury(JUDGES).price_of("a") == 3 and Jury(JUDGES).price_of("z") == 0
 
@@ -52,7 +46,6 @@ def test_the_whole_jury_costs_the_sum_of_its_judges():
         (lambda: Jury([JUDGES[0], JUDGES[0]]), "judges"),
         (lambda: Jury([str]), "judges"),
         (lambda: Jury([Judge(None, str)]), "judges"),
-        (lambda: Jury(JUDGES, order="best"), "order"),
         (lambda: Jury(JUDGES, seed=-1), "seed"),
     ],
 )
@@ -61,56 +54,19 @@ def test_what_is_wrong_is_named(make, field):
         make()
 
 
-NAMES = "abcde"
-ITEMS = st.lists(st.dictionaries(st.sampled_from(NAMES), st.sampled_from(["x", "y", "z"])), max_size=12)
+def test_a_small_jury_is_known_by_name_at_prices_relative_to_their_mean():
+    session = Jury(JUDGES).session(["x", "y"], pool_size=4)
+    assert session.method.name == "panel" and session.has_people
+    costs = {each["name"]: each["cost"] for each in session.settings["people"]["experts"]}
+    assert costs == pytest.approx({"a": 3 / 1.75, "b": 1 / 1.75, "c": 2 / 1.75, "d": 1 / 1.75})
+    session.open("q")
+    assert next(Jury(JUDGES).line(session, "q")).name in {"b", "d"}
 
 
-def shares(items, judge):
-    """Agreements and comparisons of a judge, written down item by item."""
-    agreed, compared = Fraction(0), 0
-    for votes in items:
-        others = [label for name, label in votes.items() if name != judge]
-        if judge not in votes or not others:
-            continue
-        most = max(Counter(others).values())
-        leaders = {label for label in others if others.count(label) == most}
-        agreed += Fraction(votes[judge] in leaders, len(leaders))
-        compared += 1
-    return agreed, compared
-
-
-@given(ITEMS)
-def test_the_shrunk_share_is_that_of_a_count_by_hand(items):
-    known = Reliability()
-    for votes in items:
-        known.learn(votes)
-    by_hand = {judge: shares(items, judge) for judge in NAMES}
-    agreed, compared = (sum(pair[place] for pair in by_hand.values()) for place in (0, 1))
-    mean = (float(agreed) + SHRINKAGE * FIRST_GUESS) / (compared + SHRINKAGE)
-    for judge, (own, number) in by_hand.items():
-        assert known.of(judge) == pytest.approx((float(own) + SHRINKAGE * mean) / (number + SHRINKAGE))
-        assert 0.0 < known.of(judge) <= 1.0
-
-
-def test_with_many_votes_the_share_is_the_plain_one():
-    known = Reliability()
-    for number in range(20_000):
-        known.learn({"a": "x", "b": "x", "c": "x" if number % 4 else "y"})
-    assert known.of("c") == pytest.approx(0.75, abs=1e-3)
-    assert known.of("a") == pytest.approx(1.0 - 0.25 / 2, abs=1e-3)  # where c differs, the others of a are tied
-
-
-def test_judges_at_chance_are_worth_nothing_and_free_ones_most():
-    known = Reliability()
-    for number in range(5000):
-        known.learn({"a": "x", "b": "x", "c": "xy"[number % 2]})
-    assert known.gain("c", 1.0) < 0.01 * known.gain("a", 1.0)
-    assert known.gain("a", 0.0) > known.gain("a", 1e-6)
-    assert known.gain("a", 0.5) == pytest.approx(2 * known.gain("a", 1.0))
-
-
-def test_a_lone_vote_teaches_nothing():
-    known = Reliability()
-    known.learn({"a": "x"})
-    known.learn({})
-    assert known.compared.total() == 0
+def test_a_jury_too_large_for_its_plan_or_with_another_method_is_asked_in_random_order():
+    many = Jury([Judge(str(number), str) for number in range(12)])
+    for jury, method in ((many, None), (Jury(JUDGES), "until-settled")):
+        session = jury.session(["x", "y", "z"], method=method, pool_size=len(jury.judges))
+        assert not session.has_people
+        session.open("q")
+        assert len(list(jury.line(session, "q"))) == len(jury.judges)

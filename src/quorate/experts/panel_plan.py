@@ -110,9 +110,14 @@ def advise(
     return PanelAdvice(int(expert), float(gain), float(cost), probs, net_gains)
 
 
+def is_panel(num_members: int, num_classes: int) -> bool:
+    """Whether the plan of so many members has at most MOST_STATES states."""
+    return bool((num_classes + 1) ** num_members <= MOST_STATES)
+
+
 def check_panel_size(num_members: int, num_classes: int, *, where: str = "experts") -> None:
     """Refuse a panel whose plan would have more than MOST_STATES states."""
-    if (num_classes + 1) ** num_members > MOST_STATES:
+    if not is_panel(num_members, num_classes):
         most = int(np.log(MOST_STATES) / np.log(num_classes + 1) + ROUND_OFF)
         rule = f"at most {most} members of a panel with {num_classes} classes"
         raise invalid(where, num_members, rule, "use `quorate.method('value', choose='agreement')`.")

@@ -220,7 +220,7 @@ def panel_scorer(
     on_tie: OnTie = "unscored",
     graded_by: Callable[[str], Scorer] | None = None,
 ) -> Scorer:
-    """Grade with a panel that is asked one at a time, cheapest useful one first, until its verdict is certain enough.
+    """Grade with a panel that is asked one at a time while an answer is worth its price.
 
     `judges` is a `quorate.live.Panel` of `grader`s, or model name -> cost of a call, graded by `model_graded_qa` or by
     the scorer that `graded_by(model)` returns. A grader that fails abstains. If the panel is tied, the sample is
@@ -250,6 +250,7 @@ def _score(outcome: Outcome, on_tie: OnTie) -> Score:
     explanation = "; ".join(f"{act.judge}: {act.label or act.error or 'abstained'}" for act in outcome.acts)
     metadata = {
         **_plain(outcome.decision),
+        "confidence": outcome.confidence,
         "votes": outcome.votes,
         "failed": {str(act.judge): act.error for act in outcome.acts if act.kind == "failure"},
         "costs": {str(act.judge): act.cost for act in outcome.acts},

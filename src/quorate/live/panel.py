@@ -1,47 +1,50 @@
-"""A panel of judges for one question at a time: asks the most useful judge per cost first, until the verdict is clear.
+"""A panel of judges for one question at a time: asks whom its session names, and audits its own verdicts.
 
-`Panel` holds a session and what it learned about each judge. `decide` is for plain functions, `adecide` for
-coroutines. The verdict is the plurality of the whole panel.
+`Panel` holds a session that knows the judges by name. `decide` is for plain functions, `adecide` for coroutines. The
+verdict is the plurality of the whole panel.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count
-from typing import Any
 
-from quorate.decision.policy import QueryPolicy
-from quorate.live.judges import Judge, Jury
+from quorate.decision.error_costs import DEFAULT_ERROR_COST
+from quorate.live.audits import PanelAudits, answer_of, audits_of, is_certain
+from quorate.live.judges import Judge, Jury, Spec
 from quorate.live.loop import ask_one, ask_one_async
 from quorate.live.results import LiveResult, Outcome
 from quorate.live.work_list import GIVE_UP_AFTER, ErrorCare, ItemRun, OnError, WorkList
-from quorate.methods import Method
-from quorate.methods import method as quorate_method
 from quorate.rng import stream
-from quorate.session import Session
+from quorate.session import Journal, Session
 from quorate.types import PredictionValue
-from quorate.validate import bounded, whole
+from quorate.validate import above_zero, bounded, whole
 
-THRESHOLD = 0.95
 AUDIT_RATE = 0.05
+FIRST_AUDITS = 10  # the first verdicts that are not certain are all audited: before them the judges are hardly known
+MOST_ERROR_COST = 1e6
 
 
 class Panel:
-    """Judges who are asked one at a time, cheapest useful one first, until the panel's verdict is certain enough.
+    """Judges who are asked one at a time while an answer is worth its price: what a wrong one costs, in votes.
 
-    `threshold`: stop when one class is the whole panel's verdict with more than this probability; or pass a `method`
-    with another rule. The next judge is the one worth most per unit of cost, by what was learned so far
-    (`Jury(order="useful")`). A judge whose call fails, after `retries`, abstains (`on_error="raise"`: AskFailed).
-    `audit_rate`: for this share of the questions the rest of the panel is asked, too, after the decision, so that the
-    result can say how often the panel would have disagreed. `timeout`: seconds for a call of `adecide`. `settings` are
-    those of `quorate.Session`, such as `journal`; or pass the `session` to continue: the judges are then known by the
-    votes on its recent items. `keep`: `result()` has only the last so many questions, which bounds the memory of a
-    panel that never ends; None: all.
+    `error_cost`: what a wrong verdict costs, in votes of an average judge. The session is `Jury.session`: the method
+    `panel`, which knows the judges by name, unless `method` names another one or the jury is too large for it. A judge
+    whose call fails, after `retries`, abstains (`on_error="raise"`: AskFailed).
+
+    `audit_rate`: on this share of the questions whose verdict is not certain, and on the first ten, the rest of the
+    panel is asked, too, after the decision. The audits correct the confidence (`outcome.confidence`) and the cost of an
+    error; if they contradict the panel there is a warning. 0: no audits, no correction.
+
+    `timeout`: seconds for a call of `adecide`. `journal` stores the session; or pass the `session` to continue. `keep`:
+    `result()` has only the last so many questions, which bounds the memory of a panel that never ends; None: all.
 
     >>> judges = [Judge("large", lambda text: "spam", cost=2.0), Judge("small", lambda text: "spam", cost=0.1),
     ...           Judge("medium", lambda text: "spam", cost=0.4)]
-    >>> panel = Panel(judges, ["fine", "spam"])
+    >>> panel = Panel(judges, ["fine", "spam"], audit_rate=0.0)
     >>> outcome = panel.decide("You have won!")
     >>> outcome.label, list(outcome.votes), outcome.cost, outcome.full_cost
     ('spam', ['small', 'medium'], 0.5, 2.5)
@@ -52,8 +55,8 @@ class Panel:
         judges: Sequence[Judge],
         classes: Sequence[str],
         *,
-        threshold: float = THRESHOLD,
-        method: Method | str | QueryPolicy | None = None,
+        error_cost: float | None = None,
+        method: Spec | None = None,
         audit_rate: float = AUDIT_RATE,
         on_error: OnError = "abstain",
         retries: int = 0,
@@ -61,17 +64,20 @@ class Panel:
         timeout: float | None = None,
         keep: int | None = None,
         seed: int = 0,
+        journal: Journal | str | None = None,
         session: Session | None = None,
-        **settings: Any,  # noqa: ANN401 - those of `Session`, which checks them
     ) -> None:
-        self.jury = Jury(judges, order="useful", seed=seed)
-        rule = quorate_method("finexp", threshold=threshold) if method is None else method
+        self.jury = Jury(judges, seed=seed)
         if session is None:
-            session = Session(rule, classes=classes, pool_size=len(self.jury.judges), seed=seed, **settings)
+            costs = {} if error_cost is None else {"error_cost": error_cost}
+            size = len(self.jury.judges)
+            session = self.jury.session(classes, method=method, pool_size=size, seed=seed, journal=journal, **costs)
         self.session = session
+        self._error_cost = above_zero(error_cost or DEFAULT_ERROR_COST, where="error_cost")
         self._audit_rate = bounded(audit_rate, where="audit_rate", least=0.0, most=1.0)
         self._timeout = None if timeout is None else bounded(timeout, where="timeout", least=0.0)
         self._numbers = count(session.counts()["opened"] + 1)
+        self.audits = self._audits()
         outcomes = deque[Outcome](maxlen=None if keep is None else whole(keep, where="keep"))
         self._work = WorkList(session, self.jury, ErrorCare(on_error, retries, give_up_after, None), outcomes)
 
@@ -88,7 +94,7 @@ class Panel:
                 ask_one(self._work, run, judge)
         for judge in self._to_audit(run):
             ask_one(self._work, run, judge)
-        return self._work.finish(run)
+        return self._finish(run)
 
     async def adecide(
         self, question: object, prediction: PredictionValue = None, *, item: str | None = None
@@ -100,21 +106,46 @@ class Panel:
                 await ask_one_async(self._work, run, judge, self._timeout)
         for judge in self._to_audit(run):
             await ask_one_async(self._work, run, judge, self._timeout)
-        return self._work.finish(run)
+        return self._finish(run)
 
     def is_new(self, item: str) -> bool:
         """Whether no question has this id yet, here or in the session."""
         return self._work.is_new(item)
 
     def result(self) -> LiveResult:
-        """The questions decided so far: all, or the last `keep`."""
-        return self._work.result()
+        """The questions decided so far, all or the last `keep`, and what the audits of recent ones say."""
+        return replace(self._work.result(), audits=self.audits)
 
     def _open(self, question: object, prediction: PredictionValue, item: str | None) -> ItemRun:
         name = next(filter(self.is_new, map(str, self._numbers))) if item is None else item
         return self._work.open((name, prediction), question)
 
     def _to_audit(self, run: ItemRun) -> list[Judge]:
-        """The rest of the panel, if the question is in the audit sample, which depends only on seed and item."""
+        """The rest of the panel, if the question is audited: after the first ones by seed and item alone."""
+        if run.earlier or not self._audit_rate or is_certain(answer_of(self.session, run.item_id)):
+            return []
         drawn = stream(self.jury.seed, "panel-audit", run.item_id).random() < self._audit_rate
-        return run.remaining() if drawn and not run.earlier else []
+        return run.to_audit(self.jury.judges) if drawn or self.audits.num < FIRST_AUDITS else []
+
+    def _finish(self, run: ItemRun) -> Outcome:
+        """Record the outcome, with the confidence that the audits before this question allow."""
+        outcome = self._work.finish(run, self._confidence(run))
+        if outcome.audited:
+            self._learn_from_audits()
+        return outcome
+
+    def _confidence(self, run: ItemRun) -> float | None:
+        """The corrected confidence; None: as the session has it."""
+        if run.earlier or not self._audit_rate or is_certain(answer := answer_of(self.session, run.item_id)):
+            return None
+        return self.audits.corrected(answer.confidence, num_classes=len(self.session.settings["classes"]))
+
+    def _learn_from_audits(self) -> None:
+        warned, self.audits = self.audits.warning, self._audits()
+        if "error_cost" in self.session.parameters:
+            self.session.tune(error_cost=min(self._error_cost * self.audits.excess, MOST_ERROR_COST))
+        if self.audits.warning is not None and warned is None:
+            warnings.warn(self.audits.warning, stacklevel=4)
+
+    def _audits(self) -> PanelAudits:
+        return audits_of(self.session, [judge.name for judge in self.jury.judges if judge.name is not None])

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from quorate.live.audits import NO_AUDITS, PanelAudits
 from quorate.session import Session
 from quorate.types import Decision
 
@@ -31,7 +32,8 @@ class Act:
 class Outcome:
     """The outcome of one item. `label` is None if somebody was asked and nobody voted: the item is unanswered.
 
-    `decision` is the session's; for an unanswered item it is based on the classifier only. `full_cost`: of asking
+    `decision` is the session's; for an unanswered item it is based on the classifier only. `confidence`: that the whole
+    pool would give this answer, for a panel corrected by its audits. `full_cost`: of asking
     everybody. `earlier`: it was closed before this loop began, and nobody was asked. `tied`: the classes that tie with
     `label`, () if it is ahead of all others. `audited`: after the decision the rest of a panel was asked, too, to see
     whether it agrees.
@@ -40,6 +42,7 @@ class Outcome:
     item: str
     label: str | None
     decision: Decision
+    confidence: float
     acts: tuple[Act, ...] = ()
     full_cost: float = 0.0
     earlier: bool = False
@@ -64,10 +67,11 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LiveResult:
-    """All outcomes, in the order in which items closed, and the session, which can be continued."""
+    """All outcomes, in the order in which items closed, the session, which can be continued, and a panel's audits."""
 
     outcomes: Sequence[Outcome]
     session: Session = field(compare=False)
+    audits: PanelAudits = NO_AUDITS
 
     @property
     def labels(self) -> dict[str, str | None]:
@@ -114,7 +118,16 @@ class LiveResult:
             "cost": spent,
             "full_cost": full,
             "saved": 1.0 - spent / full if full else 0.0,
+            "audits": self._audit_summary(),
         }
+
+    def _audit_summary(self) -> dict[str, Any] | None:
+        """How often the whole panel disagreed with audited answers that were not certain; None without audits."""
+        if self.audits.interval is None:
+            return None
+        low, high = self.audits.interval
+        num, wrong = self.audits.num, self.audits.errors
+        return {"num": num, "wrong": wrong, "low": low, "high": high, "warning": self.audits.warning}
 
     def __repr__(self) -> str:
         """A line for notebooks."""

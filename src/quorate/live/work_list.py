@@ -44,7 +44,7 @@ class ItemRun:
         self._acts = [] if self.earlier else _earlier_acts(panel, ballots, decision.num_votes)
         self._full_cost = 0.0 if self.earlier else panel.full_cost(session.settings["pool_size"])
         self._audited = False
-        self._line: Iterator[Judge] = panel.line(item_id, ballots)
+        self._line: Iterator[Judge] = panel.line(session, item_id)
 
     @property
     def asks(self) -> bool:
@@ -58,10 +58,11 @@ class ItemRun:
             self.session.close(self.item_id)
         return judges
 
-    def remaining(self) -> list[Judge]:
-        """All judges who were not asked, in order: an audit asks them after the decision."""
+    def to_audit(self, judges: Iterable[Judge]) -> list[Judge]:
+        """Those of the judges who were not asked: an audit asks them after the decision."""
         self._audited = True
-        return list(self._line)
+        acted = self.session.voters(self.item_id)
+        return [judge for judge in judges if judge.name not in acted]
 
     def checked(self, answer: object, judge: Judge) -> Answer:
         """The answer, if it is a class or an abstention; anything else is a failure of the expert."""
@@ -89,13 +90,14 @@ class ItemRun:
         self._acts.append(Act(judge.name, "failure", None, failed_calls * judge.failure_cost, why, late))
         log.warning("item %r: %s failed and counts as an abstention: %s", self.item_id, judge.name or "ask", why)
 
-    def outcome(self) -> Outcome:
-        """The outcome of the item."""
+    def outcome(self, confidence: float | None) -> Outcome:
+        """The outcome of the item; `confidence` instead of the session's, if given."""
         decision = self.session.decision(self.item_id)
         label = None if self._is_unanswered(decision) else decision.label
         tied = () if label is None else tied_classes(decision, self.session.settings["classes"])
+        stated = decision.confidence if confidence is None else confidence
         return Outcome(
-            self.item_id, label, decision, tuple(self._acts), self._full_cost, self.earlier, tied, self._audited
+            self.item_id, label, decision, stated, tuple(self._acts), self._full_cost, self.earlier, tied, self._audited
         )
 
     def _is_unanswered(self, decision: Decision) -> bool:
@@ -190,13 +192,6 @@ class WorkList:
     _in_a_row: int = 0
     _last_failure: AskFailed | None = None
 
-    def __post_init__(self) -> None:
-        """Teach a jury that has learned nothing yet by the votes of the session's recent items."""
-        if isinstance(self.panel, Jury) and self.panel.learns_anew:
-            for item in self.session.recent_items():
-                ballots = _ballots(self.session, item).items()
-                self.panel.learn({name: label for name, label in ballots if label is not None})
-
     def open(self, entry: object, question: object = None) -> ItemRun:
         """Start the next item."""
         if not isinstance(entry, tuple) or len(entry) != 2:
@@ -227,12 +222,10 @@ class WorkList:
         self._last_failure = failure
         run.excuse(judge, error, failed_calls)
 
-    def finish(self, run: ItemRun) -> Outcome:
+    def finish(self, run: ItemRun, confidence: float | None = None) -> Outcome:
         """Record the outcome of a closed item; raise if too many consecutive items had failures and no vote."""
-        outcome = run.outcome()
+        outcome = run.outcome(confidence)
         self.outcomes.append(outcome)
-        if not outcome.earlier:
-            self.panel.learn(outcome.votes)
         if self.care.on_item is not None:
             self.care.on_item(outcome)
         if outcome.label is not None:
@@ -270,15 +263,14 @@ def make_work_list(
 
 def _new_session(ask: object, settings: dict[str, Any]) -> Session:
     """A session from the loop's further arguments; with a jury, the pool size defaults to the number of judges."""
-    method = settings.pop("method", "value")
-    judges = ask.judges if isinstance(ask, Jury) else ask
-    if isinstance(judges, (list, tuple)):
-        settings.setdefault("pool_size", len(judges))
+    jury = Jury(ask) if isinstance(ask, (list, tuple)) else ask
+    if isinstance(jury, Jury):
+        settings.setdefault("pool_size", len(jury.judges))
     for needed in ("classes", "pool_size"):
         if needed not in settings:
             fix = "pass it, or the session to use: `session`."
             raise invalid(needed, None, "a setting of the new session", fix)
-    return Session(method, **settings)
+    return jury.session(**settings) if isinstance(jury, Jury) else Session(**{"method": "value"} | settings)
 
 
 def entries(items: object) -> Iterable[object] | AsyncIterable[object]:

@@ -170,6 +170,11 @@ class ReadCalls:
         """The settings, as in the journal's header."""
         return self._state.settings.header()
 
+    @property
+    def has_people(self) -> bool:
+        """Whether the session knows people by name, so that `next_expert` says whom to ask."""
+        return self._state.people is not None
+
     def counts(self) -> dict[str, int]:
         """The numbers of opened, open and closed items, and of votes."""
         with self._lock:

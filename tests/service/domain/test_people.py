@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from quorate import compiled, method
-from quorate.numerics import wilson
+from quorate.numerics import share_interval
 from quorate.service.access.accounts import add_member, create_account, remove_member
 from quorate.service.background import BackgroundJobs
 from quorate.service.domain.ballots import act
@@ -54,7 +54,7 @@ def test_figures_are_those_counted_by_hand(desk, voted):
     for voter, each in told.items():
         gold = [votes[name, voter] == label for name, label in truth.items() if name[0] == "g"]
         assert (each.num_votes, each.gold_answers, each.gold_right) == (40, 12, sum(gold))
-        assert (each.gold_low, each.gold_high) == pytest.approx(wilson(sum(gold) / 12, 12))
+        assert (each.gold_low, each.gold_high) == pytest.approx(share_interval(sum(gold) / 12, 12))
         agreements[voter] = sum(_shared(votes, name, voter) for name in truth)
         assert each.agreement == pytest.approx(agreements[voter] / 52)
         assert each.accuracy_low <= each.accuracy <= each.accuracy_high

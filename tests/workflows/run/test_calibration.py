@@ -5,7 +5,7 @@ import pytest
 
 import quorate
 from quorate.datasets import synthetic
-from quorate.numerics import wilson
+from quorate.numerics import share_interval
 from quorate.workflows.run.calibration import calibration_of, equal_mass
 
 
@@ -32,7 +32,7 @@ def test_the_error_is_the_weighted_distance_of_even_bins():
     assert found.error == pytest.approx(sum(each.num * abs(each.right - each.confidence) for each in found.bins) / 300)
     assert [each.num for each in found.bins] == [30] * 10
     for each in found.bins:
-        assert (each.right_low, each.right_high) == wilson(each.right, each.num)
+        assert (each.right_low, each.right_high) == share_interval(each.right, each.num)
     assert len(set(equal_mass(np.repeat([1.0, 0.5], [500, 50]), 10)[:500])) == 1, "equal confidences stay together"
 
 

@@ -18,7 +18,7 @@ from sqlalchemy import Connection, Row, bindparam, func, select, update
 
 from quorate.audit import draw
 from quorate.compiled import status
-from quorate.numerics import wilson
+from quorate.numerics import share_interval
 from quorate.service.domain.events import item_events, record
 from quorate.service.domain.item_projection import NO_AUDIT, after_event
 from quorate.service.domain.leases import is_new
@@ -174,7 +174,7 @@ def gold_calibration(
     if not sure:
         return None
     share = float(np.mean(right))
-    return GoldCalibration(len(sure), float(np.mean(sure)), share, *wilson(share, len(sure)))
+    return GoldCalibration(len(sure), float(np.mean(sure)), share, *share_interval(share, len(sure)))
 
 
 def _replayed(

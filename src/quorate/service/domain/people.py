@@ -22,7 +22,7 @@ from quorate.experts.ballots import Ballots
 from quorate.experts.crowd import TYPES
 from quorate.experts.crowd_stream import run_crowd
 from quorate.experts.quality import PersonQuality, quality_of
-from quorate.numerics import wilson
+from quorate.numerics import share_interval
 from quorate.service.domain.gold import GoldCalibration, gold_calibration
 from quorate.service.domain.listing import voter_names
 from quorate.service.domain.projects import Project, Projects
@@ -182,9 +182,9 @@ def _person(
     seconds: float | None,
 ) -> PersonFigures:
     right = round((each.with_truth or 0.0) * each.num_known)
-    gold_low, gold_high = wilson(right / each.num_known, each.num_known) if each.num_known else (None, None)
+    gold_low, gold_high = share_interval(right / each.num_known, each.num_known) if each.num_known else (None, None)
     agrees, compared = agreeing
-    low, high = wilson(agrees / compared, compared) if compared else (None, None)
+    low, high = share_interval(agrees / compared, compared) if compared else (None, None)
     return PersonFigures(
         voter=each.person, name=name, num_votes=each.num_votes - each.num_known,
         gold_answers=each.num_known, gold_right=right, gold_low=gold_low, gold_high=gold_high,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quorate.numerics import wilson
+from quorate.numerics import share_interval
 from quorate.rng import stream
 from quorate.types import FloatArray, IntArray
 
@@ -22,7 +22,7 @@ SMALLEST = 1e-9  # the log score counts a probability of 0 for the outcome as th
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Answers of similar confidence: their number, their confidence, the share right and its 95 % interval (Wilson)."""
+    """Answers of similar confidence: their number, their confidence, the share right and its 95 % interval (exact)."""
 
     num: int
     lowest: float
@@ -114,5 +114,5 @@ def equal_mass(confidence: FloatArray, num_bins: int) -> IntArray:
 
 def _bin(confidence: FloatArray, right: FloatArray) -> Bin:
     share = float(right.mean())
-    low, high = wilson(share, len(right))
+    low, high = share_interval(share, len(right))
     return Bin(len(right), float(confidence.min()), float(confidence.max()), float(confidence.mean()), share, low, high)

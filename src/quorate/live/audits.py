@@ -1,0 +1,109 @@
+"""What the audits of a panel say about its confidence: closed items on which the whole panel voted -> a correction.
+
+Called by `Panel`, which asks the rest of the judges about some questions after the decision.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from quorate.numerics import share_interval
+from quorate.reasons import CERTAIN
+from quorate.session import Session
+from quorate.session.items import ABSTAINED, Standing
+
+FIRST_ERRORS, FIRST_DOUBT = 1.5, 1.0  # before any audit a panel is taken to err half as often again as it states
+UNLIKELY = 0.01  # so improbable a number of errors contradicts the confidence
+
+
+@dataclass(frozen=True, slots=True)
+class PanelAudits:
+    """The audited answers of a panel that were not certain: how many, how many were expected to be wrong, and were.
+
+        factor r = (errors + 1.5) / (doubt + 1),    corrected confidence = 1 - r (1 - confidence), at least 1 / K
+
+    `doubt`: the sum of 1 - confidence. An answer that is one of n tied winners of the whole panel is 1 - 1/n wrong.
+
+    >>> audits = PanelAudits(num=12, doubt=0.4, errors=5.0)
+    >>> round(audits.factor, 2), round(audits.corrected(0.97, num_classes=2), 2)
+    (4.64, 0.86)
+    """
+
+    num: int = 0
+    doubt: float = 0.0
+    errors: float = 0.0
+
+    @property
+    def factor(self) -> float:
+        """How many errors there are for each that the panel expects."""
+        return (self.errors + FIRST_ERRORS) / (self.doubt + FIRST_DOUBT)
+
+    @property
+    def excess(self) -> float:
+        """The factor relative to that without audits, at least 1: by so much the cost of an error is raised."""
+        return max(self.factor * FIRST_DOUBT / FIRST_ERRORS, 1.0)
+
+    def corrected(self, confidence: float, *, num_classes: int) -> float:
+        """The confidence of an answer that is not certain."""
+        return max(1.0 - self.factor * (1.0 - confidence), 1.0 / num_classes)
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The exact 95 % interval of the share of such answers that the whole panel would not give; None: no audit."""
+        return share_interval(self.errors / self.num, self.num) if self.num else None
+
+    @property
+    def warning(self) -> str | None:
+        """A sentence if the audits contradict the panel's own confidence."""
+        if poisson_tail(self.errors, self.doubt) >= UNLIKELY:
+            return None
+        return (
+            f"The audits contradict the panel's confidence: {self.errors:g} of {self.num} audited answers differ from "
+            f"the whole panel's, {self.doubt:.1f} were expected. The confidence is corrected and more are asked."
+        )
+
+
+NO_AUDITS = PanelAudits()
+
+
+def audits_of(session: Session, judges: Collection[str]) -> PanelAudits:
+    """The audits among the recent items of the session: those closed before every judge had acted, who all have since.
+
+    Taken from the session alone, so that a panel which continues a journal knows them.
+    """
+    num, doubt, errors = 0, 0.0, 0.0
+    for item_id in session.recent_items():
+        answer, ballots = answer_of(session, item_id), session.item(item_id).ballots
+        votes = Counter(ballot.label for ballot in ballots.values() if ballot.label != ABSTAINED)
+        if is_certain(answer) or votes.total() <= answer.num_votes or not ballots.keys() >= set(judges):
+            continue
+        winners = [label for label, count in votes.items() if count == max(votes.values())]
+        num += 1
+        doubt += 1.0 - answer.confidence
+        errors += 1.0 - (answer.label in winners) / len(winners)
+    return PanelAudits(num, doubt, errors)
+
+
+def answer_of(session: Session, item_id: str) -> Standing:
+    """The answer of an open or recent item, by class number; unlike `session.decision` without its probabilities."""
+    standing = session.item(item_id).standing
+    assert standing is not None
+    return standing
+
+
+def is_certain(answer: Standing) -> bool:
+    """Whether the missing votes cannot change the answer."""
+    return answer.reason in CERTAIN
+
+
+def poisson_tail(count: float, mean: float) -> float:
+    """P(X >= count) of a Poisson variable; 1 for a count of 0.
+
+    >>> round(poisson_tail(2, 1.0), 4)
+    0.2642
+    """
+    terms = (mean**k / math.factorial(k) for k in range(math.ceil(count)))
+    return 1.0 - math.exp(-mean) * sum(terms)
