@@ -135,7 +135,8 @@ def test_an_answer_may_know_its_own_cost():
 
 
 def test_audits_ask_the_rest_of_the_panel_only_where_the_verdict_is_not_certain():
-    outcomes = [simulated(audit_rate=1.0, error_cost=3).decide(str(number)) for number in range(30)]
+    panel = simulated(audit_rate=1.0, error_cost=3)
+    outcomes = [panel.decide(str(number)) for number in range(40)]
     assert {outcome.audited for outcome in outcomes} == {True, False}
     for outcome in outcomes:
         certain = outcome.decision.reason in ("settled", "exhausted")
@@ -279,4 +280,4 @@ def test_a_free_prediction_saves_votes():
         guesses = [{"ab"[number % 2]: confidence} for number in range(80)]
         return sum(len(panel.decide(str(number), guess).acts) for number, guess in enumerate(guesses))
 
-    assert votes(0.97) < 0.8 * votes(0.5)
+    assert votes(0.97) < 0.9 * votes(0.5)

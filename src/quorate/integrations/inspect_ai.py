@@ -285,4 +285,4 @@ def _plain(decision: Decision) -> dict[str, JsonValue]:
 
 def _threshold_rule(threshold: float) -> Method:
     """Regular fits: a fit while epochs of a sample are running can make some of them needless."""
-    return method("finexp", threshold=threshold)
+    return method("finexp", threshold=threshold, hyperprior="infexp")  # learns faster from few samples
