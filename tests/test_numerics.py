@@ -17,6 +17,7 @@ from quorate.numerics import (
     hypergeometric_cdf,
     normal_cdf,
     normal_quantile,
+    share_interval,
     softmax,
 )
 
@@ -40,6 +41,14 @@ def test_the_beta_distribution(a, b, x):
     mirrored = min(max(x, 0.01), 0.99)
     assert beta_cdf(a, b, mirrored) + beta_cdf(b, a, 1 - mirrored) == pytest.approx(1, abs=1e-12)
     assert (float(beta_cdf(a, b, 0.0)), float(beta_cdf(a, b, 1.0))) == (0.0, 1.0)
+
+
+@settings(deadline=None, max_examples=50)
+@given(num=st.integers(1, 500), share=st.floats(0, 1))
+def test_an_interval_of_a_share_is_the_exact_one(num, share):
+    right = round(share * num)
+    exact = stats.binomtest(right, num).proportion_ci(method="exact")
+    assert share_interval(right / num, num) == pytest.approx((exact.low, exact.high), abs=1e-9)
 
 
 @pytest.mark.parametrize("agreement", [0.0, 1e-6, 0.1, 0.5, 0.77, 0.9, 0.999, 1.0])

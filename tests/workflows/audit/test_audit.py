@@ -5,6 +5,7 @@ import json
 from collections import Counter
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from quorate.audit import RunningAudit, draw, most_errors
@@ -81,6 +82,11 @@ def test_grown_decisions_keep_the_draws_and_add_new_ones(tmp_path):
     grown = draw_audit(decisions_file(tmp_path, count=160), rate=0.3, seed=7, out=out)
     assert grown.num_new == grown.num_drawn - len(before) == 40
     assert read_draw(out).rows[: len(before)] == before
+
+
+def test_a_frame_is_refused_because_the_sample_names_its_file(tmp_path):
+    with refused("decisions"):
+        draw_audit(pa.table({"item": ["a"]}), rate=0.5, seed=1, out=tmp_path / "audit.csv")
 
 
 def test_an_item_is_not_drawn_twice(tmp_path, audit):

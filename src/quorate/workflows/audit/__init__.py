@@ -164,6 +164,9 @@ def draw_audit(decisions: str | Path, *, rate: float, seed: int, out: str | Path
     Each item is drawn once, so the seed and the rate must be those of an existing file. Refuses decisions in which a
     drawn item is missing, or its answer or confidence has changed.
     """
+    if not isinstance(decisions, str | Path):
+        rule = "the path of a file: the audit sample names it, and the report reads it again"
+        raise invalid("decisions", type(decisions).__name__, rule, "write the table to a file first.")
     with source_is("decisions"):
         closed, num_open = read_decisions(decisions)
     unsettled = [each for each in closed if not each.is_settled]
