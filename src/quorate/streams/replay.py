@@ -101,7 +101,17 @@ class ReplayResult:
     @property
     def num_incomplete(self) -> int:
         """Audits whose recorded votes are too few to settle the panel."""
-        return int((self.is_audited & np.isnan(self.audited_error)).sum())
+        return int((self.is_audited & ~self.is_known).sum())
+
+    @property
+    def is_known(self) -> NDArray[np.bool_]:
+        """(T,) audited items whose whole panel is known: it then is the answer."""
+        return self.is_audited & ~np.isnan(self.audited_error)
+
+    @property
+    def is_refuted(self) -> NDArray[np.bool_]:
+        """(T,) audited items whose answer is not among the panel's winners."""
+        return np.asarray(self.audited_error == 1.0)
 
     @property
     def reached(self) -> FloatArray | None:
@@ -129,11 +139,11 @@ def replay(
 ) -> ReplayResult:
     """Run `method` over the items of a stream; before each item opens, `control` sets the parameter of the policy.
 
-    An item whose recorded votes
-    end before the method stops is answered then (reason "closed"). `audit_rate` is the lowest audit probability of an
-    unsettled item; a controller may raise it. An audit asks further votes, in recorded order, until the pool is
-    settled; they are paid for and learned from like late votes, and change no answer. `ids` name the items for the draw
-    of audits (default: their numbers). `voter_costs` of each person, by number.
+    An item whose recorded votes end before the method stops is answered then (reason "closed"). `audit_rate` is the
+    lowest audit probability of an unsettled item; a controller may raise it. An audit asks further votes, in recorded
+    order, until the pool is settled; they are paid for and learned from like late votes. `labels` are the answers
+    before audits. `ids` name the items for the draw of audits (default: their numbers). `voter_costs` of each person,
+    by number.
 
     >>> from quorate.streams.control import BudgetControl
     >>> from quorate.streams.prepare import recorded_stream

@@ -25,7 +25,7 @@ def test_a_target_error_is_told_with_what_its_audits_prove(aimed):
     result = aimed
     summary, audit = result.summary(), RunningAudit(min_rate=AUDIT_RATE)
     for t, row in enumerate(result.table.to_pylist()):
-        loss, doubt = 1 - result.pools.truth[t, result.outcome.labels[t]], 1 - row["confidence"]
+        loss, doubt = 1 - result.pools.truth[t, result.outcome.labels[t]], 1 - result.outcome.confidence[t]
         if row["stop_reason"] in ("settled", "exhausted"):
             audit = audit.settle(loss)
         else:
@@ -35,6 +35,31 @@ def test_a_target_error_is_told_with_what_its_audits_prove(aimed):
     assert proved == pytest.approx(audit.bound(0.1).mean)
     assert summary["error"]["rate"] < proved < 0.2
     assert f"{rounded_up(100 * proved):.2f} %" in summary["control"]["sentence"]
+
+
+def test_an_audited_item_has_the_verdict_of_its_panel_and_errors_count_what_was_answered(aimed):
+    outcome, pools, rows = aimed.outcome, aimed.pools, aimed.table.to_pylist()
+    refuted = [t for t, row in enumerate(rows) if row["refuted"] is not None]
+    assert len(refuted) == aimed.summary()["error"]["refuted"] > 0
+    for t, row in enumerate(rows):
+        if row["audited"]:
+            share = pools.truth[t, aimed.classes.index(row["consensus_label"])]
+            assert share == row["confidence"] == row[f"prob_{row['consensus_label']}"] > 0
+        if t in refuted:
+            assert row["refuted"] == aimed.classes[outcome.labels[t]] and pools.truth[t, outcome.labels[t]] == 0
+    wrong = 1 - pools.truth[range(len(rows)), outcome.labels]
+    assert aimed.error == pytest.approx(wrong.mean())
+    assert wrong[outcome.is_audited].sum() >= len(refuted)
+
+
+def test_an_audit_that_the_record_cannot_complete_changes_no_answer():
+    result = run(run_data.stream(), order="given", pool_size=9, method="quorum:votes=1", audit_rate=1.0)
+    rows = result.table.to_pylist()
+    incomplete = [t for t in range(len(rows)) if result.outcome.is_audited[t] and not result.outcome.is_known[t]]
+    assert incomplete
+    for t in incomplete:
+        assert rows[t]["refuted"] is None
+        assert rows[t]["consensus_label"] == result.classes[result.outcome.labels[t]]
 
 
 def test_a_target_is_held_where_the_bound_lies_within_it_and_an_aim_elsewhere(aimed, long_stream):

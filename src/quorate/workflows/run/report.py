@@ -165,6 +165,8 @@ def _errors(summary: Mapping[str, Any]) -> Section:
     )
     if _by_truth(summary):
         return Section("errors", "Errors", (text,))
+    if error["refuted"]:
+        text += f" {error['refuted']:,} are known from audits and count here: decisions.csv has the panel's verdict."
     tied = "1 pool is" if error["tied_items"] == 1 else f"{error['tied_items']:,} pools are"
     ties = (
         f"{tied} tied. An answer that shares a tie of t classes counts as 1 - 1/t of an error, which makes "

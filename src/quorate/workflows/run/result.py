@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 DECISION_COLUMNS = (
     "item", "consensus_label", "confidence", "num_votes", "agreement", "stop_reason", "cost", "pool_size", "audited",
+    "refuted",
 )  # fmt: skip
 VOTERS = "voters"  # the last column, so that those before keep their places
 FILES = ("decisions.parquet", "decisions.csv", "rejects.csv", "params.json", "report.html", "summary.json")
@@ -222,34 +223,38 @@ def _cell(value: object) -> str:
 def decisions_table(result: RunResult) -> pa.Table:
     """The decisions: the columns of `DECISION_COLUMNS`, then `prob_<class>` for every class, and `voters` last.
 
+    An item whose audit is complete has the panel's verdict; `refuted` is the answer before it, where that was wrong.
     Under the target "truth" also `confidence_is`: "score" for the items decided before enough true classes were known.
     """
     outcome, unit = result.outcome, 1.0 if result.price is None else result.price
-    cost = outcome.paid * unit
+    cost, names = outcome.paid * unit, in_own_type(result.classes, result.own.label)
+    probs = np.where(outcome.is_known[:, None], outcome.truth, outcome.probs)
+    labels = np.where(outcome.is_refuted, probs.argmax(axis=1), outcome.labels)
     columns = {
         "item": in_own_type(result.items, result.own.task),
-        "consensus_label": in_own_type(result.classes, result.own.label).take(pa.array(outcome.labels)),
-        "confidence": pa.array(outcome.confidence),
+        "consensus_label": names.take(pa.array(labels)),
+        "confidence": pa.array(np.where(outcome.is_known, probs[np.arange(len(labels)), labels], outcome.confidence)),
         "num_votes": pa.array(outcome.num_votes),
-        "agreement": agreement(result),
+        "agreement": agreement(result, labels),
         "stop_reason": pa.array(outcome.reasons, type=TEXT),
         "cost": pa.array(cost),
         "pool_size": pa.array(result.pools.stream.pool_sizes),
         "audited": pa.array(outcome.is_audited),
+        "refuted": names.take(pa.array(outcome.labels, mask=~outcome.is_refuted)),
     }
     for k, name in enumerate(result.classes):
-        columns[f"prob_{name}"] = pa.array(outcome.probs[:, k])
+        columns[f"prob_{name}"] = pa.array(probs[:, k])
     if result.method.target == "truth":
         columns["confidence_is"] = pa.array(np.where(outcome.is_score, "score", "probability"), type=TEXT)
     columns[VOTERS] = voters(result)
     return pa.table(columns)
 
 
-def agreement(result: RunResult) -> pa.Array:
-    """Share of the votes asked that are for the answer; null where none was asked."""
+def agreement(result: RunResult, labels: IntArray) -> pa.Array:
+    """Share of the votes asked that are for these answers; null where none was asked."""
     outcome, votes = result.outcome, result.pools.stream.votes
     asked = np.arange(votes.shape[1]) < outcome.num_votes[:, None]
-    agreeing = ((votes == outcome.labels[:, None]) & asked).sum(axis=1)
+    agreeing = ((votes == labels[:, None]) & asked).sum(axis=1)
     share = agreeing / np.maximum(outcome.num_votes, 1)
     return pa.array(share, mask=outcome.num_votes == 0)
 

@@ -174,10 +174,10 @@ def item_errors(result: RunResult) -> FloatArray:
 
 def error_summary(result: RunResult) -> dict[str, Any]:
     """The error over the scored items, in expectation over ties, and the error that the method expected."""
-    errors, scored = item_errors(result), result.pools.is_scored
+    errors, scored, refuted = item_errors(result), result.pools.is_scored, int(result.outcome.is_refuted.sum())
     if not scored.any():
         none = dict.fromkeys(("rate", "standard_error", "expected_rate", "tie_rate"))
-        return {"scored_items": 0, "wrong": 0.0, **none, "tied_items": 0, "from_ties": 0.0}
+        return {"scored_items": 0, "wrong": 0.0, **none, "tied_items": 0, "from_ties": 0.0, "refuted": refuted}
     best = result.pools.truth.max(axis=1)  # 1/t in a tie of t classes; 0 if the item counts as wrong anyway
     tied = (best < 1) & (best > 0) & scored
     return {
@@ -189,6 +189,7 @@ def error_summary(result: RunResult) -> dict[str, Any]:
         "tied_items": int(tied.sum()),
         "from_ties": float(np.where(tied, errors, 0.0)[scored].sum()),
         "tie_rate": float(np.where(tied, 1.0 - best, 0.0)[scored].mean()),  # the error of asking everyone
+        "refuted": refuted,
     }
 
 
