@@ -55,7 +55,8 @@ def draw(
     drawn = draw_audit(decisions, rate=rate, seed=seed, out=out)
     print_lines(
         f"{drawn.num_audited} of {drawn.num_drawn} items go to the full panel: those with audited = 1 in {out}.",
-        f"{drawn.num_closed} items are closed, {drawn.num_settled} of them settled; {drawn.num_open} are still open. "
+        f"{drawn.num_closed} items are closed, {drawn.num_settled} of them settled; "
+        f"{drawn.num_open} are open or have no answer. "
         f"New in this draw: {drawn.num_new} items, {len(drawn.to_audit)} of them audited.",
         *([f"Warning: {drawn.warning}"] if drawn.warning else []),
         "If the full panels' votes are already recorded, as for quorate run, --rate 1 checks every item for free.",

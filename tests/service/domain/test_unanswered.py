@@ -2,10 +2,15 @@
 
 import csv
 import io
+import json
 
 import pytest
+from sqlalchemy import select
 
+from quorate.connect.label_studio.plan import with_decision
 from quorate.service.api.exports import chunks, exported
+from quorate.service.api.items import as_shown
+from quorate.service.api.votes import decided as told_to_owner
 from quorate.service.domain.audits import audit_report
 from quorate.service.domain.ballots import act
 from quorate.service.domain.item_actions import close_open
@@ -15,7 +20,10 @@ from quorate.service.domain.listing import Filter, decided, find_item, list_item
 from quorate.service.domain.stats import stats
 from quorate.service.domain.trail import disagreements
 from quorate.service.domain.verdicts import waiting
-from quorate.service.domain.votes import Request
+from quorate.service.domain.votes import RecordedVote, Request
+from quorate.service.domain.webhooks import create_webhook
+from quorate.service.label_studio.connections import as_view
+from quorate.service.store.schema import deliveries
 
 
 def abstain(desk, project, names, voters=5):
@@ -112,3 +120,19 @@ def test_items_can_be_added_after_many_without_an_answer(desk):
     abstain(desk, project, names)
     add_items(desk.projects, project.id, [NewItem("y")], now=1003.0)
     assert told(desk, project).num_open == 1
+
+
+def test_programs_are_told_that_there_is_no_answer(desk):
+    project = desk.project(["x"])
+    create_webhook(desk.store, project.id, "https://example.org/x", ["item.completed"], allow_private=False, now=1.0)
+    abstain(desk, project, ["x"])
+    with desk.store.read() as connection:
+        row = find_item(connection, project.id, "x")
+        sent = json.loads(connection.execute(select(deliveries.c.body)).scalar_one())["data"]
+    shown = as_shown(project, row)
+    assert (sent["label"], sent["confidence"], sent["reason"]) == (None, None, "exhausted")
+    assert (shown["answer"], shown["label"], shown["confidence"]) == (None, None, None)
+    assert with_decision({}, as_view(row._mapping))["quorate_consensus"] is None
+    recorded = RecordedVote("x", "skip", None, 1002.0, 1, None, repeated=False, late=False, decision=None)
+    told = told_to_owner(desk.projects, Request(project.id, "x", "ext:a", "skip", served=False), recorded)
+    assert (told.ask, told.label, told.confidence) == (False, None, None)

@@ -73,6 +73,14 @@ def test_a_draw_writes_the_draws_of_the_unsettled_items_with_what_they_were_draw
     assert [row.audited for row in rows] == [one.audited for one in draws]
 
 
+def test_items_without_an_answer_are_neither_drawn_nor_counted(tmp_path):
+    rows = [dict(zip(HEADER, decided(number), strict=True)) for number in range(100)]
+    rows[3] |= {"consensus_label": "", "confidence": "", "stop_reason": "exhausted"}
+    rows = [list(row.values()) for row in rows]
+    drawn = draw_audit(decisions_file(tmp_path, rows, name="abstained.csv"), rate=1.0, seed=7, out=tmp_path / "a.csv")
+    assert (drawn.num_closed, drawn.num_open) == (99, 1)
+
+
 def test_grown_decisions_keep_the_draws_and_add_new_ones(tmp_path):
     out = tmp_path / "audit.csv"
     draw_audit(decisions_file(tmp_path, count=100), rate=0.3, seed=7, out=out)

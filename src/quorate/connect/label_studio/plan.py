@@ -45,7 +45,7 @@ class ItemView:
     is_closed: bool
     wants: int
     label: str | None  # None: closed without an answer
-    confidence: float
+    confidence: float | None
     reason: str
     num_votes: int
 
@@ -141,7 +141,8 @@ def with_decision(data: Mapping[str, Any], item: ItemView | None) -> dict[str, A
     rest = {name: value for name, value in data.items() if name not in FIELDS}
     if item is None:
         return rest
-    told = (item.label, round(item.confidence, DIGITS), item.reason, item.num_votes)
+    confidence = None if item.confidence is None else round(item.confidence, DIGITS)
+    told = (item.label, confidence, item.reason, item.num_votes)
     return rest | dict(zip(FIELDS, told, strict=True))
 
 

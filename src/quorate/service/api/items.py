@@ -114,7 +114,7 @@ class ItemOut(Out):
         Field(description="Final once it is closed: the verdict, else what the whole pool said, else the label."),
     ]
     label: Annotated[str | None, Field(description="The answer, while open the class that leads; null: no answer.")]
-    confidence: float
+    confidence: Annotated[float | None, Field(description="Null without an answer.")]
     reason: str
     votes: Annotated[dict[str, int], Field(description="By class, late ones included.")]
     num_votes: int
@@ -374,10 +374,11 @@ def status_of(row: Row[Any]) -> Literal["open", "closed", "withdrawn", "gold"]:
 def as_shown(project: Project, row: Row[Any]) -> dict[str, Any]:
     """The fields of `ItemOut` from a row of table `items`."""
     votes = dict(zip(project.settings.classes, json.loads(row.votes), strict=True))
-    same = ("number", "label", "confidence", "reason", "num_votes", "num_abstained", "num_late", "pool_size")
+    same = ("number", "label", "reason", "num_votes", "num_abstained", "num_late", "pool_size")
     more = ("priority", "audit", "again", "created", "closed", "set_aside", "gold", "verdict", "verdict_by")
     return {name: getattr(row, name) for name in (*same, *more)} | {
         "id": row.name,
+        "confidence": None if row.label is None else row.confidence,
         "answer": row.verdict or row.panel or row.label,
         "status": status_of(row),
         "votes": votes,

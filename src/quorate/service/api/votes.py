@@ -142,7 +142,7 @@ class DecidedOut(Out):
 
     ask: Annotated[bool, Field(description="Whether to ask for more votes.")]
     label: Annotated[str | None, Field(description="Null: closed without an answer.")]
-    confidence: float
+    confidence: Annotated[float | None, Field(description="Null without an answer.")]
     num_votes: int
     reason: str
     late: Annotated[bool, Field(description="True: a vote or abstention after the item was closed.")] = False
@@ -260,12 +260,14 @@ async def _answer(http: HttpRequest, caller: Member, act: Request, count: int, n
 
 def decided(projects_: Projects, act: Request, recorded: RecordedVote) -> DecidedOut:
     """The current decision on the item, for an owner."""
-    if recorded.decision is not None:
-        told = {"late": recorded.late, "label": answer_of(recorded.decision)}
-        return DecidedOut.model_validate(recorded.decision).model_copy(update=told)
+    now = recorded.decision
+    if now is not None:
+        return _decided(now.ask, answer_of(now), now.confidence, now.num_votes, now.reason, late=recorded.late)
     with projects_.store.read() as connection:
         row = find_item(connection, act.project_id, act.item)
-    return DecidedOut(
-        ask=row.is_open, label=row.label, confidence=row.confidence, num_votes=row.decided_votes, reason=row.reason,
-        late=recorded.late,
-    )  # fmt: skip
+    return _decided(row.is_open, row.label, row.confidence, row.decided_votes, row.reason, late=recorded.late)
+
+
+def _decided(ask: bool, label: str | None, sure: float, num_votes: int, reason: str, *, late: bool) -> DecidedOut:
+    confidence = None if label is None else sure
+    return DecidedOut(ask=ask, label=label, confidence=confidence, num_votes=num_votes, reason=reason, late=late)

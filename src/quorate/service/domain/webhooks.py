@@ -162,7 +162,7 @@ def closed(row: Mapping[str, Any]) -> Notice:
     return "item.completed", {
         "item": row["name"],
         "label": row["label"],
-        "confidence": row["confidence"],
+        "confidence": None if row["label"] is None else row["confidence"],
         "num_votes": row["decided_votes"],
         "reason": row["reason"],
     }

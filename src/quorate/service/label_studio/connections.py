@@ -243,7 +243,8 @@ def as_view(row: Mapping[str, Any]) -> ItemView:
     else:  # an audit asks the whole pool
         wants = max(row["pool_size"] - row["num_votes"] - row["num_abstained"], 1)
     is_closed = not row["is_open"] and row["withdrawn"] is None
-    told = (row["label"], row["confidence"], row["reason"], row["decided_votes"] or 0)
+    confidence = None if row["label"] is None else row["confidence"]
+    told = (row["label"], confidence, row["reason"], row["decided_votes"] or 0)
     return ItemView(is_closed, wants, *told)
 
 

@@ -222,7 +222,7 @@ def report_audit(
     table = votes if isinstance(votes, VotesTable) else VotesTable(votes)
     panels = read_panels(table, [row.item for row in drawn.rows if row.audited])
     sizes = _pool_sizes(drawn.rows, panels.votes)
-    notes = [f"{num_open} items are still open (stop_reason ask) and are not included."] if num_open else []
+    notes = [f"{num_open} items are open or have no answer, and are not included."] if num_open else []
     losses = {item: panel_loss(panel, tidy(by_item[item].label), sizes[item]) for item, panel in panels.votes.items()}
     state, checkpoints = _fold(closed, by_item, losses, min_rate=drawn.min_rate, alpha=alpha)
     tally = AuditCounts(

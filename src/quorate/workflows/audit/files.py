@@ -99,7 +99,7 @@ class DrawFile:
 
 
 def read_decisions(path: str | Path) -> tuple[list[ClosedItem], int]:
-    """The closed items in the order of the file, and how many rows are still open (stop_reason "ask")."""
+    """The answered items in the order of the file, and how many others: open (stop_reason "ask") or without a label."""
     rows = _read(path)
     item = _column(rows, ITEM, path)
     label, confidence = (_column(rows, (name,), path) for name in ("consensus_label", "confidence"))
@@ -111,7 +111,7 @@ def read_decisions(path: str | Path) -> tuple[list[ClosedItem], int]:
             rule = f"one of {', '.join(get_args(Reason))}"
             fix = "write the decisions with `quorate run`, or use one of these."
             raise invalid("stop_reason", row[reason], rule, fix, place=place)
-        if row[reason] != "ask":
+        if row[reason] != "ask" and row[label]:
             surely = _confidence(row[confidence], place)
             votes = _count(row["num_votes"], "num_votes", place) if row.get("num_votes") else None
             size = members(_count(row[pool], "pool_size", place))
