@@ -47,6 +47,7 @@ def test_counts_have_no_order():
         (VOTES.astype(float), {}, "votes"),
         (VOTES[0], {}, "votes"),
         (VOTES, {"classes": ("cat",)}, "classes"),
+        (VOTES, {"label": "dx"}, "label"),
     ],
 )
 def test_an_array_that_cannot_be_meant_is_refused(votes, options, field):
@@ -60,16 +61,17 @@ def test_rows_of_predictions_are_the_rows_of_an_array_of_votes():
         read(VOTES, PROBS[:1])
 
 
-def test_the_truth_of_a_data_set_is_a_table_of_the_known_classes():
-    found = truth_of(data(truth=np.array([-1, 1])), None, TableOptions())
-    assert found.to_pydict() == {"task": ["1"], "truth": ["dog"]}
+def truth(votes, table=None):
+    true_classes = truth_of(votes, table, read(votes, PROBS)[0])
+    return None if true_classes is None else true_classes.tolist()
 
 
 def test_a_table_of_the_truth_comes_before_that_of_the_data_set():
-    given = pd.DataFrame({"item": ["0"], "truth": ["cat"]})
-    assert truth_of(data(truth=np.array([0, 1])), given, TableOptions()) is given
+    votes = data(truth=np.array([-1, 1]))
+    assert truth(votes) == [-1, 1]
+    assert truth(votes, pd.DataFrame({"item": ["0"], "truth": ["cat"]})) == [0, -1]
 
 
 @pytest.mark.parametrize("votes", [VOTES, data(), data(truth=np.array([-1, -1]))])
-def test_without_known_classes_there_is_no_table(votes):
-    assert truth_of(votes, None, TableOptions()) is None
+def test_without_known_classes_there_is_no_truth(votes):
+    assert truth(votes) is None

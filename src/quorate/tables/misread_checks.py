@@ -107,8 +107,12 @@ def doubtful_predictions(votes: Votes, source: Aligned, num_items: int, num_usab
 
 
 def refuse_unnamed_rows(votes: Votes, table: CheckedPredictions) -> None:
-    """Refuse an array without ids: nothing says which items of the table of votes its rows are."""
-    if table.is_unnamed:
+    """Refuse an array without ids: nothing says which items its rows are, unless the votes are such an array too."""
+    num_rows = votes.raw.num_unnamed
+    if table.is_unnamed and num_rows not in (None, len(table.ids)):
+        rule = f"a row for each of the {num_rows} rows of `votes`"
+        raise invalid("predictions", f"{len(table.ids)} rows", rule, "pass arrays of the same items.")
+    if table.is_unnamed and num_rows is None:
         rule = f"ids: nothing says which items of {votes.raw.source} its {len(table.ids)} rows are"
         fix = "save an .npz with arrays probs, ids and classes; an array without ids joins only votes in an array."
         raise invalid("predictions", table.source, rule, fix)

@@ -171,7 +171,8 @@ class Chunk:
 class Raw:
     """All votes of a source as read. `has_workers` False: all votes are anonymous; `classes`: known from the format.
 
-    `odd_times`: some of the times that could not be read, as written.
+    `odd_times`: some of the times that could not be read, as written. `num_unnamed`: the rows of an array, whose items
+    have no ids; None if they have.
     """
 
     source: str
@@ -185,6 +186,7 @@ class Raw:
     has_workers: bool = True
     classes: tuple[str, ...] | None = None
     odd_times: tuple[str, ...] = ()
+    num_unnamed: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

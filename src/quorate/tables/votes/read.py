@@ -21,6 +21,7 @@ from quorate.tables.readers.open_files import ending_of, existing, open_file
 from quorate.tables.readers.sources import Opened, Progress, without_columns
 from quorate.tables.report import Report, refuse_dirt
 from quorate.tables.rules import Fired
+from quorate.tables.votes.arrays import raw_of_array
 from quorate.tables.votes.clean import clean, settle
 from quorate.tables.votes.codes import Raw, by_first, collect, first_of_each, hits
 from quorate.tables.votes.formats import Layout, choose
@@ -91,7 +92,7 @@ class Votes:
 
 
 def read_votes(
-    source: TableLike,
+    source: TableLike | np.ndarray,
     *,
     format: Format = "auto",  # noqa: A002 - the word users look for
     task: str | None = None,
@@ -104,8 +105,9 @@ def read_votes(
     encoding: str | None = None,
     strict: bool = False,
     progress: Progress | None = None,
+    voters: IntArray | None = None,
 ) -> Votes:
-    """Votes from a path (CSV, TSV, JSONL, Parquet, Excel, Label Studio JSON) or a pandas, polars or PyArrow table.
+    """Votes from a path (CSV, TSV, JSONL, Parquet, Excel, Label Studio JSON), a data frame or an array.
 
     `format` "long" (a row per vote), "wide" (a column per person), "counts" (a column per class), "cells" (all votes of
     an item in one cell, a list of labels or a mapping of label to count), "label-studio", or "auto": what the names of
@@ -113,7 +115,8 @@ def read_votes(
     list, or one text with commas); in wide tables `worker` may list the columns of people; in Label Studio exports
     `task` is a field of `data` and `label` the `from_name`. `classes`: all classes; other labels are set aside, and so
     are `abstain_labels`, which mean no answer. `encoding` of text tables, by default UTF-8. `strict` refuses every
-    irregularity. `progress(done, total, what)` is called while reading.
+    irregularity. `progress(done, total, what)` is called while reading. An array (items, votes) holds class numbers, -1
+    for none, and `voters` of the same shape who cast each vote.
 
     >>> votes = read_votes(pa.table({"item": ["a", "a", "b"], "annotator": ["x", "y", "x"], "label": ["1", "0", "1"]}))
     >>> votes.num_votes, votes.items, votes.classes
@@ -124,6 +127,10 @@ def read_votes(
     given = class_texts(classes)
     task, worker, label, timestamp = (name_texts(each) for each in (task, worker, label, timestamp))
     abstain = abstain_names(abstain_labels, given)
+    if isinstance(source, np.ndarray):
+        _refuse_columns(worker=worker, label=label, timestamp=timestamp)
+        raw = raw_of_array(source, voters, given)
+        return cleaned(Votes(raw, _NONE, (), (f"votes: an array {source.shape}",), given), abstain, strict=strict)
     if is_studio(source, format):
         raw, decisions = _studio(existing(source), task, label, progress)
         return cleaned(Votes(raw, _NONE, (), decisions, given), abstain, strict=strict)
@@ -133,6 +140,12 @@ def read_votes(
 
 
 _NONE = np.empty(0, dtype=bool)
+
+
+def _refuse_columns(**columns: str | Sequence[str] | None) -> None:
+    for argument, name in columns.items():
+        if name is not None:
+            raise invalid(argument, name, "no column of an array", "leave it out, or pass a table.")
 
 
 def open_votes(source: TableLike, ignore_columns: str | Sequence[str] | None, encoding: str | None) -> Opened:

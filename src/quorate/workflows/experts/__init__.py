@@ -12,7 +12,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from quorate.experts.agreement import Agreement, LabelDifference, agreement_of
-from quorate.experts.ballots import Ballots, from_matrix
+from quorate.experts.ballots import Ballots
 from quorate.experts.bootstrap import BOOTSTRAPS, Estimate
 from quorate.experts.calibration import calibrated, temperature
 from quorate.experts.copies import CopiedPair, copied_pairs
@@ -22,10 +22,8 @@ from quorate.experts.quality import PersonQuality, quality_of
 from quorate.reports.format import interval, number, percent
 from quorate.tables import Joined
 from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
-from quorate.tables.readers import pa
 from quorate.tables.readers.sources import Progress
 from quorate.tables.report import Report
-from quorate.tables.truth_and_costs import read_truth
 from quorate.types import FloatArray, IntArray, TableLike, VoteDataset
 from quorate.validate import invalid, whole
 from quorate.version import __version__
@@ -169,9 +167,7 @@ def rate_experts(
     whole(bootstraps, where="bootstraps", least=10, most=100_000)
     columns = table_options(tables)
     joined = _read(votes, predictions, columns, progress)
-    table = truth_of(votes, truth, columns)
-    known = None if table is None else read_truth(table, joined)
-    return _study(joined, known, bootstraps, seed, progress)
+    return _study(joined, truth_of(votes, truth, joined), bootstraps, seed, progress)
 
 
 @shows(TableKeywords)
@@ -194,9 +190,10 @@ def _read(
     if isinstance(votes, VoteDataset) and votes.voters is None:
         rule = "a `VoteDataset` with `voters`, or a table or matrix whose columns are people"
         raise invalid("votes", votes.name, rule, "pass the table with the voters' names.")
-    if isinstance(votes, np.ndarray):
-        votes = _named(from_matrix(votes, classes=columns.classes))
-    joined, _ = read_inputs(votes, predictions, columns, by_time=True, progress=progress)
+    voters = None
+    if isinstance(votes, np.ndarray):  # a column per person
+        voters = np.broadcast_to(np.arange(votes.shape[-1]), votes.shape)
+    joined, _ = read_inputs(votes, predictions, columns, by_time=True, progress=progress, voters=voters)
     num_people, K = len(joined.workers), len(joined.classes)
     if num_people * K**2 > MOST_CELLS:
         rule = f"at most {MOST_CELLS} cells of confusion matrices; {num_people} people and {K} classes need more"
@@ -206,17 +203,6 @@ def _read(
         fix = "name the column of the voters with `worker`, and leave out votes without a voter."
         raise invalid("worker", f"{missing} votes without a voter", "the voter of every vote", fix)
     return joined
-
-
-def _named(ballots: Ballots) -> pa.Table:
-    """Ballots as a long table."""
-    return pa.table(
-        {
-            "task": np.array(ballots.items)[ballots.item],
-            "worker": np.array(ballots.people)[ballots.person],
-            "label": np.array(ballots.classes)[ballots.label],
-        }
-    )
 
 
 def _ballots(joined: Joined) -> Ballots:

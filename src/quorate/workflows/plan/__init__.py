@@ -22,7 +22,7 @@ from quorate.rng import stream
 from quorate.tables import Joined
 from quorate.tables.error_cost import ErrorCost, is_number, read_error_cost
 from quorate.tables.options import TableKeywords, shows, table_options
-from quorate.tables.truth_and_costs import Costs, read_costs, read_truth
+from quorate.tables.truth_and_costs import Costs, read_costs
 from quorate.types import IntArray, TableLike
 from quorate.validate import bounded, fraction, invalid, members, whole
 from quorate.workflows.inputs import PredictionSources, VoteSource, read_inputs, truth_of
@@ -105,8 +105,7 @@ def plan(
         base, is_fixed = _base(method, target, read, goal)
     start = _start(base, read)
     voter_costs = None if costs is None else read_costs(costs, joined.workers)
-    known = truth_of(votes, truth, columns) if seeks == "truth" else None
-    classes = None if known is None else read_truth(known, joined)
+    classes = truth_of(votes, truth, joined) if seeks == "truth" else None
     rows = _drawn(joined, classes, MOST_WITH_PEOPLE if base.needs_people else MOST_ITEMS, number)
     whole_pilot = joined.num_items
     if len(rows) < whole_pilot:

@@ -20,7 +20,7 @@ from quorate.tables import Joined
 from quorate.tables.error_cost import ErrorCost
 from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
 from quorate.tables.readers.sources import Progress
-from quorate.tables.truth_and_costs import Costs, read_costs, read_truth
+from quorate.tables.truth_and_costs import Costs, read_costs
 from quorate.tables.votes.names import abstain_names
 from quorate.tables.votes.vote_order import VoteOrder, vote_order
 from quorate.types import TableLike
@@ -95,7 +95,7 @@ def run(
     folder = None if out is None else check_free(out, overwrite=overwrite)
     columns = table_options(tables)
     joined, has_order = read_inputs(votes, predictions, columns, by_time=order == "time", progress=progress)
-    known = truth_of(votes, truth, columns) if plan.method.target == "truth" else None
+    true_classes = truth_of(votes, truth, joined) if plan.method.target == "truth" else None
     plan = priced(plan, method, joined.classes)
     voter_costs = None if costs is None else read_costs(costs, joined.workers)
     found = vote_order(joined) if has_order and order != "shuffled" else None
@@ -105,7 +105,7 @@ def run(
         joined, pool_size=pool_size, order=replay_order, seed=plan.seed,
         draws_quotas=plan.draws_quotas, shuffles_votes=shuffled is not None,
         keeps_voters=bool(joined.workers),
-        true_classes=None if known is None else read_truth(known, joined),
+        true_classes=true_classes,
     )  # fmt: skip
     settled = until_settled(pools)
     names = tuple(joined.items[t] for t in pools.stream.items)
