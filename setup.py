@@ -1,13 +1,37 @@
-"""The published description: README.md, its links and pictures leading to the repository. The rest: pyproject.toml."""
+"""The compiled core (core/build.py) and the published description. The rest: pyproject.toml."""
 
 import re
+import runpy
 import tomllib
 from pathlib import Path
 
-from setuptools import setup
+from setuptools import Extension, setup
+from setuptools.command.bdist_wheel import bdist_wheel
+from setuptools.command.build_ext import build_ext
 
 HERE = Path(__file__).parent
+CORE = runpy.run_path(str(HERE / "core" / "build.py"))
 LINK = re.compile(r"(!?)(\[[^\]]*\])\((?!\w+:)([^)\s]+)\)")
+
+
+class Library(build_ext):
+    """One shared library that ctypes loads."""
+
+    def get_ext_filename(self, name: str) -> str:
+        """Without the version of Python in it."""
+        return str(Path(*name.split(".")[:-1], CORE["LIBRARY"]))
+
+    def build_extension(self, extension: Extension) -> None:
+        """Compile and link all of core/."""
+        CORE["build"](Path(self.get_ext_fullpath(extension.name)))
+
+
+class Wheel(bdist_wheel):
+    """One wheel per platform, for every Python."""
+
+    def get_tag(self) -> tuple[str, str, str]:
+        """No version of Python, no ABI."""
+        return "py3", "none", super().get_tag()[2]
 
 
 def published(text: str, repository: str, version: str) -> str:
@@ -31,4 +55,10 @@ def description() -> str:
 
 
 if __name__ == "__main__":
-    setup(long_description=description(), long_description_content_type="text/markdown")
+    setup(
+        long_description=description(),
+        long_description_content_type="text/markdown",
+        ext_modules=[Extension("quorate._core", sorted(str(each) for each in Path("core").glob("*.cpp")))],
+        cmdclass={"build_ext": Library, "bdist_wheel": Wheel},
+        setup_requires=CORE["needs"](),
+    )
