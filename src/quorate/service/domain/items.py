@@ -73,8 +73,13 @@ def for_browser(project_id: str, show: Mapping[str, str]) -> dict[str, str | Non
     {'text': 'Which?', 'image': '/media/p_1/u_7', 'link': None}
     """
     upload = upload_of(show)
-    image = {} if upload is None else {"image": f"/media/{project_id}/{upload}"}
+    image = {} if upload is None else {"image": media_address(project_id, upload)}
     return {"text": None, "image": None, "link": None, **show, **image}
+
+
+def media_address(project_id: str, upload: str) -> str:
+    """Where the project's members can open an upload."""
+    return f"/media/{project_id}/{upload}"
 
 
 MOST_ITEMS = 5000  # in one batch

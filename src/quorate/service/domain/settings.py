@@ -140,7 +140,10 @@ class ProjectSettings(BaseModel):
         default="", title="Currency", description="E.g. EUR."
     )
     instructions: Annotated[Text, StringConstraints(max_length=10_000)] = Field(
-        "", title="Instructions for voters", json_schema_extra={"unit": "text"}
+        "",
+        title="Instructions for voters",
+        description="Markdown, with links and pictures.",
+        json_schema_extra={"unit": "text"},
     )
     display_names: dict[Name, Name] = Field(
         default_factory=dict,

@@ -53,6 +53,7 @@ def _page(on: Visit, after: int, name: str | None, problem: dict[str, object] | 
     votes = [] if item is None else sorted(enumerate(item.votes), key=lambda each: -each[1])
     shown = {"project": project, "item": item, "show": show, "number": number, "votes": [v for v in votes if v[1]]}
     shown |= {"given": given, "keys": keys_of(project.settings.classes), "problem": problem}
+    shown["instructions"] = on.instructions(project)
     return on.render("adjudicate.html", status_of(problem), **shown, tab="adjudicate", bar=bar, swatch=swatch)
 
 

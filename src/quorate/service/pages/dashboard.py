@@ -166,6 +166,7 @@ def vote_page(on: VoterVisit) -> Response:
         "classes": list(zip(project.settings.classes, classes, strict=True)), "keys": keys,
         "keys_told": keys_told(keys), "names_are_keys": keys == [name.lower() for name in classes],
         "own_keys": keys == [name.lower() for name in project.settings.classes],
+        "instructions": on.instructions(project),
     }  # fmt: skip
     return on.render("vote.html", **shown)
 

@@ -22,8 +22,9 @@ from quorate.service.access.accounts import ADJUDICATING, VOTING, Role
 from quorate.service.access.principal import Member, member
 from quorate.service.access.request_context import now_of, store_of
 from quorate.service.api.dependencies import ProjectId, projects_of
-from quorate.service.domain.projects import Projects
+from quorate.service.domain.projects import Project, Projects
 from quorate.service.pages import formats
+from quorate.service.pages.instructions import as_html
 from quorate.service.store import Store
 
 STATIC = Path(__file__).parent / "static"
@@ -162,6 +163,10 @@ class Visit:
     def allows_private(self) -> bool:
         """Whether addresses of this machine and its network are allowed."""
         return bool(self.request.app.state.config.allow_private_addresses)
+
+    def instructions(self, project: Project) -> Markup:
+        """The project's instructions, as HTML; empty if there are none."""
+        return as_html(project.settings.instructions, project.id, allow_private=self.allows_private)
 
     def render(self, template: str, status: int = 200, /, **shown: object) -> Response:
         """The page of this template, for the visitor."""

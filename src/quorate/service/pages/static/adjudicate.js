@@ -1,4 +1,4 @@
-// The page for verdicts: keys, the image enlarged, and no verdict on an image that is not there.
+// The page for verdicts: keys, the image enlarged, and no verdict before the image is there.
 
 import { Zoom } from "./zoom.js";
 
@@ -9,7 +9,6 @@ if (root) {
   if (image) wait();
 
   async function wait() {
-    record.disabled = true;
     try {
       await image.decode();
     } catch {

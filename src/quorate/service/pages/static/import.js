@@ -1,10 +1,11 @@
 // Imports dropped or chosen files: uploads images, previews the table, stores it; each step shows its progress.
 
+import { upload } from "./upload.js";
+
 const form = document.querySelector("[data-import]");
 if (form) {
   const drop = form.querySelector("[data-drop]"), input = form.querySelector("input[type=file]");
   const place = document.querySelector("[data-looked-at]");
-  const api = `/api/v1/projects/${form.dataset.import}`;
   let looked = null; // { table, images } for the next "store"
 
   for (const name of ["dragenter", "dragover"]) drop.addEventListener(name, (event) => { event.preventDefault(); drop.classList.add("over"); });
@@ -22,27 +23,17 @@ if (form) {
     const images = {};
     for (const [index, picture] of pictures.entries()) {
       say(`Image ${index + 1} of ${pictures.length} …`);
-      const problem = await upload(picture, images);
-      if (problem) return say(`${picture.name}: ${problem}`, true);
+      try {
+        images[picture.name] = await upload(form.dataset.import, picture);
+      } catch (problem) {
+        return say(`${picture.name}: ${problem.message}`, true);
+      }
     }
     const rows = pictures.map(({ name }) => ({ id: name.replace(/\.[^.]+$/, ""), image: name }));
     const made = () => new File([JSON.stringify(rows)], "images.json", { type: "application/json" });
     looked = { table: tables[0] ?? made(), images };
     say("Reading …");
     await send("look");
-  }
-
-  async function upload(file, images) {
-    try {
-      const headers = { "Content-Type": file.type };
-      const answer = await fetch(`${api}/uploads`, { method: "POST", headers, body: file });
-      const body = await answer.json();
-      if (!answer.ok) return body.detail ?? "it was not accepted.";
-      images[file.name] = body.image ?? `upload:${body.id}`;
-      return null;
-    } catch {
-      return "the connection was lost; drop it again.";
-    }
   }
 
   async function send(action, button) {
