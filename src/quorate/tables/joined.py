@@ -35,7 +35,7 @@ from quorate.tables.readers.frames import TEXTS, OwnTypes, give_back, in_own_typ
 from quorate.tables.readers.sources import filled
 from quorate.tables.report import Report, merged, refuse_dirt
 from quorate.tables.rules import Fired, fired_whole
-from quorate.tables.votes.clean import relabelled, settle
+from quorate.tables.votes.clean import relabelled, settle, spelled_as
 from quorate.tables.votes.codes import by_first
 from quorate.tables.votes.names import class_texts
 from quorate.tables.votes.read import Votes, label_entries
@@ -170,6 +170,7 @@ def join(
     votes = _relabelled(votes, known, given)
     final = _final_classes(votes, known, given)
     refuse_misread_votes(votes, known if tables else ())
+    tables = tuple(replace(table, ids=spelled_as(table.ids, votes.raw.task.names)) for table in tables)
     for table in tables:
         refuse_unnamed_rows(votes, table)
         refuse_other_classes(votes, table, final, given=given is not None)
@@ -180,8 +181,8 @@ def join(
     entries = [*(entry for source in sources for entry in source.entries), *more]
     if given is None:
         warnings += unpredicted_labels(tables, known, votes)
-    if strict:
-        refuse_dirt(entries)
+    if strict:  # also what `read_votes` kept, as classes may have settled it since
+        refuse_dirt([*votes.raw.entries, *votes.settled, *entries])
     joined = _joined(votes, recorded, final, outcome, _report(votes, predictions, recorded, final, outcome, entries))
     warnings += doubtful_pools(votes, joined.item, joined.label, len(final))
     return replace(joined, report=replace(joined.report, warnings=(*joined.report.warnings, *warnings)))
@@ -267,7 +268,8 @@ def _with_predictions(
     apart = every.filter(pc.invert(pc.is_in(every, value_set=votes.raw.task.names.take(pa.array(votes.voted)))))
     if len(apart):
         where = ", ".join(source.table.source for source in sources)
-        entries += fired_whole("unmatched", where, apart, of="items")
+        without_votes = fired_whole("unmatched", where, apart, of="items")
+        entries += [replace(entry, is_wanted=True) for entry in without_votes]
     unvoted = np.stack([looked_up(source, apart)[0] for source in sources])
     models = tuple(source.table.model for source in sources)
     usable = tuple(int(each.sum()) for _, _, each in found)

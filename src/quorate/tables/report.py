@@ -122,7 +122,7 @@ def merged(reports: Sequence[Report], *, totals: Mapping[str, int], entries: Seq
 
 def refuse_dirt(entries: Sequence[Fired], hint: str = "") -> None:
     """Strict mode: an error with the first offending row and how many more there are; `hint` is its last sentence."""
-    entries = [entry for entry in entries if RULES[entry.rule].strict]
+    entries = [entry for entry in entries if RULES[entry.rule].strict and not entry.is_wanted]
     if not entries:
         return
     first = min(entries, key=lambda entry: int(entry.rows.min()) if len(entry.rows) and entry.rows.min() else 2**62)

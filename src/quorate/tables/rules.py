@@ -68,6 +68,7 @@ RULES = {rule.name: rule for rule in _RULES}
 class Fired:
     """A rule that fired `count` times in `source`.
 
+    `is_wanted`: the caller's options ask for it, or it is usual, so strict reading accepts it.
     `rows` row numbers: all of them if the rule sets rows aside, else the first few; `tasks`, `workers` and `values`
     belong to these rows, Arrow text or None.
     """
@@ -79,6 +80,7 @@ class Fired:
     tasks: pa.Array | None = None
     workers: pa.Array | None = None
     values: pa.Array | None = None
+    is_wanted: bool = False
 
 
 def fired(
@@ -93,8 +95,8 @@ def fired(
 ) -> Fired:
     """An entry from row numbers and the texts of these rows, which the file of rejects shows."""
     numbers = np.asarray(rows, dtype=np.int64)
-    texts = [None if each is None else as_text(each) for each in (tasks, workers, values)]
-    return Fired(rule, source, len(numbers) if count is None else count, numbers, *texts)
+    task, worker, value = (None if each is None else as_text(each) for each in (tasks, workers, values))
+    return Fired(rule, source, len(numbers) if count is None else count, numbers, task, worker, value)
 
 
 def fired_whole(

@@ -13,7 +13,7 @@ from quorate.tables.joined import Joined
 from quorate.tables.readers.frames import open_frame
 from quorate.tables.readers.open_files import open_file
 from quorate.tables.readers.sources import Opened
-from quorate.tables.votes.names import find_column, name_text
+from quorate.tables.votes.names import find_column, name_text, whole_number
 from quorate.tables.votes.read import read_votes
 from quorate.types import IntArray, TableLike
 from quorate.validate import invalid
@@ -30,13 +30,13 @@ def read_truth(truth: TableLike, joined: Joined) -> IntArray:
             rule = f"one class of the votes per item: {', '.join(joined.classes[:12])}"
             value = f"{gold.raw.num_rows - gold.num_votes} rows with another label or without one"
             raise invalid("truth", value, rule, "spell the classes as in `votes`, and leave out the other rows.")
-    position = {name: number for number, name in enumerate(joined.items)}
+    position = {whole_number(name): number for number, name in enumerate(joined.items)}
     number = {name: k for k, name in enumerate(joined.classes)}
     known = np.full(joined.num_items, -1)
     items = gold.raw.task.texts(gold.counts_vote).to_pylist()
     labels = gold.raw.label.texts(gold.counts_vote).to_pylist()
     for item, label in zip(items, labels, strict=True):
-        place = position.get(item, -1)
+        place = position.get(whole_number(item), -1)
         if place >= 0 and known[place] not in (-1, number[label]):
             raise invalid("truth", f"item {item!r}", "one true class per item; it has two", "keep one row per item.")
         if place >= 0:

@@ -40,7 +40,8 @@ def read_inputs(
             predictions = dict(zip(votes.models, np.asarray(votes.predictions), strict=True))
         voters, votes = votes.voters, votes.votes
     with source_is("votes"):
-        read = read_votes(votes, progress=progress, voters=voters, **columns.keywords(read_votes))
+        keywords = columns.keywords(read_votes) | {"strict": False}  # `join` is strict, once the classes are known
+        read = read_votes(votes, progress=progress, voters=voters, **keywords)
     if not by_time and read.raw.time is not None:
         read = replace(read, raw=replace(read.raw, time=None))
     predicted = None

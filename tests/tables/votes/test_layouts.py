@@ -11,7 +11,7 @@ import pytest
 from quorate.errors import InvalidInput
 from quorate.tables import read_votes
 from tests.refusals import refused
-from tests.tables.writing import write_csv
+from tests.tables.writing import write_csv, write_jsonl
 
 RNG = np.random.default_rng(5)
 TRUTH = RNG.integers(0, 3, 120)
@@ -59,13 +59,13 @@ def test_a_column_that_is_the_majority_of_the_others_is_doubted_until_it_is_sett
     said = np.where(RNG.random((200, 5)) < 0.75, truth, 1 - truth)
     people = {f"p{k}": said[:, k].astype(str) for k in range(5)}
     table = pa.table(
-        {"item": [f"i{t}" for t in range(200)]} | people | {"outcome": (said.sum(axis=1) > 2).astype(int).astype(str)}
+        {"item": [f"i{t}" for t in range(200)]} | people | {"last": (said.sum(axis=1) > 2).astype(int).astype(str)}
     )
     (warning,) = read_votes(table, format="wide").warnings
-    assert "'outcome'" in warning and "`ignore_columns='outcome'`" in warning
-    settled = read_votes(table, format="wide", ignore_columns="outcome")
+    assert "'last'" in warning and "`ignore_columns='last'`" in warning
+    settled = read_votes(table, format="wide", ignore_columns="last")
     assert settled.num_votes == 1000 and settled.warnings == ()
-    assert read_votes(table, worker=["p0", "p1", "outcome"]).warnings == ()
+    assert read_votes(table, worker=["p0", "p1", "last"]).warnings == ()
 
 
 @pytest.mark.skipif("QUORATE_DATA" not in os.environ, reason="needs QUORATE_DATA with kelly_nih.npz")
@@ -161,3 +161,40 @@ def test_people_are_found_under_their_usual_names(tmp_path, name):
     path = write_csv(tmp_path / "v.csv", ["item", name, "label"], [["1", "a", "x"], ["1", "b", "y"], ["2", "a", "x"]])
     votes = read_votes(path)
     assert votes.raw.has_workers and set(votes.raw.worker.names.to_pylist()) == {"a", "b"}
+
+
+def test_counts_beside_a_text_a_url_and_the_winner_are_counts():
+    columns = {"a": [3, 0, 1, 0], "b": [0, 4, 1, 0], "c": [1, 0, 2, 4]}
+    others = {"text": ["say", "it", "in", "words"], "url": ["http://x/1"] * 4, "winner": list("abcc"), "total": [4] * 4}
+    table = pa.table({"id": list("wxyz")} | others | columns)
+    with refused("votes"):
+        read_votes(table)
+    found = read_votes(table, format="counts")
+    assert (found.classes, found.num_votes) == (("a", "b", "c"), 16)
+
+
+def test_outcomes_beside_annotators_are_no_annotators():
+    votes = {name: list("abbabaab") for name in ("alice", "bob", "gpt4_pred")}
+    names = ("final_dx", "model_pred", "gold_label", "predicted_class", "true_answer")
+    outcomes = {name: list("abbabaab") for name in names}
+    found = read_votes(pa.table({"id": list("rstuvwxy")} | votes | outcomes), format="wide")
+    assert set(found.raw.worker.names.to_pylist()) == set(votes)
+
+
+@pytest.mark.parametrize(
+    ("column", "cells", "people"),
+    [
+        ("votes", ["a|b|a", "b", "a | b"], ()),
+        ("votes", ['["a", "b", "a"]', '["b"]', '["a", "b"]'], ()),
+        ("labels", ["['a', 'b', 'a']", "['b']", "['a', 'b']"], ()),
+        ("counts", ['{"a": 2, "b": 1}', '{"b": 1}', "{'a': 1, 'b': 1}"], ()),
+        ("votes", ['{"x": "a", "y": "b", "z": "a"}', '{"x": "b"}', '{"x": "a", "y": "b"}'], ("x", "y", "z")),
+    ],
+)
+def test_lists_mappings_and_bars_in_cells(tmp_path, column, cells, people):
+    rows = [[f"i{k}", cell] for k, cell in enumerate(cells)]
+    for write, name in ((write_csv, "cells.csv"), (write_jsonl, "lines.json")):
+        path = write(tmp_path / name, ["item", column], rows)
+        found = read_votes(path)
+        assert (found.num_votes, sorted(found.classes)) == (6, ["a", "b"])
+        assert tuple(found.raw.worker.names.to_pylist()) == people and not found.report.num_set_aside

@@ -1,10 +1,13 @@
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from quorate.errors import InvalidInput
-from quorate.tables import join, read_votes
+from quorate.tables import join, read_predictions, read_votes
+from quorate.tables.options import TableOptions
+from quorate.workflows.inputs import read_inputs
 from tests.refusals import refused
 from tests.tables.writing import rejected, vote_rows, write, write_csv
 
@@ -152,6 +155,15 @@ def test_strict_accepts_spellings_with_one_meaning_and_refuses_classes_that_diff
     assert "classes" in problem.value.fix
 
 
+def test_strict_accepts_what_is_merged_named_or_usual(tmp_path):
+    path = csv_of(tmp_path, [["1", "a", "cat"], ["1", "b", "Cat"], ["2", "c", "dog"], ["2", "d", "pass"]])
+    probs = pa.table({"id": ["1", "2", "3"], "cat": [0.9, 0.2, 0.5], "dog": [0.1, 0.8, 0.5]})
+    joined, _ = read_inputs(
+        path, probs, TableOptions(strict=True, abstain_labels=["pass"]), by_time=True, progress=None
+    )
+    assert (joined.classes, joined.num_votes) == (("cat", "dog"), 3)
+
+
 # --- which format, which columns --------------------------------------------------------------------------------------
 
 
@@ -188,6 +200,14 @@ def test_bad_and_repeated_counts_are_set_aside(tmp_path):
     ]
     assert vote_rows(join(votes)) == [("1", None, "cat")] * 2 + [("1", None, "dog")]
     assert votes.report.count("unmatched") == 3
+
+
+def test_text_stays_as_it_is_written(tmp_path):
+    votes = read_votes(csv_of(tmp_path, [["12.0", "3.0", "0.0"], ["13.0", "4.0", "1.0"]]))
+    probs = read_predictions(pa.table({"id": ["12", "13"], "0": [0.9, 0.2], "1": [0.1, 0.8]}))
+    assert (votes.items, votes.classes) == (("12.0", "13.0"), ("0.0", "1.0")) and not votes.report.count("spelling")
+    joined = join(votes, probs)
+    assert joined.items == ("12.0", "13.0") and joined.predictions[0, :, 0].round(2).tolist() == [0.9, 0.2]
 
 
 def test_numeric_labels_are_one_class_however_they_are_written(tmp_path):

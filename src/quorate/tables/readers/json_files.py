@@ -56,8 +56,10 @@ def _sized(path: Path) -> Iterator[tuple[int, Any, int, int]]:
 
 
 def is_lines(path: Path) -> bool:
-    """Whether the file's ending means one record per line."""
-    return any(suffix.lower() in (".jsonl", ".ndjson") for suffix in path.suffixes)
+    """Whether the file has one record per line, as its ending says, or as it begins."""
+    return any(suffix.lower() in (".jsonl", ".ndjson") for suffix in path.suffixes) or (
+        _first_bytes(path).lstrip(b"\xef\xbb\xbf \r\n")[:1] == b"{"
+    )
 
 
 def first_records(path: Path, most: int = 1000) -> list[dict[str, Any]]:

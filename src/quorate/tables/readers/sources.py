@@ -6,6 +6,7 @@ text: they become floats and seconds since 1970, NaN where they cannot be read.
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,6 +24,7 @@ from quorate.validate import invalid
 Progress = Callable[[int, int, str], None]
 TEXT_BYTES, TEXT_ROWS, TEXT_CELLS = 1 << 26, 1 << 17, 1 << 22  # of a batch of text; a sheet may be 16384 columns wide
 CELL_BYTES = 8  # of a cell besides its text
+MOST_PYTHON = 20_000  # characters of a list as Python writes it: reading it takes some hundred bytes for each
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -275,15 +277,29 @@ def _one(text: str | None) -> float:
     return (stamp if stamp.tzinfo else stamp.replace(tzinfo=UTC)).timestamp()
 
 
-def nested_cell(cell: object) -> dict[str, Any] | list[Any] | None:
-    """A cell as a list or a mapping; blank: an empty list; None: it is neither."""
+def nested_cell(cell: object, *, bars: bool = False) -> dict[str, Any] | list[Any] | None:
+    """A cell as a list or a mapping; blank: an empty list; None: it is neither. `bars`: "a|b" is a list, and so is "a".
+
+    >>> nested_cell('{"a": 2}'), nested_cell("['a', 'b']"), nested_cell("a|b"), nested_cell("a|b", bars=True)
+    ({'a': 2}, ['a', 'b'], None, ['a', 'b'])
+    """
     if cell is None or (isinstance(cell, str) and not cell.strip()):
         return []
     if isinstance(cell, str):
-        try:
-            cell = json.loads(cell) if cell.lstrip()[:1] in ("[", "{") else None
-        except (ValueError, RecursionError):  # RecursionError: brackets nested too deeply
-            return None
+        text = cell.strip()
+        if text[:1] not in ("[", "{"):
+            return [part.strip() or None for part in text.split("|")] if bars else None
+        cell = _literal(text)
     if isinstance(cell, dict):  # a struct of Parquet has every key in every row
         return {key: value for key, value in cell.items() if value is not None}
     return cell if isinstance(cell, list) else None
+
+
+def _literal(text: str) -> object:
+    """A list or a mapping as JSON writes it, or as Python and pandas do; None: it is neither."""
+    for read in (json.loads, ast.literal_eval)[: 1 if len(text) > MOST_PYTHON else 2]:
+        try:
+            return read(text)
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):  # the last: nested too deeply
+            continue
+    return None

@@ -41,15 +41,30 @@ def clean(raw: Raw, classes: Sequence[str] | None, abstain: Sequence[str] = ()) 
 def tidy_ids(
     coded: Coded, source: str, rows: IntArray, *, task: Coded | None = None, worker: Coded | None = None
 ) -> tuple[Coded, list[Fired]]:
-    """Ids as text without outer white space, 7 for 7.0, with leading zeros. `task`, `worker`: of each row."""
-    spaced = pc.utf8_trim_whitespace(coded.names)
-    whole = pc.replace_substring_regex(spaced, WHOLE_NUMBER, r"\1")
-    respelled = changed(coded.names, whole)
-    blank = pc.equal(whole, "")
+    """Ids as text without outer white space, with leading zeros; beside 7, 7.0 is 7. `task`, `worker`: of each row."""
+    bare = pc.utf8_trim_whitespace(coded.names)
+    whole = _whole(bare)
+    tidy = pc.if_else(pc.is_in(whole, value_set=bare), whole, bare)
+    respelled = changed(coded.names, tidy)
+    blank = pc.equal(tidy, "")
     if not pc.any(blank).as_py() and not respelled.any():
         return coded, []
     entries = hits("spelling", source, rows, _cells(coded, respelled), task or coded, worker=worker, value=coded)
-    return renamed(coded, pc.if_else(blank, pa.scalar(None, TEXT), whole)), entries
+    return renamed(coded, pc.if_else(blank, pa.scalar(None, TEXT), tidy)), entries
+
+
+def spelled_as(ids: pa.Array, known: pa.Array) -> pa.Array:
+    """Ids as `known` writes them: 7 for 7.0, or 7.0 for 7; others as they are.
+
+    >>> spelled_as(pa.array(["7.0", "8.0", "9"]), pa.array(["7", "9.0"])).to_pylist()
+    ['7', '8.0', '9.0']
+    """
+    by_number = known.take(pc.index_in(_whole(ids), value_set=_whole(known)))
+    return pc.if_else(pc.is_in(ids, value_set=known), ids, pc.coalesce(by_number, ids))
+
+
+def _whole(ids: pa.Array) -> pa.Array:
+    return pc.replace_substring_regex(ids, WHOLE_NUMBER, r"\1")
 
 
 def relabelled(raw: Raw, classes: Sequence[str] | None, *, given: bool) -> tuple[Raw, list[Fired]]:
@@ -97,7 +112,8 @@ def _without_abstentions(raw: Raw, named: Sequence[str]) -> tuple[Raw, list[Fire
     known = raw.classes
     if known is not None:
         known = tuple(name for name, out in zip(known, are_abstentions(known, named), strict=True) if not out)
-    return only(replace(raw, classes=known), ~hit), _entry("no-answer", raw, hit, raw.label)
+    entries = _entry("no-answer", raw, hit, raw.label)
+    return only(replace(raw, classes=known), ~hit), [replace(entry, is_wanted=True) for entry in entries]
 
 
 def _line_breaks(raw: Raw) -> list[Fired]:

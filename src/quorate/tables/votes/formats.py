@@ -18,7 +18,7 @@ from quorate.tables.readers.sources import Opened, Progress, as_numbers, head, n
 from quorate.tables.rules import Fired, fired_whole
 from quorate.tables.votes.clean import blank_cells
 from quorate.tables.votes.codes import Raw, encode, merge
-from quorate.tables.votes.layouts import read_cells, read_counts, read_long, read_wide
+from quorate.tables.votes.layouts import Parts, are_by_person, read_cells, read_counts, read_long, read_wide
 from quorate.tables.votes.names import (
     find_column,
     is_numbered_person,
@@ -165,27 +165,29 @@ def _long(opened: Opened, task: str | None, worker: str | None, label: str | Non
 def _cells(opened: Opened, item: str, rest: Sequence[str], label: str | None) -> Layout:
     column = _found(opened, "label", label) if label is not None else find_column("cells", rest)
     column = column or find_column("label", rest)
-    cells = [] if column is None else _nested_cells(head(opened), column)
-    if column is None or not any(cells):
+    cells = [] if column is None else list(filter(None, _nested_cells(head(opened), column)))
+    bars = [] if column is None or cells else _nested_cells(head(opened), column, bars=True)
+    if column is None or not (cells or any(len(cell) > 1 for cell in bars if isinstance(cell, list))):
         rule = f"a column of {opened.name} with a list of labels or a mapping of label to count in each cell"
         raise invalid("label", column, rule, "name it: `label=...`, or pass another format.")
-    has_counts = isinstance(next(filter(None, cells)), dict)
+    parts: Parts = "bars" if bars else "labels"
+    own = cell_type(opened, column)
+    if cells and isinstance(cells[0], dict):
+        parts, own = "people" if are_by_person(cells) else "counts", None
     return Layout(
         "cells",
-        lambda progress: read_cells(opened, item, column, progress, has_counts=has_counts),
+        lambda progress: read_cells(opened, item, column, progress, parts=parts),
         f"item {item!r}, all votes of an item in {column!r}",
         _ignored(opened, [item, column]),
-        OwnTypes(task=cell_type(opened, item), label=None if has_counts else cell_type(opened, column)),
+        OwnTypes(task=cell_type(opened, item), label=own),
     )
 
 
 def _counts(opened: Opened, item: str, rest: Sequence[str], classes: Sequence[str] | None) -> Layout:
-    picked = [name for name in rest if (name in classes if classes is not None else not is_summary(name))]
+    picked = _counted(opened, rest) if classes is None else [name for name in rest if name in classes]
     if not picked:
         rule = f"a column of {opened.name} for each class; it has {list(rest)[:12]}"
         raise invalid("classes", list(classes or ()), rule, "use the names of the columns.")
-    if classes is None:
-        _refuse_total(opened, picked)
     return Layout(
         "counts",
         lambda progress: read_counts(opened, item, picked, progress),
@@ -195,18 +197,21 @@ def _counts(opened: Opened, item: str, rest: Sequence[str], classes: Sequence[st
     )
 
 
-def _refuse_total(opened: Opened, picked: Sequence[str]) -> None:
-    """Refuse a column of counts that is the sum of the others."""
+def _counted(opened: Opened, columns: Sequence[str]) -> list[str]:
+    """The columns of numbers that are not named like a summary; one that is the sum of the others is refused."""
     table = head(opened)
-    numbers = np.column_stack([as_numbers(table[name], blank=0.0).values for name in picked])
-    if len(picked) < 3 or len(numbers) < FEWEST:
-        return
+    found = {name: as_numbers(table[name], blank=0.0).values for name in columns if not is_summary(name)}
+    picked = [name for name, cells in found.items() if np.isnan(cells).sum() <= len(cells) / 2]
+    if len(picked) < 3 or table.num_rows < FEWEST:
+        return picked
+    numbers = np.column_stack([found[name] for name in picked])
     total = (2 * numbers == numbers.sum(axis=1, keepdims=True)).mean(axis=0) >= 0.98
     if total.any():
         name = picked[int(total.argmax())]
         rule = "the votes for one class in each column; this one is the sum of the others"
         fix = f"pass `ignore_columns={name!r}`, or list all classes: `classes=[...]`."
         raise invalid("columns", [name], rule, fix, place=opened.name)
+    return picked
 
 
 def _wide(
@@ -272,8 +277,8 @@ def _is_nested(table: pa.Table, column: str) -> bool:
     return column in table.column_names and any(_nested_cells(table, column))
 
 
-def _nested_cells(table: pa.Table, column: str) -> list[object]:
-    return [nested_cell(cell) for cell in table[column].slice(0, LOOKED_AT).to_pylist()]
+def _nested_cells(table: pa.Table, column: str, *, bars: bool = False) -> list[object]:
+    return [nested_cell(cell, bars=bars) for cell in table[column].slice(0, LOOKED_AT).to_pylist()]
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -1,14 +1,15 @@
 """Long, wide and count tables, and tables with all votes of an item in one cell -> votes.
 
-Such cells hold a list of labels or a mapping of label to count; they come from JSONL, from Parquet's lists and structs,
-from frames, and as JSON in the text of a CSV. Called by `formats`, which decides which layout a table has.
+Such cells hold a list of labels, a mapping of label to count, or one of person to label; they come from JSONL, from
+Parquet's lists and structs, from frames, and as text of a CSV: JSON, Python, or a|b|c. Called by `formats`, which
+decides which layout a table has.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -134,25 +135,38 @@ def _usable(source: str, task: Coded, table: np.ndarray, rows: IntArray) -> tupl
     return first, entries
 
 
-def read_cells(opened: Opened, task: str, column: str, progress: Progress | None, *, has_counts: bool) -> Raw:
-    """The votes of a table with all votes of an item in one cell: a list of labels, or a mapping of label to count."""
+Parts = Literal["labels", "bars", "counts", "people"]
+CellVotes = list[tuple[str | None, str | None, int]]  # who, label, how often
+
+
+def are_by_person(cells: Sequence[object]) -> bool:
+    """Whether mappings are of person to label: not all of their values are numbers."""
+    values = [value for cell in cells if isinstance(cell, dict) for value in cell.values()]
+    return any(_whole(value) is None for value in values)
+
+
+def read_cells(opened: Opened, task: str, column: str, progress: Progress | None, *, parts: Parts) -> Raw:
+    """The votes of a table with all votes of an item in one cell; `parts`: what a cell holds."""
+    has_counts = parts == "counts"
     classes: dict[str, None] = {}
 
     def chunks() -> Iterator[Chunk]:
         num_votes = 0
         for batch in batches(opened, [task, column], progress):
-            votes = [_cell_votes(nested_cell(cell), has_counts) for cell in batch.table[column].to_pylist()]
-            place, labels, times = _flat(votes)
+            cells = batch.table[column].to_pylist()
+            votes = [_cell_votes(nested_cell(cell, bars=parts == "bars"), parts) for cell in cells]
+            every = [(place, *each) for place, cell in enumerate(votes) for each in cell or ()]
+            place, people, labels, times = map(list, zip(*every, strict=True)) if every else ([],) * 4
             if has_counts:
                 classes.update(dict.fromkeys(name for name in labels if name is not None))
                 num_votes += sum(times)
                 check_votes(opened.name, num_votes)
             items, at = encode(batch.table[task]), np.repeat(np.asarray(place, dtype=np.int64), times)
-            coded = encode(pa.array(labels, type=TEXT))
+            coded, who = (encode(pa.array(names, type=TEXT)) for names in (labels, people))
             bad = [place for place, cell in enumerate(votes) if cell is None]
             yield Chunk(
                 task=Coded(items.codes[at], items.names),
-                worker=constant(None, len(at)),
+                worker=Coded(np.repeat(who.codes, times), who.names),
                 label=Coded(np.repeat(coded.codes, times), coded.names),
                 time=None,
                 rows=batch.rows[at],
@@ -160,14 +174,8 @@ def read_cells(opened: Opened, task: str, column: str, progress: Progress | None
                 num_rows=batch.table.num_rows,
             )
 
-    raw = collect(chunks(), opened.name, has_workers=False)
+    raw = collect(chunks(), opened.name, has_workers=parts == "people")
     return replace(raw, classes=tuple(classes)) if has_counts else raw
-
-
-def _flat(votes: Sequence[list[tuple[str | None, int]] | None]) -> tuple[list[int], list[str | None], list[int]]:
-    """Place of the cell, label, and number of votes, for every part of every cell."""
-    every = [(place, *each) for place, cell in enumerate(votes) for each in cell or ()]
-    return [each[0] for each in every], [each[1] for each in every], [each[2] for each in every]
 
 
 def _unread_cells(source: str, items: Coded, cells: pa.ChunkedArray, rows: IntArray, bad: Sequence[int]) -> list[Fired]:
@@ -178,16 +186,21 @@ def _unread_cells(source: str, items: Coded, cells: pa.ChunkedArray, rows: IntAr
     return [fired("unreadable", source, rows[at], tasks=items.texts(at), values=values)]
 
 
-def _cell_votes(cell: object, has_counts: bool) -> list[tuple[str | None, int]] | None:
-    """Label and number of votes, for each part of a cell; None if the cell has another form."""
-    if has_counts:
-        if not isinstance(cell, dict):
-            return [] if cell == [] else None
-        counts = [_whole(value) for value in cell.values()]
-        return None if None in counts else list(zip(map(str, cell), counts, strict=True))  # type: ignore[arg-type]
-    if not isinstance(cell, list) or not all(_is_label(each) for each in cell):
-        return None
-    return [(name_text(each), 1) for each in cell if each is not None] or [(None, 1)]
+def _cell_votes(cell: object, parts: Parts) -> CellVotes | None:
+    """The parts of a cell; None if the cell has another form."""
+    if parts in ("labels", "bars"):
+        if not isinstance(cell, list) or not all(map(_is_label, cell)):
+            return None
+        return [(None, name_text(each), 1) for each in cell if each is not None] or [(None, None, 1)]
+    if not isinstance(cell, dict):
+        return [] if cell == [] else None
+    if parts == "people":
+        if not all(map(_is_label, cell.values())):
+            return None
+        return [(str(who), name_text(label), 1) for who, label in cell.items() if label is not None]
+    counts = {str(name): _whole(value) for name, value in cell.items()}
+    found: CellVotes = [(None, name, count) for name, count in counts.items() if count is not None]
+    return found if len(found) == len(cell) else None
 
 
 def _is_label(value: object) -> bool:

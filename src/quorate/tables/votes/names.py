@@ -55,7 +55,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     ),
     "cells": (  # all votes of an item
         "label_counter", "label_counts", "vote_counts", "votes", "labels", "annotations", "answers", "label_list",
-        "responses", "judgments", "judgements", "ratings",
+        "responses", "judgments", "judgements", "ratings", "counts",
     ),
     "truth": (
         "truth", "gold", "gold_label", "true_label", "true_class", "ground_truth", "reference", "correct", "label",
@@ -82,17 +82,14 @@ SYNONYMS["item"] = (  # in tables with a row per item: a class may be named "ima
 )  # fmt: skip
 SUMMARIES = frozenset(  # of the votes or the truth: not a person's votes, and not a class
     {
-        "gold", "golden", "goldlabel", "goldlabels", "goldstandard", "goldanswer", "goldclass", "truth", "groundtruth",
-        "groundtruthlabel", "truelabel", "trueclass", "correct", "correctlabel", "correctanswer", "answerkey", "target",
-        "consensus", "consensuslabel", "majority", "majorityvote", "majoritylabel", "majorityclass", "majorityanswer",
-        "plurality", "pluralitylabel", "unanimous", "adjudicated", "adjudicatedlabel", "adjudication", "aggregate",
-        "aggregated", "aggregatelabel", "aggregatedlabel", "final", "finallabel", "finalanswer", "finalclass",
-        "reference", "referencelabel", "reflabel", "oldlabel", "oldlabels", "originallabel", "previouslabel",
-        "resolved", "resolvedlabel", "total", "labelcount", "votecount", "numvotes", "numlabels", "numannotators",
-        "numraters", "nvotes", "nlabels", "nannotators", "nraters", "entropy", "agreement", "kappa", "distribution",
-        "dist", "labeldist", "labeldistribution",
+        "gold", "golden", "goldstandard", "truth", "groundtruth", "correct", "answerkey", "target", "consensus",
+        "majority", "plurality", "unanimous", "adjudicated", "adjudication", "aggregate", "aggregated", "final",
+        "reference", "resolved", "outcome", "winner", "pred", "prediction", "predicted", "total", "labelcount",
+        "votecount", "numvotes", "numlabels", "numannotators", "numraters", "nvotes", "nlabels", "nannotators",
+        "nraters", "entropy", "agreement", "kappa", "distribution", "dist", "labeldist", "labeldistribution",
     }
 )  # fmt: skip
+_OUTCOMES = r"true|ref|old|original|previous|model|ai|classifier|algorithm"  # only before the name of a label
 
 
 def squeezed(name: str) -> str:
@@ -136,10 +133,17 @@ def find_column(
 def is_summary(column: str) -> bool:
     """Whether a column has one of the usual names of the truth or of a summary of the votes.
 
-    >>> [is_summary(name) for name in ("Ground Truth", "majority_label", "labelCount", "ann", "Dr Gold")]
-    [True, True, True, False, False]
+    >>> [is_summary(name) for name in ("Ground Truth", "majority_label", "final_dx", "model_pred", "ann", "Dr Gold")]
+    [True, True, True, True, False, False]
     """
-    return squeezed(column) in SUMMARIES
+    name = squeezed(column)
+    return name in SUMMARIES or _LABEL_OF_OUTCOME.fullmatch(name) is not None
+
+
+_LABEL_OF_OUTCOME = re.compile(
+    f"({'|'.join(sorted(SUMMARIES))}|{_OUTCOMES})"
+    f"({'|'.join(squeezed(name) for name in (*SYNONYMS['label'], *SYNONYMS['prediction']))})s?"
+)
 
 
 def is_nameless(column: str) -> bool:
@@ -198,7 +202,9 @@ def match_labels(labels: Sequence[str | None], classes: Sequence[str] | None, *,
     """
     known = tuple(classes) if classes is not None else ()
     exact, numbers, cases = set(known), _unique(known, whole_number), _unique(known, str.casefold)
-    return [Match(None, None) if label is None else _match(label, exact, numbers, cases, given) for label in labels]
+    written = {label.strip() for label in labels if label is not None}
+    matches = {label: _match(label, exact, numbers, cases, None if given else written) for label in labels if label}
+    return [matches.get(label or "", Match(None, None)) for label in labels]
 
 
 def whole_number(text: str) -> str:
@@ -280,7 +286,10 @@ def differ_by_case(names: Iterable[str]) -> list[str]:
     return [name for group in folded.values() if len(group) > 1 for name in group]
 
 
-def _match(label: str, exact: set[str], numbers: dict[str, str], cases: dict[str, str], given: bool) -> Match:
+def _match(
+    label: str, exact: set[str], numbers: dict[str, str], cases: dict[str, str], written: set[str] | None
+) -> Match:
+    """`written`: the labels of the column, each of which is a class; None: only those known are."""
     if label in exact:
         return Match(label, None)
     bare = label.strip()
@@ -291,9 +300,10 @@ def _match(label: str, exact: set[str], numbers: dict[str, str], cases: dict[str
         return Match(numbers[number], "spelling")
     if bare.casefold() in cases:
         return Match(cases[bare.casefold()], "spelling")
-    if given:
+    if written is None:
         return Match(None, "unknown-label")
-    return Match(number, "spelling" if number != label else None)
+    name = number if number in written else bare  # "1.0" stays, except beside "1"
+    return Match(name, "spelling" if name != label else None)
 
 
 def _unique(names: Sequence[str], form: Callable[[str], str]) -> dict[str, str]:

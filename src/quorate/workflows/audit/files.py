@@ -273,7 +273,7 @@ def read_panels(table: VotesTable, wanted: Iterable[str]) -> Panels:
 
 
 def tidy(text: str) -> str:
-    """An id or a label as `tables` normalises it: no outer white space, 7 for 7.0, with leading zeros.
+    """An id or a label as it is compared with another table: no outer white space, 7 for 7.0, with leading zeros.
 
     >>> tidy(" 7.0"), tidy("007")
     ('7', '007')
@@ -300,7 +300,7 @@ def _counted(read: Votes) -> Counter[tuple[str, str]]:
     )
     counts: Counter[tuple[str, str]] = Counter()
     for (item, label), count in Counter(codes).items():
-        counts[items[item], labels[label]] += count
+        counts[tidy(items[item]), tidy(labels[label])] += count
     return counts
 
 

@@ -30,7 +30,7 @@ from quorate.tables.readers.sources import Opened, TableBatch
 from quorate.tables.rules import Fired, fired
 from quorate.tables.votes.codes import by_first, encode
 from quorate.tables.votes.formats import choose
-from quorate.tables.votes.names import find_column
+from quorate.tables.votes.names import find_column, whole_number
 from quorate.tables.votes.read import Votes, cleaned, is_studio, open_votes, opened_votes, read_votes
 from quorate.types import FloatArray, IntArray, PredictionLike, TableLike
 from quorate.validate import invalid
@@ -168,7 +168,7 @@ def _table_model(opened: Opened, name: str, reading: Reading) -> Model:
             table = checked(given)
             probs = _probs(table, reading, given.decisions, check=is_first)
             ids, is_first = table.ids.to_pylist(), False
-            fresh = seen.first(ids)
+            fresh = seen.first([whole_number(item) for item in ids])
             again = np.flatnonzero(~fresh)
             if len(again):
                 entry = fired("duplicate", opened.name, table.rows[again], tasks=table.ids.take(pa.array(again)))
@@ -257,7 +257,7 @@ class InOrder:
         for row, item in enumerate(ids):
             if not self._has_next():
                 break
-            if self._ids[self._next] == item:
+            if whole_number(self._ids[self._next]) == whole_number(item):
                 values[row], found[row] = self._values[self._next], True
                 self._next += 1
         return values, found
@@ -283,12 +283,12 @@ class ById:
 
     def __init__(self, rows: Rows) -> None:
         self._values = rows.values
-        self._place = {item: row for row, item in enumerate(rows.ids)}
+        self._place = {whole_number(item): row for row, item in enumerate(rows.ids)}
         self._asked = np.zeros(len(rows.ids), dtype=bool)
 
     def take(self, ids: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Look each up."""
-        at = np.array([self._place.get(item, -1) for item in ids], dtype=np.int64)
+        at = np.array([self._place.get(whole_number(item), -1) for item in ids], dtype=np.int64)
         found = at >= 0
         values = np.zeros((len(ids), self._values.shape[1]))
         values[found] = self._values[at[found]]
