@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Response
 from pydantic import Field, create_model
@@ -26,10 +26,9 @@ from quorate.service.api.dependencies import (
 from quorate.service.api.fields import In, Out, Page, Text, Time, Wanted, problems
 from quorate.service.domain.events import list_actions
 from quorate.service.domain.listing import Counts, acts_of, counts
-from quorate.service.domain.projects import Project, Projects
+from quorate.service.domain.projects import Project, Projects, State
 from quorate.service.domain.settings import ProjectSettings
 
-State = Literal["active", "paused", "archived"]
 Name = Annotated[Text, Field(min_length=1, max_length=200, examples=["Chest X-rays"])]
 
 
