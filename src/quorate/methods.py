@@ -20,7 +20,7 @@ from quorate.decision.blended import BlendedValue
 from quorate.decision.counting import AskAll, Quorum, UnanimousThenCap, UntilSettled
 from quorate.decision.error_costs import DEFAULT_ERROR_COST, NO_WEIGHTS, ErrorCosts
 from quorate.decision.model_picker import ModelPicker
-from quorate.decision.policy import QueryPolicy
+from quorate.decision.policy import QueryPolicy, policy_name
 from quorate.decision.quota import EntropyQuota, RandomQuota
 from quorate.decision.threshold import Threshold
 from quorate.errors import UnknownMethod
@@ -93,7 +93,7 @@ class Method:
         others = {"posterior": posterior, "asks_fixed": bool(asks_fixed), "choose": choose, "costs": costs}
         for field, value in (parts | others).items():
             object.__setattr__(self, field, value)
-        object.__setattr__(self, "name", name or self.policy.name)
+        object.__setattr__(self, "name", name or policy_name(self.policy))
         if posterior not in ("finite", "infinite", "vote_share", *_ANSWERING):
             raise invalid("posterior", posterior, "'finite' (the actual pool) or 'infinite'", "pass one of these.")
         if choose not in (None, "agreement"):
@@ -222,12 +222,12 @@ def _part(field: str, given: Any) -> Any:  # noqa: ANN401
     found = getattr(method(given), field) if isinstance(given, str) else given
     needed = {"policy": QueryPolicy, "prior": Prior, "learner": Learner}[field]
     if isinstance(found, type) or not (isinstance(found, needed) or (found is None and field == "learner")):
-        rule = f"the name of a method, or an object with {'asks' if field == 'policy' else _CALLED[field]}()"
+        rule = f"the name of a method, or an object with {_CALLED[field]}()"
         raise invalid(field, given, rule, "run quorate.testing.check_method on it.", error=UnknownMethod)
     return found
 
 
-_CALLED = {"prior": "alpha", "learner": "learn"}
+_CALLED = {"policy": "ask", "prior": "alpha", "learner": "learn"}
 
 
 def _shown(value: object) -> object:

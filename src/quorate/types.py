@@ -104,10 +104,12 @@ class PriorParams:
 Params = Any  # a PriorParams; or, for a prior of your own, any value that JSON can store
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class FitReport:
     """How a fit went: returned with the parameters, as a separate value.
 
+    `hessian` (P, P), if requested: second derivatives of the negative log posterior at the result, in (log theta,
+    log phi, log tau row by row, bias). Its inverse is the covariance of a Laplace approximation.
     `gradient_norm` is the largest |d negative_log_posterior / d parameter| over (log theta, log phi, log tau, bias),
     divided by max(1, |negative log posterior|): the "scale" of the convergence rule.
     """
@@ -117,6 +119,7 @@ class FitReport:
     converged: bool
     gradient_norm: float
     log_posterior: float
+    hessian: FloatArray | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,7 +128,8 @@ class Item:
 
     `prediction` (K,) the classifiers' mean; `predictions` (M, K) each of them; `votes` (K,) counts;
     `pool_size` N less the abstentions; `quota` what the policy drew when the item opened (None: no quota);
-    `alpha` (K,) the asking belief's concentration before the first vote (None except when the policy decides).
+    `state` the policy's own, None if it keeps none. Only when the policy decides: `probs` (K,) who will win the pool,
+    and `alpha` (K,) the concentration of this belief before the first vote.
     """
 
     prediction: FloatArray
@@ -134,6 +138,8 @@ class Item:
     pool_size: int
     quota: int | None = None
     alpha: FloatArray | None = None
+    probs: FloatArray = field(default_factory=lambda: np.empty(0))
+    state: Any = None
 
     @property
     def num_votes(self) -> int:

@@ -13,13 +13,13 @@ PROBS = np.array([0.6, 0.4])
 
 def item(*votes):
     prediction = np.array([0.5, 0.5])
-    return Item(prediction, prediction[None], np.array(votes), 9)
+    return Item(prediction, prediction[None], np.array(votes), 9, probs=PROBS)
 
 
 def both(policy, votes):
     """The class and its compiled rule must agree."""
     seen = item(*votes)
-    answer = policy.asks(None, seen, PROBS)
+    answer = policy.ask(seen)
     alpha, no_costs = np.ones(len(PROBS)), np.zeros((0, 0))
     rule = rule_of(policy)
     assert rule_asks(*rule, PROBS, seen.votes, seen.num_remaining, alpha, no_costs, 0.0) == answer

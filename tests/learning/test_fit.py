@@ -64,6 +64,15 @@ def test_every_start_reaches_the_same_optimum(num_classifiers, with_bias, name):
         np.testing.assert_allclose(pack(other), pack(params), rtol=1e-7, atol=1e-7)
 
 
+@pytest.mark.parametrize(("num_classifiers", "with_bias"), [(1, False), (3, True)])
+def test_the_hessian_is_that_of_the_objective_at_the_maximum_on_request(num_classifiers, with_bias):
+    predictions, votes = voted(truth(num_classifiers, with_bias=with_bias), 60, seed=0)
+    params, report = fit(predictions, votes, bias=with_bias, hessian=True)
+    np.testing.assert_allclose(report.hessian, negative_log_posterior_hessian(params, predictions, votes), rtol=1e-9)
+    assert np.linalg.eigvalsh(report.hessian).min() > 0
+    assert fit(predictions, votes, bias=with_bias)[1].hessian is None
+
+
 @pytest.mark.parametrize("name", ["infexp", "finexp"])
 @pytest.mark.parametrize("num_classifiers", [1, 3])
 @pytest.mark.parametrize("far", [3e3, 1e4, 1e6])

@@ -69,14 +69,5 @@ class Plain:
 
     name = "plain"
 
-    def init(self, num_classes):
-        return None
-
-    def quota(self, state, item, *, rng):
-        return None
-
-    def asks(self, state, item, probs):
+    def ask(self, item):
         return False
-
-    def update(self, state, closed):
-        return None

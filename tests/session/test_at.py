@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from quorate import Expert, errors
-from quorate.decision.policy import Stateless
 from quorate.methods import method
 from quorate.session import JsonlJournal, MemoryJournal, Session
 from tests.session.conftest import CLASSES, known
@@ -31,10 +30,10 @@ def test_a_loop_that_is_started_again_goes_on_where_it_was(tmp_path):
     assert known(Session.resume(tmp_path / "votes.jsonl")) == known(again)
 
 
-class UpTo(Stateless):
+class UpTo:
     name = "up-to"
 
-    def asks(self, state, item, probs):
+    def ask(self, item):
         return item.num_votes < 2
 
 

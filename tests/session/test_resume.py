@@ -179,14 +179,14 @@ class Patient:
     def init(self, num_classes):
         return 0
 
-    def quota(self, state, item, *, rng):
+    def quota(self, item, rng):
         return int(rng.integers(1, 4))
 
-    def asks(self, state, item, probs):
-        return probs.max() < 0.99
+    def ask(self, item):
+        return item.probs.max() < 0.99
 
-    def update(self, state, closed):
-        return state + closed.num_votes
+    def update(self, item):
+        return item.state + item.num_votes
 
 
 def test_a_users_own_policy_is_passed_to_resume():

@@ -24,10 +24,10 @@ class FullJournal(MemoryJournal):
 class AskOne(Plain):
     """One vote on every item."""
 
-    def quota(self, state, item, *, rng):
+    def quota(self, item, rng):
         return 1
 
-    def asks(self, state, item, probs):
+    def ask(self, item):
         return True
 
 
@@ -177,10 +177,10 @@ def test_a_policy_that_fails_on_a_closed_item_leaves_the_session_as_it_was():
         def init(self, num_classes):
             return 0
 
-        def update(self, state, closed):
+        def update(self, item):
             if not self.works:
                 raise RuntimeError("a bug in the user's policy")
-            return state + 1
+            return item.state + 1
 
     journal = MemoryJournal()
     session = make(method=method(Fragile()), journal=journal)
@@ -211,9 +211,9 @@ def test_a_policy_that_updates_in_place_cannot_spoil_a_refused_vote():
         def init(self, num_classes):
             return {"n": 0, "pair": (1, 2)}
 
-        def update(self, state, closed):
-            state["n"] += 1
-            return state
+        def update(self, item):
+            item.state["n"] += 1
+            return item.state
 
     journal = FullJournal()
     session = make(method=method(InPlace()), journal=journal)

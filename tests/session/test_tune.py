@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from quorate import errors
-from quorate.decision.policy import Stateless
 from quorate.methods import DEFAULT_ERROR_COST, method
 from quorate.session import JsonlJournal, MemoryJournal, Session
 from quorate.session.decide import decide, learned_of
@@ -19,18 +18,18 @@ from tests.session.conftest import CLASSES, known, make
 
 
 @dataclass(frozen=True)
-class AskUpTo(Stateless):
+class AskUpTo:
     most: int = 1
     name = "ask-up-to"
 
-    def asks(self, state, item, probs):
+    def ask(self, item):
         return item.num_votes < self.most
 
 
-class Plain(Stateless):
+class Plain:
     name = "plain"
 
-    def asks(self, state, item, probs):
+    def ask(self, item):
         return False
 
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from quorate.decision.blended import BlendedValue, blended_gain
 from quorate.decision.error_costs import cheapest_answer, weigh_for_gain, weigh_for_threshold
-from quorate.decision.policy import Stateless
 from quorate.decision.threshold import Threshold
 from quorate.learning.learner import refit
 from quorate.methods import as_method, policy_parameters
@@ -23,7 +22,7 @@ from quorate.session.tuning import tuned
 
 
 @dataclass(frozen=True, slots=True)
-class CostBlended(Stateless):
+class CostBlended:
     """The blended rule on what an error costs."""
 
     error_cost: float
@@ -31,17 +30,18 @@ class CostBlended(Stateless):
     name = "blended"
     stop_reason = "not_worth_it"
 
-    def asks(self, state, item, probs):
-        weighted, costs = np.empty(len(probs)), np.array(self.costs)
+    def ask(self, item):
+        weighted, costs = np.empty(len(item.probs)), np.array(self.costs)
+        probs = np.array(item.probs)
         weigh_for_gain(costs, probs, 0.0, weighted)
         votes = np.array(item.votes)
         least = 1 / self.error_cost
-        gain = blended_gain(least, probs, weighted, votes, item.num_remaining, item.alpha, costs)
+        gain = blended_gain(least, probs, weighted, votes, item.num_remaining, np.array(item.alpha), costs)
         return bool(gain > least)
 
 
 @dataclass(frozen=True, slots=True)
-class CostThreshold(Stateless):
+class CostThreshold:
     """The threshold rule on what an error costs."""
 
     threshold: float
@@ -49,9 +49,9 @@ class CostThreshold(Stateless):
     name = "threshold"
     stop_reason = "confident"
 
-    def asks(self, state, item, probs):
-        weighted = np.empty(len(probs))
-        weigh_for_threshold(np.array(self.costs), probs, 0.0, weighted)
+    def ask(self, item):
+        weighted = np.empty(len(item.probs))
+        weigh_for_threshold(np.array(self.costs), np.array(item.probs), 0.0, weighted)
         return bool(weighted.max() <= self.threshold)
 
 

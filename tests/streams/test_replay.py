@@ -9,7 +9,6 @@ from quorate import Session, method, rng, simulate
 from quorate.audit import draw
 from quorate.datasets import chaosnli, cifar10h, imagenet16h, imagenet16h_shift, synthetic
 from quorate.decision.error_costs import ErrorCosts
-from quorate.decision.policy import Stateless
 from quorate.methods import as_method, with_learning
 from quorate.methods import with_costs as with_table
 from quorate.posterior.settled import plurality_shares
@@ -26,10 +25,10 @@ DATA = synthetic(num_items=300, pool_size=7, num_classes=4, accuracy=0.8, seed=1
 
 
 @dataclass(frozen=True)
-class AskTwice(Stateless):
+class AskTwice:
     name = "ask-twice"
 
-    def asks(self, state, item, probs):
+    def ask(self, item):
         return item.num_votes < 2
 
 

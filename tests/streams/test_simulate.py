@@ -163,11 +163,11 @@ def test_in_large_pools_bounds_replace_a_good_part_of_the_beliefs(monkeypatch, s
 
 def test_a_subclass_of_our_policy_is_asked_itself():
     class Never(Threshold):
-        def asks(self, state, item, probs):
+        def ask(self, item):
             return False
 
     class Two(RandomQuota):
-        def quota(self, state, item, *, rng):
+        def quota(self, item, rng):
             return 2
 
     dataset = synthetic(num_items=30, pool_size=5, seed=1)

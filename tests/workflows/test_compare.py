@@ -23,17 +23,11 @@ class FirstVotes:
     sweeps: bool = True
     name = "first-votes"
 
-    def init(self, num_classes):
-        return None
-
-    def quota(self, state, item, *, rng):
+    def quota(self, item, rng):
         return self.votes
 
-    def asks(self, state, item, probs):
+    def ask(self, item):
         return True
-
-    def update(self, state, closed):
-        return state
 
     @property
     def grid(self):
@@ -45,7 +39,7 @@ def found():
     return compare(DATA, ["finexp", "finexp:hyperprior=infexp", "quorum", FirstVotes()], [1, 2])
 
 
-LABELS = ["finexp", "finexp:hyperprior=infexp", "quorum", "own:first-votes"]
+LABELS = ["finexp", "finexp:hyperprior=infexp", "quorum", "first-votes"]
 
 
 def test_every_point_is_what_simulate_gives_with_those_parameters(found):

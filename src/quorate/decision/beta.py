@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.compiled import kernel
-from quorate.decision.policy import Stateless
-from quorate.types import FloatArray, IntArray, Item
+from quorate.types import IntArray, Item
 from quorate.validate import fraction
 
 
@@ -37,7 +36,7 @@ def beta_leads(votes: IntArray) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class BetaStop(Stateless):
+class BetaStop:
     """Stop when P(Beta(a+1, b+1) > 1/2) >= threshold for the top two counts (4 unanimous votes at 0.95).
 
     >>> [round(float(beta_leads(np.array([n, 0]))), 3) for n in (0, 3, 4)]
@@ -52,6 +51,6 @@ class BetaStop(Stateless):
         """Check the parameter."""
         fraction(self.threshold, where="threshold")
 
-    def asks(self, state: None, item: Item, probs: FloatArray) -> bool:
+    def ask(self, item: Item) -> bool:
         """Ask while the leader's probability is below the threshold."""
         return bool(beta_leads(item.votes) < self.threshold)

@@ -14,7 +14,6 @@ import numpy as np
 
 from quorate.compiled import kernel
 from quorate.decision.look_ahead import expected_gain, gains_more_than
-from quorate.decision.policy import Stateless
 from quorate.decision.value import optimistic_gain
 from quorate.types import FloatArray, IntArray, Item
 from quorate.validate import above_zero
@@ -66,7 +65,7 @@ def blended_asks(
 
 
 @dataclass(frozen=True, slots=True)
-class BlendedValue(Stateless):
+class BlendedValue:
     """Ask while a further vote is expected to save more than it costs; a wrong answer costs `error_cost` votes.
 
     >>> BlendedValue(200.0).min_gain
@@ -86,8 +85,8 @@ class BlendedValue(Stateless):
         """The gain in probability of a right answer that is worth one vote."""
         return 1.0 / self.error_cost
 
-    def asks(self, state: None, item: Item, probs: FloatArray) -> bool:
+    def ask(self, item: Item) -> bool:
         """Ask while the blended gain per vote is above `min_gain`; without `alpha` the prediction is one vote."""
         alpha = np.array(item.prediction if item.alpha is None else item.alpha)
-        belief, votes = np.array(probs), np.array(item.votes)  # copies: numba compiles again for read-only arrays
+        belief, votes = np.array(item.probs), np.array(item.votes)  # copies: numba compiles again for read-only arrays
         return bool(blended_asks(self.min_gain, belief, belief, votes, item.num_remaining, alpha, np.zeros((0, 0))))

@@ -4,38 +4,37 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from quorate.decision.policy import Stateless
-from quorate.types import FloatArray, Item
+from quorate.types import Item
 from quorate.validate import invalid, whole
 
 
 @dataclass(frozen=True, slots=True)
-class AskAll(Stateless):
+class AskAll:
     """Ask every member of the pool. The only policy that continues after the outcome is settled."""
 
     name = "ask-all"
     stop_reason = "exhausted"
     stops_when_settled = False
 
-    def asks(self, state: None, item: Item, probs: FloatArray) -> bool:
+    def ask(self, item: Item) -> bool:
         """Always."""
         return True
 
 
 @dataclass(frozen=True, slots=True)
-class UntilSettled(Stateless):
+class UntilSettled:
     """Ask until the missing votes cannot change the winner."""
 
     name = "until-settled"
     stop_reason = "settled"
 
-    def asks(self, state: None, item: Item, probs: FloatArray) -> bool:
+    def ask(self, item: Item) -> bool:
         """Always; the session stops when the pool is settled."""
         return True
 
 
 @dataclass(frozen=True, slots=True)
-class Quorum(Stateless):
+class Quorum:
     """Stop when one class has `votes` votes."""
 
     votes: int = 3
@@ -46,13 +45,13 @@ class Quorum(Stateless):
         """Check the parameter."""
         whole(self.votes, where="votes", least=0)
 
-    def asks(self, state: None, item: Item, probs: FloatArray) -> bool:
+    def ask(self, item: Item) -> bool:
         """Ask while no class has reached the quorum."""
         return bool(item.votes.max() < self.votes)
 
 
 @dataclass(frozen=True, slots=True)
-class UnanimousThenCap(Stateless):
+class UnanimousThenCap:
     """Stop if the first `first` votes all agree; otherwise continue to `cap` votes (or the end of the pool)."""
 
     first: int = 4
@@ -67,7 +66,7 @@ class UnanimousThenCap(Stateless):
         if self.cap < self.first:
             raise invalid("cap", self.cap, f"at least `first`, which is {self.first}", "raise `cap` or lower `first`.")
 
-    def asks(self, state: None, item: Item, probs: FloatArray) -> bool:
+    def ask(self, item: Item) -> bool:
         """Ask for the first votes; then, if they disagree, up to the cap."""
         if item.num_votes < self.first:
             return True

@@ -74,17 +74,18 @@ class ModelPicker:
         """No losses seen."""
         return PickerState(losses=[0.0] * num_classes, rounds=0)
 
-    def quota(self, state: PickerState, item: Item, *, rng: np.random.Generator) -> int:
+    def quota(self, item: Item, rng: np.random.Generator) -> int:
         """Q ~ Binomial(N, picker_rate)."""
-        rate = picker_rate(np.array(state["losses"]), state["rounds"], item.prediction, self.scale)
+        losses, rounds = np.array(item.state["losses"]), item.state["rounds"]
+        rate = picker_rate(losses, rounds, item.prediction, self.scale)
         return int(binomial_quantile(rng.random(), item.pool_size, rate))
 
-    def asks(self, state: PickerState, item: Item, probs: FloatArray) -> bool:
+    def ask(self, item: Item) -> bool:
         """Always: the quota stops it."""
         return True
 
-    def update(self, state: PickerState, closed: Item) -> PickerState:
-        """Losses after the votes seen on `closed`."""
-        losses = np.array(state["losses"])
-        picker_update(losses, state["rounds"], closed.prediction, closed.votes, closed.pool_size, self.scale)
-        return PickerState(losses=losses.tolist(), rounds=state["rounds"] + 1)
+    def update(self, item: Item) -> PickerState:
+        """Losses after the votes seen on this item."""
+        losses, rounds = np.array(item.state["losses"]), item.state["rounds"]
+        picker_update(losses, rounds, item.prediction, item.votes, item.pool_size, self.scale)
+        return PickerState(losses=losses.tolist(), rounds=rounds + 1)

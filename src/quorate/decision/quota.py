@@ -42,19 +42,13 @@ class QuotaPolicy:
         """Query rate in [0, 1] for each row of predictions (..., K) -> (...)."""
         raise NotImplementedError
 
-    def init(self, num_classes: int) -> None:
-        """No state."""
-
-    def quota(self, state: None, item: Item, *, rng: np.random.Generator) -> int:
+    def quota(self, item: Item, rng: np.random.Generator) -> int:
         """Q ~ Binomial(N, rate of this prediction)."""
         return int(binomial_quantile(rng.random(), item.pool_size, float(self.rates(item.prediction))))
 
-    def asks(self, state: None, item: Item, probs: FloatArray) -> bool:
+    def ask(self, item: Item) -> bool:
         """Always: the quota stops it."""
         return True
-
-    def update(self, state: None, closed: Item) -> None:
-        """Nothing to learn."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The stopping rules of the built-in policies as one compiled switch, so that a whole stream runs in one compiled call.
 
-`asks` of a policy class is the same rule in plain Python; a test compares the two. Sessions and streams use the
-compiled rule (`rule_of`). A user's policy has none: its `asks` is called. `decide_batch_into` decides many items in one
+`ask` of a policy class is the same rule in plain Python; a test compares the two. Sessions and streams use the
+compiled rule (`rule_of`). A user's policy has none: its `ask` is called. `decide_batch_into` decides many items in one
 call, with the kernels of a session in the same order, so that the results equal those of a session.
 """
 
@@ -79,7 +79,7 @@ def rule_asks(
 def rule_of(policy: QueryPolicy) -> Rule | None:
     """The compiled rule of a built-in policy; None for a user's own, which runs through the session instead.
 
-    Subclasses have none, because they may override `asks`; but one that only draws another quota needs none.
+    Subclasses have none, because they may override `ask`; but one that only draws another quota needs none.
     """
     build = RULES.get(type(policy))
     if build is None:
@@ -90,8 +90,10 @@ def rule_of(policy: QueryPolicy) -> Rule | None:
 
 def _only_draws(policy: QueryPolicy) -> bool:
     kind = type(policy)
-    same = all(getattr(kind, name) is getattr(QuotaPolicy, name, None) for name in ("init", "quota", "asks", "update"))
-    return isinstance(policy, QuotaPolicy) and same
+    parts = ("init", "quota", "ask", "update")
+    return isinstance(policy, QuotaPolicy) and all(
+        getattr(kind, name, None) is getattr(QuotaPolicy, name, None) for name in parts
+    )
 
 
 RULES: dict[type, Callable[[Any], Rule]] = {

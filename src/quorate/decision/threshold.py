@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from quorate.decision.policy import Stateless
-from quorate.types import FloatArray, Item
+from quorate.types import Item
 from quorate.validate import fraction
 
 
 @dataclass(frozen=True, slots=True)
-class Threshold(Stateless):
+class Threshold:
     """Ask while max p <= threshold. 0 never asks; 1 asks until the pool is settled."""
 
     threshold: float
@@ -21,6 +20,6 @@ class Threshold(Stateless):
         """Check the parameter."""
         fraction(self.threshold, where="threshold")
 
-    def asks(self, state: None, item: Item, probs: FloatArray) -> bool:
+    def ask(self, item: Item) -> bool:
         """Ask while no class is above the threshold."""
-        return bool(probs.max() <= self.threshold)
+        return bool(item.probs.max() <= self.threshold)

@@ -52,18 +52,14 @@ class CrowdStop:
         """No votes yet."""
         return 0
 
-    def quota(self, state: int, item: Item, *, rng: np.random.Generator) -> int | None:
-        """No quota."""
-        return None
-
-    def asks(self, state: int, item: Item, probs: FloatArray) -> bool:
+    def ask(self, item: Item) -> bool:
         """Ask while the belief is below the threshold, which is higher at first."""
-        num_votes = state + item.num_votes
-        return not 1.0 - float(probs.max()) <= (1.0 - self.threshold) * min(1.0, (1.0 + num_votes) / WARM_UP)
+        num_votes = item.state + item.num_votes
+        return not 1.0 - float(item.probs.max()) <= (1.0 - self.threshold) * min(1.0, (1.0 + num_votes) / WARM_UP)
 
-    def update(self, state: int, closed: Item) -> int:
+    def update(self, item: Item) -> int:
         """Count the votes of the item."""
-        return state + closed.num_votes
+        return int(item.state + item.num_votes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quorate.decision.policy import Stateless
 from quorate.decision.value import optimistic_gain
 from quorate.experts.panel import GONE, UNSEEN, WINDOW, new_panel, with_members
 from quorate.experts.panel_learning import learn_item, revise_item
@@ -22,7 +21,7 @@ Votes = Sequence[tuple[str, int]]  # person and class
 
 
 @dataclass(frozen=True, slots=True)
-class PanelValue(Stateless):
+class PanelValue:
     """Ask while the best plan saves more than it costs; a wrong answer costs `error_cost` votes at price 1.
 
     The session computes the plan from the members. If they are not known, the value of a vote is the optimistic gain.
@@ -41,9 +40,9 @@ class PanelValue(Stateless):
         """The gain in probability of a right answer that is worth one unit of cost."""
         return 1.0 / self.error_cost
 
-    def asks(self, state: None, item: Item, probs: FloatArray) -> bool:
+    def ask(self, item: Item) -> bool:
         """Ask while the optimistic gain is above `min_gain`."""
-        return bool(optimistic_gain(probs, item.votes, item.num_remaining) > self.min_gain)
+        return bool(optimistic_gain(item.probs, item.votes, item.num_remaining) > self.min_gain)
 
 
 class OnlinePanel:

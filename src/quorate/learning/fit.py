@@ -7,12 +7,14 @@ users; `fit_kernel` is the same search for the session and for compiled streams,
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from quorate.compiled import kernel, shared_kernel
-from quorate.learning.newton import conjugate_step, dense_step, factorise, hessian
+from quorate.learning.newton import conjugate_step, dense_step, factorise
+from quorate.learning.newton import hessian as second_derivatives
 from quorate.learning.objective import evaluate
 from quorate.learning.problem import (
     Evidence,
@@ -49,6 +51,7 @@ def fit(
     hyperprior: str | Hyperprior = "infexp",
     start: PriorParams | None = None,
     bias: bool = False,
+    hessian: bool = False,
 ) -> tuple[PriorParams, FitReport]:
     r"""MAP estimate of Theta = (theta, phi, tau[, bias]) from predictions and the votes seen (paper eq. Theta*).
 
@@ -57,6 +60,7 @@ def fit(
     predictions (T, K), or (T, M, K) for M classifiers; votes (T, K) counts, partial or whole: items without votes
     contribute nothing. `start` defaults to the hyperprior's mode; the last optimum makes a refit cheap. With
     `bias=True` the class bias is learned too (from 0 if `start` has none); without it, a bias in `start` is refused.
+    `hessian=True`: the report has the second derivatives at the maximum.
 
     >>> params, report = fit([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]], [[3, 0], [0, 2], [1, 1]])
     >>> report.converged, round(params.theta, 2)
@@ -67,7 +71,19 @@ def fit(
     packed = _packed_start(start, prior, tau_shape, bias=bias)
     out, info = np.empty(packed.size), np.empty(INFO_SIZE)
     fit_kernel(packed, log_predictions, counts, counts.shape[0], numbers_of(prior, tau_shape[-1]), False, out, info)
-    return unpack(out, tau_shape), report_of(info)
+    report = report_of(info)
+    if hessian:
+        report = replace(report, hessian=_hessian_at(out, log_predictions, counts, prior))
+    return unpack(out, tau_shape), report
+
+
+def _hessian_at(packed: FloatArray, log_predictions: FloatArray, votes: IntArray, prior: Hyperprior) -> FloatArray:
+    """(P, P) second derivatives of the negative log posterior in (log theta, log phi, log tau, bias)."""
+    evidence, numbers = compress(log_predictions, votes), numbers_of(prior, votes.shape[1])
+    traces, gradient, matrix = empty_traces(evidence), np.empty(packed.size), np.empty((packed.size, packed.size))
+    evaluate(packed, evidence, numbers, traces, gradient)
+    second_derivatives(packed, evidence, numbers, traces, gradient, matrix)
+    return matrix
 
 
 def report_of(info: FloatArray) -> FitReport:
@@ -171,7 +187,7 @@ def minimise(
             # the factor is about twice that of the last step.
             ratio = norm / norm_before
             if 2.0 * norm * (ratio * ratio) > tolerance or damping > 0.0:
-                hessian(packed, evidence, hyperprior, traces, gradient, matrix)
+                second_derivatives(packed, evidence, hyperprior, traces, gradient, matrix)
                 damping = factorise(matrix, 0.1 * damping if damping > 1e-9 else 0.0, factor)
                 is_new_hessian = True
             else:

@@ -16,7 +16,7 @@ from quorate import compiled
 from quorate.decision.belief import NO_LIMIT, POSTERIORS, Belief, code_of, reasons_of
 from quorate.decision.rules import Packed, Rule, decide_batch_into, rule_of
 from quorate.methods import Method, require_anonymous
-from quorate.session.decide import decide, fixed_prior, learned_of, stop_reason
+from quorate.session.decide import decide, first_state, fixed_prior, learned_of, stop_reason
 from quorate.session.items import lone_item
 from quorate.types import FloatArray, IntArray, PriorParams, Reason
 
@@ -136,7 +136,7 @@ def _by_own_policy(
 ) -> BatchDecisions:
     """The same for a user's own policy, item by item."""
     out = _empty(len(predictions), params.num_classes)
-    prior, state = learned_of(params, 0), method.policy.init(params.num_classes)
+    prior, state = learned_of(params, 0), first_state(method, params.num_classes)
     for row, prediction in enumerate(predictions):
         item = replace(lone_item(prediction, pool_size, quota), votes=votes[row])
         verdict = decide(method, prior, state, item)

@@ -134,7 +134,8 @@ def confidence_is(item: ItemState) -> ConfidenceKind:
 
 def draw_quota(method: Method, policy_state: PolicyState, item: ItemState, *, rng: np.random.Generator) -> int | None:
     """The item's maximum number of votes, drawn by the policy when the item opens; None for no limit."""
-    draw = method.policy.quota(policy_state, item.view(), rng=rng)
+    draws = getattr(method.policy, "quota", None)
+    draw = None if draws is None else draws(item.view(policy_state), rng)
     if draw is None:
         return None
     if isinstance(draw, bool) or not isinstance(draw, (int, np.integer)) or draw < 0:
@@ -158,9 +159,9 @@ def _rule_asks(
     if rule is not None:
         remaining = item.pool_left - item.votes.sum()
         return bool(rule_asks(*rule, probs, item.votes, remaining, alpha, method.weights, item.tie_draw))
-    answer = method.policy.asks(policy_state, item.view(alpha), probs)
+    answer = method.policy.ask(item.view(policy_state, alpha=alpha, probs=probs))
     if not isinstance(answer, (bool, np.bool_)):
-        raise invalid_policy(method.policy, "asks()", answer, "True or False", "return one of these.")
+        raise invalid_policy(method.policy, "ask()", answer, "True or False", "return one of these.")
     return bool(answer)
 
 
@@ -180,6 +181,12 @@ def stop_reason(method: Method) -> Reason:
     return reason
 
 
+def first_state(method: Method, num_classes: int) -> PolicyState:
+    """The policy's state before the first item; None if it keeps none."""
+    init = getattr(method.policy, "init", None)
+    return None if init is None else through_json(init(num_classes), method)
+
+
 def through_json(policy_state: PolicyState, method: Method) -> PolicyState:
     """The state after a round trip through JSON, so that a live session and a resumed one have the same state."""
     try:
@@ -191,7 +198,10 @@ def through_json(policy_state: PolicyState, method: Method) -> PolicyState:
 
 def updated_state(method: Method, policy_state: PolicyState, closing: ItemState) -> PolicyState:
     """The policy's state after the item closed; the old state is unchanged, even if the policy writes in place."""
-    return through_json(method.policy.update(through_json(policy_state, method), closing.view()), method)
+    update = getattr(method.policy, "update", None)
+    if update is None:
+        return policy_state
+    return through_json(update(closing.view(through_json(policy_state, method))), method)
 
 
 MOST_STATES = 500  # limit on the combinations of answers to check; beyond it, experts are asked one at a time

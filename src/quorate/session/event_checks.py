@@ -15,7 +15,7 @@ from quorate.decision.policy import PolicyState
 from quorate.methods import METHODS, Method, policy_parameters
 from quorate.prior import ClassifierPrior
 from quorate.reasons import REASONS
-from quorate.session.decide import stop_code, stop_reason, through_json
+from quorate.session.decide import first_state, stop_code, stop_reason
 from quorate.session.inputs import checked_id, checked_time, class_number
 from quorate.session.items import Learned
 from quorate.session.journal import Event
@@ -165,7 +165,7 @@ def _check_policy_state(state: State, given: PolicyState) -> None:
     """Check that the state has the form of the method's initial state; a user's own policy may have any state."""
     method = state.settings.method
     if method.name in METHODS:
-        first = through_json(method.policy.init(len(state.settings.classes)), method)
+        first = first_state(method, len(state.settings.classes))
         if not _has_same_form(given, first):
             raise invalid("policy_state", given, f"numbers >= 0 in the form of {first!r}", RESTORE)
 

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from quorate.decision.policy import PolicyState
 from quorate.types import ConfidenceKind, FloatArray, IntArray, Item, Params, Reason
 
 ABSTAINED = -1
@@ -100,10 +101,13 @@ class ItemState:
         """N less the abstentions: the size of the pool that decides."""
         return max(self.pool_size - self.abstentions, int(self.votes.sum()))
 
-    def view(self, alpha: FloatArray | None = None) -> Item:
-        """What the policy sees of the item; `alpha` only when it decides."""
+    def view(self, state: PolicyState = None, alpha: FloatArray | None = None, probs: FloatArray | None = None) -> Item:
+        """What the policy sees of the item; `alpha` and `probs` only when it decides."""
         seen = _read_only(self.prediction), _read_only(self.predictions), _read_only(self.votes)
-        return Item(*seen, self.pool_left, self.quota, alpha)
+        item = Item(*seen, self.pool_left, self.quota, state=state)
+        if alpha is None or probs is None:
+            return item
+        return replace(item, alpha=_read_only(alpha), probs=_read_only(probs))
 
 
 def opened(event: Mapping[str, Any], number: int) -> ItemState:

@@ -70,9 +70,7 @@ class ReadCalls:
             if standing is None:
                 raise invalid("item_id", item_id, "an item with a decision", "decide it first.", error=UnknownItem)
             method = state.settings.method
-            probs = believe(
-                method, method.predicting, standing.learned, item, standing.votes, standing.pool_size
-            )
+            probs = believe(method, method.predicting, standing.learned, item, standing.votes, standing.pool_size)
             probs.flags.writeable = False
             kind = confidence_is(item)
             found = Verdict(standing.ask, standing.label, standing.confidence, probs, standing.reason, kind)

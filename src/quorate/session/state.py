@@ -20,7 +20,7 @@ from quorate.learning.answers import AnswerFit
 from quorate.learning.learner import Window
 from quorate.method_data import method_data
 from quorate.methods import Method, with_costs
-from quorate.session.decide import learned_of, through_json
+from quorate.session.decide import first_state, learned_of
 from quorate.session.items import ItemState, Learned, Standing, advance, opened
 from quorate.session.journal import Event
 from quorate.session.people import PeopleSettings, SessionPeople, initial_people, people_settings
@@ -189,7 +189,7 @@ def initial(settings: Settings, params: Params = None) -> State:
         method=settings.method,
         params=params,
         learned=learned_of(params, 0),
-        policy_state=through_json(settings.method.policy.init(num_classes), settings.method),
+        policy_state=first_state(settings.method, num_classes),
         window=Window(settings.method.window, settings.num_classifiers, num_classes),
         people=None
         if settings.people is None

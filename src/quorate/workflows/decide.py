@@ -15,7 +15,7 @@ from quorate.methods import Method
 from quorate.reasons import CERTAIN, SENTENCES
 from quorate.rng import stream
 from quorate.session.batch import decide_items
-from quorate.session.decide import draw_quota
+from quorate.session.decide import draw_quota, first_state
 from quorate.session.inputs import parse_prediction
 from quorate.session.items import lone_item
 from quorate.types import Decision, IntArray, PredictionValue, Reason
@@ -46,7 +46,7 @@ def decide_once(
     size = members(pool_size)
     tally = _counts(votes, names, size)
     probs = parse_prediction(prediction, names, 1)
-    quota = draw_quota(method, method.policy.init(len(names)), lone_item(probs, size), rng=stream(0, "quota", 0))
+    quota = draw_quota(method, first_state(method, len(names)), lone_item(probs, size), rng=stream(0, "quota", 0))
     start = method.initial_params(len(names))
     found, reasons = decide_items(method, start, probs[None], tally[None], pool_size=size, quota=quota)
     (label,), (belief,), reason = found.labels, found.probs, cast("Reason", str(reasons[0]))

@@ -203,17 +203,8 @@ def test_a_policy_of_ones_own_runs_vote_by_vote(files):
     class AskTwice:
         name = "ask-twice"
 
-        def init(self, num_classes):
-            return None
-
-        def quota(self, state, item, *, rng):
-            return None
-
-        def asks(self, state, item, probs):
+        def ask(self, item):
             return item.num_votes < 2
-
-        def update(self, state, closed):
-            return state
 
     result = run(*files, method=AskTwice(), order="given")
     assert set(result.outcome.num_votes.tolist()) == {2}

@@ -14,8 +14,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from pydantic.config import JsonDict
 
 from quorate.decision.error_costs import DEFAULT_ERROR_COST
-from quorate.decision.policy import Stateless
-from quorate.decision.quota import QuotaPolicy
 from quorate.errors import InvalidInput, shown
 from quorate.methods import Method, parsed, policy_parameters, require_anonymous, with_parameter
 from quorate.service.domain.cost import check_pool
@@ -191,7 +189,7 @@ class ProjectSettings(BaseModel):
             rule = "a share above 0 with a `target_error`, which is controlled by audits"
             raise invalid("audit_rate", self.audit_rate, rule, "pass e.g. 0.05.")
         chosen = self.chosen_method()
-        if not isinstance(chosen.policy, (Stateless, QuotaPolicy)):
+        if hasattr(chosen.policy, "update"):
             rule = "a method without a state of past items, which workers cannot share"
             raise invalid("method", chosen.name, rule, "choose another, e.g. 'value'.")
         goal_control(self)  # refuses a method without a parameter to steer
