@@ -69,4 +69,4 @@ def notes(found: ExpertsResult) -> list[str]:
     copied = [f"{each.first} and {each.second}" for each in found.copied]
     told = {"May vote carelessly": careless, "Pairs that look copied": copied}
     lines = [f"{what}: {', '.join(names[:MOST_NAMED])}" for what, names in told.items() if names]
-    return [*lines, found.known or found.consensus]
+    return [*filter(None, [found.doubt]), *lines, found.known or found.consensus]

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from quorate.experts.crowd import (
+    CLOSE_TO_ZERO,
     CrowdItems,
     CrowdState,
     add_item,
@@ -24,6 +25,7 @@ from quorate.experts.crowd import (
     top_of,
 )
 from quorate.experts.crowd_prior import REFIT_EVERY, WINDOW, refit_prior
+from quorate.experts.crowd_stream import FEWEST_KNOWN
 from quorate.types import FloatArray
 
 FIRST_ROWS = 16
@@ -39,6 +41,9 @@ class OnlineCrowd:
         self.rows: dict[str, int] = {}
         self._window = window
         self._closed: dict[str, CrowdItems] = {}
+        self._taught: OnlineCrowd | None = None  # the same, learned from items of known class alone
+        self._lead, self._num_known = 0.0, 0  # by how much it explains these less well than this one, and how many
+        self._known: dict[str, FloatArray] = {}  # 1 for the true class of an item
         self._order: list[str] = []  # ids of the closed items that are kept, in closing order
         self._num_closed = 0
 
@@ -46,6 +51,8 @@ class OnlineCrowd:
         """Give a person a row. There is always one extra empty row, for somebody not seen yet."""
         if person in self.rows:
             return
+        if self._taught is not None:
+            self._taught.enter(person)
         self.rows[person] = len(self.rows)
         if len(self.rows) == len(self.state.skill):
             more = {name: _doubled(getattr(self.state, name)) for name in PEOPLE_FIELDS}
@@ -57,18 +64,31 @@ class OnlineCrowd:
 
     def before_votes(self, log_f: FloatArray, *, state: CrowdState | None = None) -> FloatArray:
         """(K,) belief about an item before its votes."""
+        if (taught := self._trusted()) is not None and state is None:
+            return taught.before_votes(log_f)
         belief = np.empty(log_f.size)
         prior_into(state or self.state, log_f, belief)
         return belief
 
     def after_vote(self, belief: FloatArray, log_f: FloatArray, person: str, label: int) -> FloatArray:
         """(K,) belief after one more vote; the argument is not changed."""
+        if (taught := self._trusted()) is not None:
+            return taught.after_vote(belief, log_f, person, label)
         after = belief.copy()
         count_vote(self.state, self.row(person), label, top_of(log_f), after)
         return after
 
     def judge(self, log_f: FloatArray, votes: Votes, *, without: str | None = None) -> FloatArray:
         """(K,) belief about an item with these votes; `without`: as if this closed item had not been learned from."""
+        if (taught := self._trusted()) is not None:
+            return taught.judge(log_f, votes, without=without)
+        return self._judge(log_f, votes, without)
+
+    def _trusted(self) -> OnlineCrowd | None:
+        """What items of known class teach alone, where it explains these better: people who share errors agree."""
+        return self._taught if self._num_known >= FEWEST_KNOWN and self._lead < 0 else None
+
+    def _judge(self, log_f: FloatArray, votes: Votes, without: str | None = None) -> FloatArray:
         state = self.state
         if without is not None and without in self._closed:
             state = CrowdState(*(each.copy() for each in state))
@@ -78,12 +98,29 @@ class OnlineCrowd:
             count_vote(state, self.row(person), label, top, belief)
         return belief
 
-    def close(self, item_id: str, log_f: FloatArray, votes: Votes, belief: FloatArray, draws: Sequence[float]) -> None:
-        """Learn from an item that closes with this belief; `draws` in [0, 1) select earlier items to revise."""
-        self._closed[item_id] = self._added(log_f, votes, belief)
+    def close(
+        self,
+        item_id: str,
+        log_f: FloatArray,
+        votes: Votes,
+        belief: FloatArray,
+        draws: Sequence[float],
+        *,
+        known: int | None = None,
+    ) -> None:
+        """Learn from an item that closes with this belief; `draws` in [0, 1) select earlier items to revise.
+
+        `known`: its true class, which teaches instead of the belief.
+        """
+        if known is not None:
+            self._known[item_id] = np.eye(log_f.size)[known]
+            self._teach(item_id, log_f, votes, known)
+        self._closed[item_id] = self._added(log_f, votes, self._known.get(item_id, belief))
         earlier = self._order if self._window is None else self._order[-self._window :]
         for draw in draws if earlier else ():
-            revise_item(self.state, self._closed[earlier[int(draw * len(earlier))]], 0)
+            chosen = earlier[int(draw * len(earlier))]
+            if chosen not in self._known:
+                revise_item(self.state, self._closed[chosen], 0)
         self._order.append(item_id)
         self._num_closed += 1
         if self._num_closed % REFIT_EVERY == 0:
@@ -93,25 +130,43 @@ class OnlineCrowd:
         """Drop a closed item, which cannot change any more; what was learned from it stays."""
         if self._closed.pop(item_id, None) is not None:
             self._order.remove(item_id)
+            if self._known.pop(item_id, None) is not None and self._taught is not None:
+                self._taught.forget(item_id)
 
     def change(self, item_id: str, votes: Votes | None) -> None:
         """Replace the votes of a closed item; None: it is open again. A forgotten item is not changed."""
         kept = self._closed.get(item_id)
         if kept is None:
             return
+        if item_id in self._known and self._taught is not None:
+            self._taught.change(item_id, votes)
         take_item_back(self.state, kept, 0)
         if votes is None:
             del self._closed[item_id]
             self._order.remove(item_id)
             return
-        belief = self.judge(kept.log_f[0], votes)
+        belief = self._known.get(item_id)
+        belief = self._judge(kept.log_f[0], votes) if belief is None else belief
         self._closed[item_id] = self._added(kept.log_f[0], votes, belief)
 
     def gains(self, people: Sequence[str], log_f: FloatArray, belief: FloatArray) -> FloatArray:
         """(len(people), 2) the expected rise of the top belief by a vote of each, and its information in nats."""
+        if (taught := self._trusted()) is not None:
+            return taught.gains(people, log_f, belief)
         rows, out = np.array([self.row(each) for each in people], dtype=np.int64), np.empty((len(people), 2))
         gains_into(self.state, rows, top_of(log_f), belief, out)
         return out
+
+    def _teach(self, item_id: str, log_f: FloatArray, votes: Votes, known: int) -> None:
+        """Learn from an item of known class, after comparing how well it was explained with and without the others."""
+        if self._taught is None:
+            self._taught = OnlineCrowd(log_f.size, window=self._window)
+            for person in self.rows:
+                self._taught.enter(person)
+        alone = self._taught
+        mine, theirs = (max(each._judge(log_f, votes)[known], CLOSE_TO_ZERO) for each in (self, alone))
+        self._lead, self._num_known = self._lead + float(np.log(mine / theirs)), self._num_known + 1
+        alone.close(item_id, log_f, votes, np.eye(log_f.size)[known], ())
 
     def _added(self, log_f: FloatArray, votes: Votes, belief: FloatArray) -> CrowdItems:
         """Learn from one item with these votes; returns it."""

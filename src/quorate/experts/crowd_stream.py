@@ -1,6 +1,8 @@
 """Recorded votes of a crowd, item by item: ask until the answer is sure enough, learn, revise two earlier items.
 
-After the last item every item is revised once, so that early answers use what was learned later. The stop rule of
+After the last item every item is revised once, so that early answers use what was learned later. Items of known class
+come first and teach who is good; what is believed of them is what the others say. People who share their errors confirm
+each other on the other items, so these teach only if the known ones are explained better afterwards. The stop rule of
 `crowd`, here and as the policy `CrowdStop`:
 
     stop once 1 - max_z r(z) <= (1 - threshold) * min(1, (1 + votes) / 60)
@@ -18,6 +20,7 @@ from quorate import compiled
 from quorate.compiled import kernel
 from quorate.experts.ballots import Ballots
 from quorate.experts.crowd import (
+    CLOSE_TO_ZERO,
     CrowdItems,
     CrowdState,
     add_item,
@@ -25,6 +28,7 @@ from quorate.experts.crowd import (
     new_state,
     prior_into,
     revise_item,
+    take_item_back,
     top_of,
 )
 from quorate.experts.crowd_prior import REFIT_EVERY, WINDOW, refit_prior
@@ -32,6 +36,7 @@ from quorate.types import FloatArray, IntArray, Item
 from quorate.validate import fraction
 
 WARM_UP = 60  # votes before the model is fully trusted: until then more votes are asked per item
+FEWEST_KNOWN = 20  # items of known class before they decide whether the others teach, too
 REVISED = 2  # earlier items that are revised whenever one closes
 
 
@@ -77,15 +82,22 @@ class CrowdRun:
 
 
 def run_crowd(
-    ballots: Ballots, predictions: FloatArray | None = None, *, threshold: float = 1.0, seed: int = 0
+    ballots: Ballots,
+    predictions: FloatArray | None = None,
+    *,
+    threshold: float = 1.0,
+    seed: int = 0,
+    truth: IntArray | None = None,
 ) -> CrowdRun:
     """Run items and their votes in random order, each until the belief in a class reaches `threshold`.
 
-    `predictions` (n, K) probabilities, if there is a classifier.
+    `predictions` (n, K) probabilities, if there is a classifier   `truth` (n,) known classes, -1 unknown
     """
     rng = np.random.default_rng(seed)
     n, K = len(ballots.items), len(ballots.classes)
-    position = rng.permutation(n)  # of each item in the stream
+    is_known = np.zeros(n, dtype=bool) if truth is None else truth >= 0
+    position = np.empty(n, dtype=np.int64)  # of each item in the stream
+    position[np.lexsort((rng.permutation(n), ~is_known))] = np.arange(n)
     order = np.lexsort((rng.random(ballots.num_votes), position[ballots.item]))
     votes_of = np.bincount(position[ballots.item], minlength=n)
     start = np.concatenate([[0], np.cumsum(votes_of)])
@@ -99,8 +111,49 @@ def run_crowd(
     state = new_state(len(ballots.people), K)
     online, asked = np.empty((n, K)), np.empty(n, dtype=np.int64)
     compiled.prepare_for(ballots.num_votes, of_experts=True)
-    stream(state, items, 1.0 - threshold, rng.random((n, REVISED)), online, asked)
+    first = int(is_known.sum())
+    known = np.zeros((0, K)) if truth is None else np.eye(K)[truth[np.argsort(position)[:first]]]
+    items.belief[:first], asked[:first] = known, np.diff(start)[:first]
+    for i in range(first):
+        add_item(state, items, i, items.start[i + 1])
+    refit_prior(state, items, max(0, first - WINDOW), first)
+    alone = _left_out(state, items, known)
+    taught = CrowdState(*(each.copy() for each in state))
+    votes = slice(start[first], None)
+    rest = CrowdItems(
+        start[first:] - start[first], items.person[votes], items.label[votes], log_f[first:], items.belief[first:],
+        items.careful[votes], items.gained[votes], items.if_careful[votes],
+    )  # fmt: skip
+    stream(state, rest, 1.0 - threshold, rng.random((n - first, REVISED)), online[first:], asked[first:])
+    later = _left_out(state, items, known)
+    if first >= FEWEST_KNOWN and _score(alone, known) > _score(later, known):
+        state, later = taught, alone
+        for i in range(first, n):
+            _judge(state, items, i, items.belief[i])
+        online[first:] = items.belief[first:]
+    items.belief[:first] = online[:first] = later
     return CrowdRun(online[position], items.belief[position], asked[position], state)
+
+
+def _left_out(state: CrowdState, items: CrowdItems, known: FloatArray) -> FloatArray:
+    """(n, K) what is believed of the first items, of known class, if each in turn had not been learned from."""
+    beliefs = np.empty_like(known)
+    for i in range(len(known)):
+        take_item_back(state, items, i)
+        _judge(state, items, i, beliefs[i])
+        add_item(state, items, i, items.start[i + 1])
+    return beliefs
+
+
+def _judge(state: CrowdState, items: CrowdItems, i: int, out: FloatArray) -> None:
+    prior_into(state, items.log_f[i], out)
+    for v in range(items.start[i], items.start[i + 1]):
+        count_vote(state, items.person[v], items.label[v], top_of(items.log_f[i]), out)
+
+
+def _score(beliefs: FloatArray, known: FloatArray) -> float:
+    """The sum of log beliefs in the known classes."""
+    return float(np.log(np.maximum((beliefs * known).sum(axis=1), CLOSE_TO_ZERO)).sum())
 
 
 @kernel

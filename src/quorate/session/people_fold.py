@@ -193,7 +193,9 @@ def learn(people: SessionPeople, event: Event, before: ItemState | None, after: 
     elif is_closed and after.judgement is not None:
         belief = after.judgement.probs["crowd_all"]
         draws = [rng.uniform(seed, "revise", after.number, place) for place in range(REVISED)]
-        people.crowd.close(item_id, log_prediction(after), votes, belief, draws)
+        gold = people.settings.gold.get(item_id)
+        known = None if gold is None else people.classes.index(gold)
+        people.crowd.close(item_id, log_prediction(after), votes, belief, draws, known=known)
     if item_id in people.settings.gold and is_closed and "params" in event["decision"]:
         _learn_gold(people, item_id, after, event)
 

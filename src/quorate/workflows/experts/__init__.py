@@ -16,7 +16,7 @@ from quorate.experts.ballots import Ballots
 from quorate.experts.bootstrap import BOOTSTRAPS, Estimate
 from quorate.experts.calibration import calibrated, temperature
 from quorate.experts.copies import CopiedPair, copied_pairs
-from quorate.experts.crowd_stream import run_crowd
+from quorate.experts.crowd_stream import FEWEST_KNOWN, run_crowd
 from quorate.experts.pairs import votes_side_by_side
 from quorate.experts.quality import PersonQuality, quality_of
 from quorate.reports.format import interval, number, percent
@@ -31,7 +31,6 @@ from quorate.workflows.experts.report import difference_text
 from quorate.workflows.inputs import PredictionSources, VoteSource, read_inputs, truth_of
 
 MOST_CELLS = 100_000_000  # people * classes^2; 8 bytes each, twice while learning
-FEWEST_KNOWN = 20  # items with a known truth before the scores are calibrated
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,6 +104,16 @@ class ExpertsResult:
         return f"The estimated class differs from the plurality on {int(differs.sum()):,} of {len(counts):,} items."
 
     @property
+    def doubt(self) -> str:
+        """A sentence where too few true classes are known; "" where there are enough."""
+        if self.num_known >= FEWEST_KNOWN:
+            return ""
+        return (
+            f"Truth cannot be told from agreement with {self.num_known} items of known class: people who share their "
+            f"errors look right. {FEWEST_KNOWN} or more (`truth`) tell them apart."
+        )
+
+    @property
     def known(self) -> str:
         """How often the estimated classes are right where the true class was given; "" if none was."""
         if self.truth is None:
@@ -156,9 +165,9 @@ def rate_experts(
 ) -> ExpertsResult:
     """How good and how careful each person is, from votes that name their voters.
 
-    `truth`: a table of known true classes (gold items): people are compared with it, and with 20 items or more it
-    calibrates the scores. `seed` draws the order of the items and the bootstrap. `tables`: how to read the votes, as in
-    `quorate.run`.
+    `truth`: a table of known true classes (gold items): they teach who is good, and 20 or more calibrate the scores.
+    With fewer, truth cannot be told from agreement: people who share their errors look right. `seed` draws
+    the order of the items and the bootstrap. `tables`: how to read the votes, as in `quorate.run`.
 
     >>> votes = np.array([[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 0, 1], [1, 1, 1]])
     >>> [each.quality.person for each in rate_experts(votes, bootstraps=20).people]
@@ -217,7 +226,7 @@ def _study(
     predictions = joined.predictions.mean(axis=0) if joined.report.usable else None
     say = progress or (lambda done, total, what: None)
     say(0, 3, "estimating each person's accuracy")
-    run = run_crowd(ballots, predictions, seed=seed)
+    run = run_crowd(ballots, predictions, seed=seed, truth=known)
     say(1, 3, "comparing people")
     side_by_side = votes_side_by_side(ballots)
     panel = agreement_of(ballots, truth=known, side_by_side=side_by_side, bootstraps=bootstraps, seed=seed)

@@ -50,8 +50,9 @@ FIGURES = {
 ABOUT = (
     "Estimated accuracy: the share of items on which the person gives the true class. The true class is not observed; "
     "it is estimated from everybody's votes, weighted by how good each person is (a Dawid-Skene model that is learned "
-    "online and shrunk towards the crowd). Its interval is approximate, and too narrow if people err on the same "
-    "items. Right where known: counted on items whose true class was given; reliable if there are many.",
+    "online, from known items first, and shrunk towards the crowd). Its interval is approximate, and too narrow if "
+    "people err on the same items. Right where known: counted on items whose true class was given; reliable if there "
+    "are many.",
     "Agrees with others: the share of votes that equal the plurality of the other voters of the item; ties count in "
     "part.",
     "Careless pattern: a person is called careless only if guessing, voting by habit or copying the classifier is "
@@ -142,7 +143,7 @@ def document(result: ExpertsResult) -> Document:
 
 
 def _notes(result: ExpertsResult) -> tuple[str, ...]:
-    sentences = (result.consensus, result.known, SCORE if result.confidence is None else "")
+    sentences = (result.doubt, result.consensus, result.known, SCORE if result.confidence is None else "")
     return tuple(text for text in sentences if text)
 
 

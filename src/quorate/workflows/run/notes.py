@@ -96,8 +96,8 @@ def _about_truth(summary: Mapping[str, Any]) -> list[str]:
         return []
     known = summary["error"]["scored_items"]
     return [
-        f"The confidence is a score, not a probability: the true class is known for {known} items; {FEWEST_GOLD} or "
-        "more (--truth) calibrate it."
+        f"Truth cannot be told from agreement with {known} items of known class: people who share their errors look "
+        f"right, and the confidence is a score. {FEWEST_GOLD} or more (`truth`) tell them apart."
     ]
 
 
