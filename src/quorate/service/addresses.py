@@ -80,7 +80,7 @@ def _number_of(name: str) -> int:
         int(part.removeprefix("0x") or "0", 16) if part.startswith("0x") else int(part, 8 if part[:1] == "0" else 10)
         for part in name.split(".")
     )
-    return last + sum(number << 8 * (3 - place) for place, number in enumerate(firsts[:4]))
+    return last + sum(number << 8 * (3 - index) for index, number in enumerate(firsts[:4]))
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
@@ -102,12 +102,12 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
 
 def allowed_addresses(addresses: Iterable[str], *, allow_private: bool) -> list[str]:
     """The addresses of a host name; NotAllowedAddress if one of them is private: then the name may be an attack."""
-    found = [ip_address(each.partition("%")[0]) for each in addresses]
+    parsed = [ip_address(text.partition("%")[0]) for text in addresses]
     if not allow_private:
-        for address in found:
+        for address in parsed:
             if not is_public(address):
                 raise NotAllowedAddress(f"the host resolves to {address}, an address of this machine or its network")
-    return [str(address) for address in found]
+    return [str(address) for address in parsed]
 
 
 def with_address(parts: SplitResult, address: str) -> str:

@@ -105,11 +105,11 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     app.state.signing_key = await run_in_threadpool(signing_key, app.state.store, now=time.time())
     await run_in_threadpool(compile_in_background)
     background: list[Background] = app.state.background
-    for each in background:
-        each.start()
+    for thread in background:
+        thread.start()
     yield
-    for each in reversed(background):
-        each.stop()
+    for thread in reversed(background):
+        thread.stop()
 
 
 def from_environment() -> FastAPI:

@@ -175,10 +175,10 @@ class BackgroundJobs:
             before = latest_people(connection, project_id)
             if before is not None and before["last_event"] == last_event(connection, project):
                 return
-            found = people(self.projects, connection, project, now=self.clock())
+            figures = people(self.projects, connection, project, now=self.clock())
         mine = (tasks.c.project_id == project_id, tasks.c.task == "people")
         with self.projects.store.write() as connection:
-            connection.execute(update(tasks).where(*mine).values(state=json.dumps(asdict(found))))
+            connection.execute(update(tasks).where(*mine).values(state=json.dumps(asdict(figures))))
 
     def _with_hold(self, project_id: str, task: str, job: Callable[[], object]) -> bool:
         """Do the job if no other worker holds the task; returns whether it was done."""

@@ -66,14 +66,17 @@ class ServiceConfig:
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> ServiceConfig:
         """Read the variables QUORATE_...; one that is empty or not set means the default."""
         texts = {name: value for name, value in (os.environ if environment is None else environment).items() if value}
-        named = {_variable(each.name): each for each in fields(cls)}
-        values: dict[str, Any] = {each.name: _read(each, texts[name]) for name, each in named.items() if name in texts}
+        values: dict[str, Any] = {}
+        for setting in fields(cls):
+            text = texts.get(_variable(setting.name))
+            if text is not None:
+                values[setting.name] = _read(setting, text)
         return cls(**values)
 
     def to_environment(self) -> dict[str, str]:
         """The variables from which `from_environment` restores this configuration."""
-        given = {_variable(name): value for name, value in asdict(self).items()}
-        plain = {name: int(value) if isinstance(value, bool) else value for name, value in given.items()}
+        values = {_variable(name): value for name, value in asdict(self).items()}
+        plain = {name: int(value) if isinstance(value, bool) else value for name, value in values.items()}
         return {name: "" if value is None else str(value) for name, value in plain.items()}
 
 

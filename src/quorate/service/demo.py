@@ -53,7 +53,7 @@ def digits() -> Digits:
     with np.load(Path(__file__).with_name("demo_digits.npz"), allow_pickle=False) as file:
         predictions, votes = (file[name].astype(np.float64) for name in ("predictions", "votes"))
         images = np.split(file["png"], file["ends"][:-1])
-    shares = (each / each.sum(axis=1, keepdims=True) for each in (predictions, votes))
+    shares = (rows / rows.sum(axis=1, keepdims=True) for rows in (predictions, votes))
     return Digits(tuple(image.tobytes() for image in images), *shares)
 
 
@@ -112,12 +112,12 @@ def _add_people(store: Store, project_id: str, owner: str, now: float) -> None:
 
 def add_digits(store: Store, project_id: str, up_to: int, *, first: int = 0, now: float) -> None:
     """Add the digits from `first` to `up_to` as items of the project; existing items stay unchanged."""
-    known = digits()
+    demo = digits()
     batch = []
-    for number in range(first, min(up_to, len(known))):
-        content = known.files[number]
+    for number in range(first, min(up_to, len(demo))):
+        content = demo.files[number]
         image = stored(store, project_id, content, checked(content), room=NO_LIMIT, now=now)
-        prediction = [float(value) for value in known.predictions[number]]
+        prediction = [float(value) for value in demo.predictions[number]]
         batch.append(NewItem(NAME.format(number), prediction, ItemContent(image=f"upload:{image}")))
     add_items(Projects(store), project_id, batch, models=MODELS, now=now)
 
@@ -203,9 +203,9 @@ class DemoVoters:
             count = select(func.count()).select_from(items).where(items.c.project_id == project_id)
             num_items = connection.execute(count).scalar_one()
             num_open = connection.execute(count.where(items.c.is_open, counted)).scalar_one()
-            known = names_there(connection, project_id, names)
-        if (num_items >= MANY and num_open >= FEW) or len(known) == len(names):
+            present = names_there(connection, project_id, names)
+        if (num_items >= MANY and num_open >= FEW) or len(present) == len(names):
             return False
-        first = next(number for number, name in enumerate(names) if name not in known)
+        first = next(number for number, name in enumerate(names) if name not in present)
         add_digits(self.projects.store, project_id, first + MORE, first=first, now=now)
         return True

@@ -42,12 +42,12 @@ class MicroBatcher(Generic[Question, Answer]):
         """The answer to one question. It is still computed if the caller disconnects."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Answer] = loop.create_future()
-        place = (loop, queue)
-        if place in self._queues:
-            self._queues[place].append((question, future))
+        key = (loop, queue)
+        if key in self._queues:
+            self._queues[key].append((question, future))
         else:
-            self._queues[place] = [(question, future)]
-            task = loop.create_task(self._serve(place))
+            self._queues[key] = [(question, future)]
+            task = loop.create_task(self._serve(key))
             self._running.add(task)
             task.add_done_callback(self._running.discard)
         return await future
@@ -57,7 +57,7 @@ class MicroBatcher(Generic[Question, Answer]):
         while waiting:
             batch, waiting[:] = waiting[:MOST], waiting[MOST:]
             answers = await self._answers([question for question, _ in batch])
-            waiting[:0] = [each for each, answer in zip(batch, answers, strict=True) if isinstance(answer, Later)]
+            waiting[:0] = [call for call, answer in zip(batch, answers, strict=True) if isinstance(answer, Later)]
             for (_, future), answer in zip(batch, answers, strict=True):
                 _resolve(future, answer)
         del self._queues[place]

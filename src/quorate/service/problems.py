@@ -253,10 +253,10 @@ def of_overflow(error: OverflowError) -> Problem:
 
 def of_request(error: RequestValidationError) -> Problem:
     """The problem of a request that does not match the specification: the first complaint, and a list of all."""
-    found = complaints(error.errors())
-    first = found[0]
+    listed = complaints(error.errors())
+    first = listed[0]
     detail = f"{first['field']}: {first['rule']}. {first['fix']}"
-    return Problem(422, "Invalid input", detail, **first, errors=found if len(found) > 1 else ())
+    return Problem(422, "Invalid input", detail, **first, errors=listed if len(listed) > 1 else ())
 
 
 def methods_of(request: Request) -> str:

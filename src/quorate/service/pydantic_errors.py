@@ -28,14 +28,14 @@ def complaints(errors: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def _complaint(error: dict[str, Any]) -> dict[str, Any]:
-    kind, place = error["type"], tuple(error["loc"])
+    kind, location = error["type"], tuple(error["loc"])
     if kind == "json_invalid":
         return {"field": "body", "rule": f"not valid JSON: {error['ctx']['error']}", "fix": "Send valid JSON."}
-    if place == ("body",) and isinstance(error["input"], bytes):
+    if location == ("body",) and isinstance(error["input"], bytes):
         fix = "Send Content-Type: application/json."
         return {"field": "body", "rule": "the body was not sent as JSON", "fix": fix}
-    field = (_joined(place[1:]) or str(place[0]))[:LONGEST]
-    value = {"value": quoted(error["input"])} if kind != "missing" and _may_be_quoted(place) else {}
+    field = (_joined(location[1:]) or str(location[0]))[:LONGEST]
+    value = {"value": quoted(error["input"])} if kind != "missing" and _may_be_quoted(location) else {}
     return {
         "field": field,
         **value,

@@ -103,17 +103,17 @@ class Sender:
         """Send one webhook's deliveries in order; returns how many were attempted. If one fails, the rest wait."""
         begin = time.monotonic()
         try:
-            for number, each in enumerate(due):
+            for number, delivery in enumerate(due):
                 spent = time.monotonic() - begin
                 if number and (spent > PATIENCE or self._stop.is_set()):
                     postponed(self.store, due[number:], until=self.clock() + spent)
                     return number
-                problem = await self._attempt(client, each)
+                problem = await self._attempt(client, delivery)
                 if problem is not None:
-                    log.info("delivery %s was not accepted: %s", each.id, problem)
-                    refused(self.store, each, due[number + 1 :], problem, now=self.clock(), chance=self._chance)
+                    log.info("delivery %s was not accepted: %s", delivery.id, problem)
+                    refused(self.store, delivery, due[number + 1 :], problem, now=self.clock(), chance=self._chance)
                     return number + 1
-                delivered(self.store, each, now=self.clock())
+                delivered(self.store, delivery, now=self.clock())
             return len(due)
         finally:
             self._busy.discard(due[0].webhook_id)
@@ -153,8 +153,8 @@ class Sender:
         """The IP address to connect to, resolved and checked here: a second look-up could give another one."""
         port = parts.port or (443 if parts.scheme == "https" else 80)
         loop = asyncio.get_running_loop()
-        found = await loop.getaddrinfo(parts.hostname, port, type=socket.SOCK_STREAM)
-        return allowed_addresses([str(each[4][0]) for each in found], allow_private=self.allow_private)[0]
+        resolved = await loop.getaddrinfo(parts.hostname, port, type=socket.SOCK_STREAM)
+        return allowed_addresses([str(address[4][0]) for address in resolved], allow_private=self.allow_private)[0]
 
 
 def _signed(due: Due, *, now: int) -> dict[str, str]:

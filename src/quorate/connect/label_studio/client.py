@@ -114,7 +114,7 @@ class LabelStudio:
     def webhooks(self, project: int) -> list[Mapping[str, Any]]:
         """The webhooks of a project."""
         told = self._call("GET", "/api/webhooks/", params={"project": project})
-        return [each for each in told if isinstance(each, Mapping)] if isinstance(told, list) else []
+        return [hook for hook in told if isinstance(hook, Mapping)] if isinstance(told, list) else []
 
     def add_webhook(self, project: int, url: str, headers: Mapping[str, str]) -> int:
         """Register a webhook to `url` with these headers; returns its id."""

@@ -62,14 +62,14 @@ def ballots_of(annotations: Iterable[RemoteAnnotation], names: Mapping[int, str]
     [('ada', 'dog'), ('ben', None)]
     """
     chosen: dict[str, RemoteAnnotation] = {}
-    for each in annotations:
-        if each.is_ground_truth:
+    for annotation in annotations:
+        if annotation.is_ground_truth:
             continue
-        voter = names[each.user] if each.user is not None else f"{LOST}{each.id}"
-        if voter not in chosen or _rank(each) >= _rank(chosen[voter]):
-            chosen[voter] = each
+        voter = names[annotation.user] if annotation.user is not None else f"{LOST}{annotation.id}"
+        if voter not in chosen or _rank(annotation) >= _rank(chosen[voter]):
+            chosen[voter] = annotation
     ordered = sorted(chosen.items(), key=lambda pair: pair[1].id)
-    return [RemoteBallot(voter, each.label, each.id) for voter, each in ordered]
+    return [RemoteBallot(voter, annotation.label, annotation.id) for voter, annotation in ordered]
 
 
 def _rank(annotation: RemoteAnnotation) -> tuple[bool, str, int]:
@@ -83,16 +83,16 @@ def plan_votes(theirs: Sequence[RemoteBallot], ours: Mapping[str, str | None]) -
     [VoteChange(kind='retract', voter='ada', label=None, annotation=1),
      VoteChange(kind='vote', voter='ada', label='cat', annotation=1)]
     """
-    wanted = {each.voter: each for each in theirs}
+    wanted = {ballot.voter: ballot for ballot in theirs}
     stale = [voter for voter, label in ours.items() if voter not in wanted or wanted[voter].label != label]
     back = [
         VoteChange("retract", voter, None, wanted[voter].annotation if voter in wanted else None) for voter in stale
     ]
     kept = set(ours) - set(stale)
     new = [
-        VoteChange("abstain" if each.label is None else "vote", each.voter, each.label, each.annotation)
-        for each in theirs
-        if each.voter not in kept
+        VoteChange("abstain" if ballot.label is None else "vote", ballot.voter, ballot.label, ballot.annotation)
+        for ballot in theirs
+        if ballot.voter not in kept
     ]
     return back + new
 
@@ -118,22 +118,22 @@ def room(task: Task, item: ItemView, *, skip_queue: str) -> tuple[int, bool]:
     """
     if not item.wants:
         return max(_people(task), 1), True
-    counted = [each for each in task.annotations if skip_queue != REQUEUE_FOR_OTHERS or not each.is_skip]
-    taken = sum(not each.is_ground_truth for each in counted)
+    without_skips = skip_queue == REQUEUE_FOR_OTHERS
+    taken = sum(not (work.is_ground_truth or (without_skips and work.is_skip)) for work in task.annotations)
     return max(taken, _people(task)) + item.wants, False
 
 
 def _people(task: Task, *, with_skips: bool = False) -> int:
     """How many people answered."""
-    return len({each.user for each in task.annotations if with_skips or not each.is_skip})
+    return len({annotation.user for annotation in task.annotations if with_skips or not annotation.is_skip})
 
 
 def _differences(task: Task, overlap: int, is_labeled: bool, data: dict[str, Any]) -> dict[str, Any]:
     """The fields to set; overlap and `is_labeled` together, as Label Studio computes one from the other."""
-    found: dict[str, Any] = {}
+    changes: dict[str, Any] = {}
     if (overlap, is_labeled) != (task.overlap, task.is_labeled):
-        found = {"overlap": overlap, "is_labeled": is_labeled}
-    return found if data == dict(task.data) else found | {"data": data}
+        changes = {"overlap": overlap, "is_labeled": is_labeled}
+    return changes if data == dict(task.data) else changes | {"data": data}
 
 
 def with_decision(data: Mapping[str, Any], item: ItemView | None) -> dict[str, Any]:
@@ -152,13 +152,13 @@ def original_of(task: Task) -> dict[str, Any]:
         "overlap": task.overlap,
         "is_labeled": task.is_labeled,
         "fields": {name: task.data[name] for name in FIELDS if name in task.data},
-        "annotations": sorted(each.id for each in task.annotations),
+        "annotations": sorted(annotation.id for annotation in task.annotations),
     }
 
 
 def plan_restore(task: Task, original: Mapping[str, Any], *, overlap: int, skip_queue: str) -> dict[str, Any]:
     """The fields to set to restore the task; if it has new annotations, to what Label Studio itself would compute."""
-    is_same = sorted(each.id for each in task.annotations) == original["annotations"]
+    is_same = sorted(annotation.id for annotation in task.annotations) == original["annotations"]
     is_done = _people(task, with_skips=skip_queue == IGNORE_SKIPPED) >= overlap
     data = with_decision(task.data, None) | dict(original["fields"])
     return _differences(task, overlap, bool(original["is_labeled"]) if is_same else is_done, data)

@@ -41,10 +41,10 @@ class ConnectSettings:
     def __post_init__(self) -> None:
         """Check the values."""
         bounded(self.poll_seconds, where="poll_seconds", least=1.0, most=3600.0)
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if each.name != "poll_seconds" and not (value is None or (isinstance(value, str) and value)):
-                raise invalid(each.name, value, "text", "put it into quotes, or leave it out.")
+        for option in fields(self):
+            value = getattr(self, option.name)
+            if option.name != "poll_seconds" and not (value is None or (isinstance(value, str) and value)):
+                raise invalid(option.name, value, "text", "put it into quotes, or leave it out.")
 
     def dumps(self) -> str:
         """Every setting, by name, as JSON."""
@@ -53,10 +53,10 @@ class ConnectSettings:
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> Self:
         """The settings of these names; unknown names are an error."""
-        known = [each.name for each in fields(cls)]
+        names = [option.name for option in fields(cls)]
         for name, value in content.items():
-            if name not in known:
-                raise invalid(name, value, f"one of the options: {', '.join(known)}", "correct the name.")
+            if name not in names:
+                raise invalid(name, value, f"one of the options: {', '.join(names)}", "correct the name.")
         return cls(**content)
 
 
@@ -79,7 +79,7 @@ def read_config(path: str | Path) -> ConnectFile:
         raise invalid("config", str(path), f"TOML ({cause})", "correct it.") from cause
     for name, value in content.items():
         if name not in SECTIONS or not isinstance(value, dict):
-            rule = f"the sections {' and '.join(f'[{each}]' for each in SECTIONS)}"
+            rule = f"the sections {' and '.join(f'[{section}]' for section in SECTIONS)}"
             raise invalid(name, value, rule, "move it into one of them.", place=str(path))
     how = dict(content.get("label-studio", {}))
     for name in ("predictions", "token_file"):

@@ -82,13 +82,13 @@ def as_project(answer: object) -> RemoteProject:
 def as_task(answer: object, question: SingleChoice, model_version: str = "") -> Task:
     """A task of `GET /api/tasks`; annotations in the order of their ids."""
     told = _mapping(answer, "task")
-    found = [_annotation(each, question) for each in _list(told, "annotations")]
+    annotations = [_annotation(annotation, question) for annotation in _list(told, "annotations")]
     return Task(
         id=_int(told, "id"),
         overlap=_int(told, "overlap"),
         is_labeled=_bool(told, "is_labeled"),
         data=_mapping(told.get("data"), "data"),
-        annotations=tuple(sorted(found, key=lambda each: each.id)),
+        annotations=tuple(sorted(annotations, key=lambda annotation: annotation.id)),
         prediction=_prediction(_list(told, "predictions"), question, model_version),
     )
 
@@ -126,7 +126,7 @@ def _choices(result: object, question: SingleChoice) -> list[str]:
         if isinstance(part, Mapping) and part.get("from_name") == question.name:
             value = part.get("value")
             chosen = value.get("choices") if isinstance(value, Mapping) else None
-            named += [str(each) for each in chosen] if isinstance(chosen, list) else []
+            named += [str(choice) for choice in chosen] if isinstance(chosen, list) else []
     return named
 
 
@@ -215,7 +215,7 @@ def single_choice(config: str, *, choices: str | None = None) -> SingleChoice:
     tag = _chosen(controls, choices)
     _check_plain(tag, parents)
     about = tag.get("toName", "")
-    shown = next((each for each in root.iter() if each.get("name") == about), None)
+    shown = next((element for element in root.iter() if element.get("name") == about), None)
     value = "" if shown is None else shown.get("value", "")
     source = value[1:] if re.fullmatch(r"\$\w+", value) else None
     return SingleChoice(tag.get("name", ""), about, _classes(tag), source)

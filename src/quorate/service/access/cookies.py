@@ -40,14 +40,14 @@ SHORTEST_KEY = 32
 
 def signing_key(store: Store, *, now: float, environment: Mapping[str, str] = os.environ) -> bytes:
     """The key that signs cookies: QUORATE_SECRET, or the one stored in the database, made if there is none."""
-    given = environment.get(ENVIRONMENT)
-    if given is None:
+    key = environment.get(ENVIRONMENT)
+    if key is None:
         return _stored_key(store, now=now).encode()
-    if len(given) < SHORTEST_KEY:
+    if len(key) < SHORTEST_KEY:
         rule = f"at least {SHORTEST_KEY} characters"
         fix = 'Make one: python -c "import secrets; print(secrets.token_urlsafe(32))"; or unset it.'
-        raise invalid(ENVIRONMENT, f"{len(given)} characters", rule, fix)
-    return given.encode("utf-8", "surrogateescape")
+        raise invalid(ENVIRONMENT, f"{len(key)} characters", rule, fix)
+    return key.encode("utf-8", "surrogateescape")
 
 
 def _stored_key(store: Store, *, now: float) -> str:

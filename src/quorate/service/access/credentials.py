@@ -145,7 +145,7 @@ def new_key(store: Store, name: str, *, account: str | None = None, now: float) 
 
 
 def _only_owner(store: Store) -> str:
-    owners = [each for each in list_accounts(store) if each.may_create and each.disabled is None]
+    owners = [account for account in list_accounts(store) if account.may_create and account.disabled is None]
     if len(owners) == 1:
         return owners[0].id
     if not owners:
@@ -154,7 +154,7 @@ def _only_owner(store: Store) -> str:
             "curl --data 'name=Ada' LINK. `quorate service owner-link` prints a new one."
         )
         raise invalid("account", None, "the id of an account that may create projects; there is none yet", fix)
-    names = ", ".join(f"{each.id} ({each.name})" for each in owners[:20])
+    names = ", ".join(f"{owner.id} ({owner.name})" for owner in owners[:20])
     rule, fix = f"one of the {len(owners)} accounts that may create projects: {names}", "say which with `account`."
     raise invalid("account", None, rule, fix)
 

@@ -64,15 +64,15 @@ def create_invitation(
     """Create an invitation to a project; returns its record and the link, shown only once."""
     if role not in INVITED:
         raise invalid("role", str(role)[:40], f"one of {', '.join(INVITED)}", "choose one.")
-    most = None if most_uses is None else whole(most_uses, where="most_uses", most=100_000)
+    limit = None if most_uses is None else whole(most_uses, where="most_uses", most=100_000)
     expires = now + bounded(lasts, where="lasts", least=1.0, most=LONGEST)
-    made = Invitation(new_id(), project_id, role, checked_name(name), most, 0, now, expires, None)
+    made = Invitation(new_id(), project_id, role, checked_name(name), limit, 0, now, expires, None)
     token = new_secret()
     with store.write() as connection:
         connection.execute(insert(invitations).values(asdict(made) | {"digest": digest(token)}))
         note(
             connection, "invitation made", project_id=project_id, by=by, now=now,
-            invitation=made.id, name=made.name, role=role, most_uses=most, expires=expires,
+            invitation=made.id, name=made.name, role=role, most_uses=limit, expires=expires,
         )  # fmt: skip
     return made, base_url.rstrip("/") + PATH + token
 
@@ -109,12 +109,12 @@ def look(store: Store, token: str, *, browser: str | None = None, now: float) ->
     """What the invitation is for, without counting a use; LinkOver or UnknownLink if it is not valid."""
     with store.read() as connection:
         row = _row(connection, token)
-        known = [each for each in remembered(connection, browser) if each.may_return]
-        members = [each for each in known if _membership(connection, row, each.account_id) == "member"]
+        accounts_here = [account for account in remembered(connection, browser) if account.may_return]
+        members = [one for one in accounts_here if _membership(connection, row, one.account_id) == "member"]
         _refuse_ended(row, now=now, counted=not members)
         name = connection.scalar(select(projects.c.name).where(projects.c.id == row.project_id))
         invitation = Invitation(*(row._mapping[column] for column in Invitation.__dataclass_fields__))
-        return InvitationView(invitation, str(name), tuple(members or known))
+        return InvitationView(invitation, str(name), tuple(members or accounts_here))
 
 
 def form_id() -> str:
@@ -137,8 +137,8 @@ def accept(
         if form and _just_made(connection, account_id, row.project_id, now=now):
             return _signed_in(connection, row, account_id, now=now)
         _refuse_ended(row, now=now)
-        here = {each.account_id for each in remembered(connection, browser)} | ({me} if me else set())
-        if any(_membership(connection, row, each) == "removed" for each in here):
+        here = {account.account_id for account in remembered(connection, browser)} | ({me} if me else set())
+        if any(_membership(connection, row, account_here) == "removed" for account_here in here):
             raise _removed()
         if connection.scalar(select(accounts.c.id).where(accounts.c.id == account_id)) is not None:
             account_id = new_id()  # the form was left open for longer than AGAIN: another person
@@ -160,15 +160,15 @@ def come_back(store: Store, token: str, account_id: str, *, browser: str | None,
     """
     with store.write() as connection:
         row = _row(connection, token, lock=True)
-        known = {each.account_id: each for each in remembered(connection, browser) if each.may_return}
-        if account_id not in known:
+        may_return = {account.account_id: account for account in remembered(connection, browser) if account.may_return}
+        if account_id not in may_return:
             raise NotAllowed(
                 "this browser no longer remembers you", "ask the project's owner for a new link.", field="account",
                 rule="an account that signed in with this browser",
             )  # fmt: skip
         _refuse_ended(row, now=now, counted=_membership(connection, row, account_id) != "member")
         _enter(connection, row, account_id, now=now)
-        how = known[account_id].signed_in_by
+        how = may_return[account_id].signed_in_by
         return SignedIn(account_id, open_sign_in(connection, account_id, how=how, now=now), how, row.project_id)
 
 

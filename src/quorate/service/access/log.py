@@ -91,7 +91,7 @@ def _is_member_then() -> ColumnElement[bool]:
 def _entries(connection: Connection, rows: Sequence[Row[Any]]) -> list[LogEntry]:
     """The lines; those that refer to an owner's action get its new settings (older lines contain them)."""
     details = {row.id: json.loads(row.body) for row in rows}
-    actions = {each["action"] for each in details.values() if "action" in each}
+    actions = {detail["action"] for detail in details.values() if "action" in detail}
     query = select(owner_actions.c.id, owner_actions.c.body).where(owner_actions.c.id.in_(actions))
     changes = {row.id: json.loads(row.body) for row in connection.execute(query)} if actions else {}
     return [

@@ -127,9 +127,9 @@ class SecurityHeaders:
 
 def completed(headers: Iterable[tuple[bytes, bytes]], scope: Scope) -> list[tuple[bytes, bytes]]:
     """A response's headers, plus the security headers that it does not set itself."""
-    given = list(headers)
-    names = {name.lower() for name, _ in given}
-    return given + [each for each in _encoded(*_kind(scope)) if each[0] not in names]
+    sent = list(headers)
+    names = {name.lower() for name, _ in sent}
+    return sent + [header for header in _encoded(*_kind(scope)) if header[0] not in names]
 
 
 def security_headers(scope: Scope) -> dict[str, str]:

@@ -63,14 +63,14 @@ class _Body:
         """Raise unless this request may send this many bytes."""
         if num_bytes <= self.most:
             return
-        most, project_id = largest_body(self.scope["path"])
-        if num_bytes > most:
-            raise _refused(_too_large(most, num_bytes))
+        limit, project_id = largest_body(self.scope["path"])
+        if num_bytes > limit:
+            raise _refused(_too_large(limit, num_bytes))
         try:  # as a GET: a form's origin is checked when the form is read
             await as_member(Request({**self.scope, "method": "GET"}), project_id, "owner")
         except QuorateError as error:
             raise _refused(error) from error
-        self.most, self.seconds = most, LARGE_SECONDS
+        self.most, self.seconds = limit, LARGE_SECONDS
 
 
 def largest_body(path: str) -> tuple[int, str]:
@@ -79,9 +79,9 @@ def largest_body(path: str) -> tuple[int, str]:
     >>> largest_body("/api/v1/projects/p/items"), largest_body("/api/v1/projects/p/votes")
     ((8000000, 'p'), (256000, ''))
     """
-    for pattern, most in LARGE.items():
-        if found := pattern.fullmatch(path):
-            return most, found[1]
+    for pattern, limit in LARGE.items():
+        if match := pattern.fullmatch(path):
+            return limit, match[1]
     return SMALL, ""
 
 

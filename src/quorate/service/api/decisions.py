@@ -60,10 +60,10 @@ def list_project_decisions(
     with projects_.store.read() as connection:
         project = projects_.get_in(connection, project_id)
         rows = list_items(connection, project_id, Filter("closed"), after=after, limit=wanted.most)
-        found = decided(projects_, connection, project, rows)
+        rows_decided = decided(projects_, connection, project, rows)
     classes, numbers = project.settings.classes, {row.name: row.number for row in rows}
-    bodies = [asdict(each) | {"probs": dict(zip(classes, each.probs, strict=True))} for each in found]
-    return wanted.page(bodies, lambda each: int(numbers[each["item"]]))
+    bodies = [asdict(row) | {"probs": dict(zip(classes, row.probs, strict=True))} for row in rows_decided]
+    return wanted.page(bodies, lambda body: int(numbers[body["item"]]))
 
 
 class TrailOut(Out):
@@ -135,9 +135,9 @@ def list_waiting(project_id: ProjectId, caller: Senior, projects_: TheProjects, 
     with projects_.store.read() as connection:
         project = projects_.get_in(connection, project_id)
         me, after = caller.account_id, wanted.number(0)
-        found = waiting(connection, project, me, after=after, limit=wanted.most)
-    places = {each.item: each.closed_event for each in found}
-    return wanted.page([_doubtful(project, each) for each in found], lambda each: places[each["item"]])
+        doubtful = waiting(connection, project, me, after=after, limit=wanted.most)
+    places = {item.item: item.closed_event for item in doubtful}
+    return wanted.page([_doubtful(project, item) for item in doubtful], lambda item: places[item["item"]])
 
 
 @router.post(
@@ -236,7 +236,7 @@ def list_learning(project_id: ProjectId, _caller: Viewer, projects_: TheProjects
     """Each fit, oldest first."""
     with projects_.store.read() as connection:
         project = projects_.get_in(connection, project_id)
-        found = list_learned(connection, project_id, after=wanted.number(0), limit=wanted.most)
+        fits = list_learned(connection, project_id, after=wanted.number(0), limit=wanted.most)
     return wanted.page(
-        [each | {"tau": project.by_model(each["tau"])} for each in found], lambda each: int(each["event"])
+        [fit | {"tau": project.by_model(fit["tau"])} for fit in fits], lambda fit: int(fit["event"])
     )

@@ -41,9 +41,9 @@ def projects_of(request: Request) -> Projects:
 
 def base_url_of(request: Request) -> str:
     """The public address of the service: as configured, else from this request."""
-    given = config_of(request.scope).base_url
-    if given is not None:
-        return given
+    configured = config_of(request.scope).base_url
+    if configured is not None:
+        return configured
     host = request.headers.get("host", "")
     if not HOST.fullmatch(host):
         rule = "a host name, with a port if needed"

@@ -122,12 +122,12 @@ def _gold(connection: Connection, project: Project) -> Iterator[tuple[Cell, ...]
     names = voter_names(connection, project)
     query = select(items).where(items.c.project_id == project.id, is_gold, not_withdrawn)
     for rows in in_batches(connection, query, items.c.number, after=-1, size=BATCH):
-        known = {row.id: row for row in rows}
-        answers = select(ballots).where(ballots.c.item_id.in_(known)).order_by(ballots.c.item_id, ballots.c.time)
-        for each in connection.execute(answers):
-            row, name = known[each.item_id], names.get(each.voter, each.voter.removeprefix("ext:"))
-            right = None if each.label is None else each.label == row.gold
-            yield (row.name, each.voter, name, each.label, utc(each.time), each.kind, row.gold, right)
+        by_id = {row.id: row for row in rows}
+        answers = select(ballots).where(ballots.c.item_id.in_(by_id)).order_by(ballots.c.item_id, ballots.c.time)
+        for ballot in connection.execute(answers):
+            row, name = by_id[ballot.item_id], names.get(ballot.voter, ballot.voter.removeprefix("ext:"))
+            right = None if ballot.label is None else ballot.label == row.gold
+            yield (row.name, ballot.voter, name, ballot.label, utc(ballot.time), ballot.kind, row.gold, right)
 
 
 def events(connection: Connection, project: Project) -> Export:
@@ -159,9 +159,9 @@ def journal(connection: Connection, project: Project) -> Iterator[bytes]:
     yield header_line(project.session.header())
     number, numbers = FIRST_SEQ, {0: 0}
     query = select(items.c.id).where(items.c.project_id == project.id, is_gold)
-    known = set(connection.execute(query).scalars())  # gold items are never decided
+    gold_items = set(connection.execute(query).scalars())  # gold items are never decided
     for row in project_events(connection, project.id):
-        if row.kind not in (*ITEM_KINDS, "learn", "tune") or row.item_id in known:
+        if row.kind not in (*ITEM_KINDS, "learn", "tune") or row.item_id in gold_items:
             continue
         event: dict[str, Any] = {"seq": number} | json.loads(row.body) | {"seq": number}
         if row.item_id is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
 from fastapi import APIRouter, Query, Response
@@ -225,8 +225,8 @@ async def create_items(once: Write, project_id: ProjectId, caller: Owner, body: 
 
     def store(batch: DecidedBatch, on: Work) -> BatchOut:
         stored = store_items(on.projects, batch, now=on.now)
-        added = [AddedOut(id=each.name, status=each.status) for each in stored]
-        return BatchOut(items=added, added=sum(each.status != "exists" for each in added))
+        added = [AddedOut(id=item.name, status=item.status) for item in stored]
+        return BatchOut(items=added, added=sum(item.status != "exists" for item in added))
 
     return await once.prepared(caller, decide, store)
 
@@ -388,11 +388,19 @@ def as_shown(project: Project, row: Row[Any]) -> dict[str, Any]:
 
 def models_of(items: Sequence[ItemIn]) -> tuple[str, ...]:
     """The names of the classifiers, from the first item with several predictions; without one: one classifier."""
-    for item in items:
-        if item.predictions:
-            given = item.predictions
-            return tuple(given) if isinstance(given, dict) else tuple(f"classifier {n + 1}" for n in range(len(given)))
-    return ONE_MODEL
+    several = (item.predictions for item in items if item.predictions)
+    return next((model_names(predictions) for predictions in several), ONE_MODEL)
+
+
+def model_names(predictions: Mapping[str, object] | Sequence[object]) -> tuple[str, ...]:
+    """The names of the classifiers with these predictions; numbered if they have none.
+
+    >>> model_names([[0.5, 0.5], [0.1, 0.9]])
+    ('classifier 1', 'classifier 2')
+    """
+    if isinstance(predictions, Mapping):
+        return tuple(map(str, predictions))
+    return tuple(f"classifier {number + 1}" for number in range(len(predictions)))
 
 
 def new_item(project: Project, item: ItemIn, index: int, *, allow_private: bool = False) -> NewItem:
@@ -416,13 +424,13 @@ def _prediction(project: Project, item: ItemIn, index: int) -> object:
     models = project.models
     if item.predictions is None:
         return item.prediction if len(models) == 1 or item.prediction is None else [item.prediction]
-    given = item.predictions
-    if isinstance(given, dict):
-        for name in given:
+    predictions = item.predictions
+    if isinstance(predictions, dict):
+        for name in predictions:
             if name not in models:
                 raise invalid(f"items[{index}].predictions", name, f"names of {', '.join(models)}", "correct it.")
-        given = [given.get(name) for name in models]
-    return given[0] if len(models) == 1 and len(given) == 1 else given
+        predictions = [predictions.get(name) for name in models]
+    return predictions[0] if len(models) == 1 and len(predictions) == 1 else predictions
 
 
 def _check_uploads(store: Store, project_id: str, batch: list[NewItem]) -> None:

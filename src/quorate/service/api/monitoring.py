@@ -157,10 +157,10 @@ async def ready(request: Request, store: TheStore) -> ReadyOut:
         with store.read() as connection:
             return revision_of(connection)
 
-    found = await to_thread.run_sync(revision, limiter=_own_thread(request))
-    if found != REVISION:
-        raise Problem(503, "Not ready", f"the database has schema {found}; this program needs {REVISION}.")
-    return ReadyOut(status="ready", revision=found)
+    present = await to_thread.run_sync(revision, limiter=_own_thread(request))
+    if present != REVISION:
+        raise Problem(503, "Not ready", f"the database has schema {present}; this program needs {REVISION}.")
+    return ReadyOut(status="ready", revision=present)
 
 
 @router.get(

@@ -124,8 +124,8 @@ def show_me(caller: Caller) -> MeOut:
 @router.get("/projects/{project_id}/members", summary="List members", responses=problems(403, 404))
 def list_members(project_id: ProjectId, _caller: Owner, store: TheStore, wanted: Wanted) -> Page[MemberOut]:
     """In order of their ids."""
-    found = accounts.list_members(store, project_id, after=wanted.name, limit=wanted.most)
-    return wanted.page(found, lambda each: each.account_id)
+    members = accounts.list_members(store, project_id, after=wanted.name, limit=wanted.most)
+    return wanted.page(members, lambda member: member.account_id)
 
 
 @router.put(
@@ -175,8 +175,8 @@ def list_people(project_id: ProjectId, _caller: Owner, store: TheStore) -> Peopl
 @router.get("/projects/{project_id}/invitations", summary="List invitations", responses=problems(403, 404))
 def list_invitations(project_id: ProjectId, _caller: Owner, store: TheStore, wanted: Wanted) -> Page[InvitationOut]:
     """Including ended ones."""
-    found = invitations.list_invitations(store, project_id, after=wanted.name, limit=wanted.most)
-    return wanted.page(found, lambda each: each.id)
+    rows = invitations.list_invitations(store, project_id, after=wanted.name, limit=wanted.most)
+    return wanted.page(rows, lambda row: row.id)
 
 
 @router.post(
@@ -228,15 +228,15 @@ def read_access_log(project_id: ProjectId, _caller: Owner, projects_: TheProject
     changed."""
     before = None if wanted.cursor is None else wanted.number()
     with projects_.store.read() as connection:
-        found = lines_of(connection, project_id, before=before, limit=wanted.most)
-    return wanted.page(found, lambda each: each.id)
+        lines = lines_of(connection, project_id, before=before, limit=wanted.most)
+    return wanted.page(lines, lambda line: line.id)
 
 
 @router.get("/keys", summary="List the caller's API keys", responses=problems(403))
 def list_keys(caller: Unrestricted, store: TheStore, wanted: Wanted) -> Page[KeyOut]:
     """Without their secrets."""
-    found = credentials.list_keys(store, caller.account_id, after=wanted.name, limit=wanted.most)
-    return wanted.page(found, lambda each: each.id)
+    keys = credentials.list_keys(store, caller.account_id, after=wanted.name, limit=wanted.most)
+    return wanted.page(keys, lambda key: key.id)
 
 
 @router.post(

@@ -118,8 +118,8 @@ def create_project(once: Write, caller: Creator, body: ProjectIn) -> Response:
 def list_projects(caller: Caller, store: TheStore, projects_: TheProjects, wanted: Wanted) -> Page[ProjectRow]:
     """The projects that the caller is a member of; with a key for one project, that one."""
     only = caller.only_project
-    found = memberships_of(store, caller.account_id, only=only, after=wanted.name, limit=wanted.most)
-    rows = [as_row(projects_.get(each.project_id), each.role) for each in found]
+    joined = memberships_of(store, caller.account_id, only=only, after=wanted.name, limit=wanted.most)
+    rows = [as_row(projects_.get(membership.project_id), membership.role) for membership in joined]
     return wanted.page(rows, lambda row: str(row["id"]))
 
 
@@ -152,8 +152,8 @@ def list_owner_actions(
     oldest first."""
     with projects_.store.read() as connection:
         projects_.get_in(connection, project_id)
-        found = list_actions(connection, project_id, after=wanted.number(0), limit=wanted.most)
-    return wanted.page(found, lambda each: each.id)
+        actions = list_actions(connection, project_id, after=wanted.number(0), limit=wanted.most)
+    return wanted.page(actions, lambda action: action.id)
 
 
 def as_row(project: Project, role: Role) -> dict[str, Any]:

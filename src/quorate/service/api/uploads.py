@@ -89,27 +89,27 @@ def _image(content: bytes) -> Image | None:
 
 def _png(content: bytes) -> Image | None:
     """Read the chunks up to the last one."""
-    size, place = struct.unpack(">II", content[16:24]), len(PNG)
-    while content[place + 4 : place + 8] != b"IEND":
-        place += 12 + struct.unpack(">I", content[place : place + 4])[0]
-    return Image("image/png", *size) if place + 12 <= len(content) else None
+    size, offset = struct.unpack(">II", content[16:24]), len(PNG)
+    while content[offset + 4 : offset + 8] != b"IEND":
+        offset += 12 + struct.unpack(">I", content[offset : offset + 4])[0]
+    return Image("image/png", *size) if offset + 12 <= len(content) else None
 
 
 def _jpeg(content: bytes) -> Image | None:
     """Read the segments up to the one with the size; the image's data ends with the end mark."""
-    place = 2
+    offset = 2
     for _ in range(MOST_SEGMENTS):
-        padding = NO_PADDING.match(content, place)
+        padding = NO_PADDING.match(content, offset)
         if padding is None:
             return None
-        place = padding.end() - 2
-        if place + 9 >= len(content):
+        offset = padding.end() - 2
+        if offset + 9 >= len(content):
             return None
-        marker = content[place + 1]
+        marker = content[offset + 1]
         if marker in FRAMES:
-            height, width = struct.unpack(">HH", content[place + 5 : place + 9])
-            return Image("image/jpeg", width, height) if END_OF_JPEG in content[place:] else None
-        place += 2 + struct.unpack(">H", content[place + 2 : place + 4])[0]
+            height, width = struct.unpack(">HH", content[offset + 5 : offset + 9])
+            return Image("image/jpeg", width, height) if END_OF_JPEG in content[offset:] else None
+        offset += 2 + struct.unpack(">H", content[offset + 2 : offset + 4])[0]
     return None
 
 
@@ -236,9 +236,9 @@ def stored(store: Store, project_id: str, content: bytes, image: Image, *, room:
     }  # fmt: skip
     same = select(uploads.c.id).where(uploads.c.project_id == project_id, uploads.c.digest == digest)
     with store.write() as connection:
-        known = connection.execute(same).scalar_one_or_none()
-        if known is not None:
-            return str(known)
+        present = connection.execute(same).scalar_one_or_none()
+        if present is not None:
+            return str(present)
         room.take(connection, project_id, len(content), now=now)
         connection.execute(upsert(connection, uploads).values(row).on_conflict_do_nothing())
         return str(connection.execute(same).scalar_one())

@@ -66,7 +66,7 @@ class VoteIn(In):
 
     @model_validator(mode="after")
     def _one_act(self) -> Self:
-        if sum(each is not None for each in (self.label, self.abstain, self.skip)) != 1:
+        if sum(part is not None for part in (self.label, self.abstain, self.skip)) != 1:
             raise ValueError("expected exactly one of label, abstain: true, skip: true")
         return self
 
@@ -228,8 +228,8 @@ def _leased(project_id: str, answer: CallAnswer) -> list[LeasedOut] | None:
     """The voter's next items, for the response."""
     if answer.items is None:
         return None
-    shown = ((each, ShowOut(**for_browser(project_id, each.show))) for each in answer.items)
-    return [LeasedOut(item=each.item, show=show, expires=each.expires) for each, show in shown]
+    shown = ((leased, ShowOut(**for_browser(project_id, leased.show))) for leased in answer.items)
+    return [LeasedOut(item=leased.item, show=show, expires=leased.expires) for leased, show in shown]
 
 
 def _request(

@@ -83,8 +83,8 @@ def create_webhook(once: Write, project_id: ProjectId, caller: Owner, body: Webh
 @router.get("", summary="List webhooks", responses=problems(403, 404))
 def list_webhooks(project_id: ProjectId, _caller: Owner, store: TheStore, wanted: Wanted) -> Page[WebhookOut]:
     """Without their secrets."""
-    found = webhooks.list_webhooks(store, project_id, after=wanted.name, limit=wanted.most)
-    return wanted.page(found, lambda each: each.id)
+    hooks = webhooks.list_webhooks(store, project_id, after=wanted.name, limit=wanted.most)
+    return wanted.page(hooks, lambda hook: hook.id)
 
 
 @router.delete("/{webhook_id}", summary="Remove a webhook", **NOTHING, responses=problems(403, 404, 409))
@@ -112,8 +112,8 @@ def list_deliveries(
 ) -> Page[DeliveryOut]:
     """The newest first: those of the last month, and pending ones."""
     before = None if wanted.cursor is None else _place(wanted.name)
-    found = webhooks.list_deliveries(store, project_id, webhook_id, before=before, limit=wanted.most)
-    return wanted.page(found, lambda each: f"{each.created!r} {each.id}")
+    sent = webhooks.list_deliveries(store, project_id, webhook_id, before=before, limit=wanted.most)
+    return wanted.page(sent, lambda delivery: f"{delivery.created!r} {delivery.id}")
 
 
 def _place(text: str) -> tuple[float, str]:

@@ -71,7 +71,7 @@ class _Seen:
     pending_weight: float = 0.0  # sum of 1 / rate of incomplete items: how much lower the estimate would be if right
 
     def __add__(self, other: _Seen) -> _Seen:
-        return _Seen(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
+        return _Seen(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(self)))
 
 
 def audit_report(connection: Connection, project: Project, *, alpha: float = 0.05) -> ProjectAudit:
@@ -80,7 +80,7 @@ def audit_report(connection: Connection, project: Project, *, alpha: float = 0.0
     audit, num_closed = seen.audit, seen.num_closed
     num_drawn, pending = audit.num_audited, audit.num_incomplete
     complete = num_drawn - pending
-    known: dict[str, Any] = {
+    counts: dict[str, Any] = {
         "alpha": alpha, "num_closed": num_closed, "num_settled": audit.num_settled, "num_drawn": num_drawn,
         "num_complete": complete, "num_without_coin": num_closed - audit.num_items,
         "believed_error": seen.doubt / num_closed if num_closed else None,
@@ -89,9 +89,9 @@ def audit_report(connection: Connection, project: Project, *, alpha: float = 0.0
         "audited_high": (seen.drawn_loss + pending) / num_drawn if complete else None,
     }  # fmt: skip
     if num_closed and audit.num_settled + complete == num_closed:
-        return _all_known(known, audit.known_loss / num_closed)
+        return _all_known(counts, audit.known_loss / num_closed)
     if audit.num_items == 0 or (audit.num_items == audit.num_settled and project.settings.audit_rate == 0):
-        return _nothing_yet(known)
+        return _nothing_yet(counts)
     bound = audit.bound(alpha)
     low, high = (_share((audit.estimate - less) / audit.num_items) for less in (seen.pending_weight, 0.0))
     is_informative = bound.is_informative and complete > 0
@@ -114,7 +114,7 @@ def audit_report(connection: Connection, project: Project, *, alpha: float = 0.0
         is_enough=is_enough,
         num_needed=needed,
         sentence=sentence,
-        **known,
+        **counts,
     )
 
 

@@ -81,8 +81,8 @@ def act_all(
             )
         except QuorateError as problem:
             outcomes.append(problem)
-    numbers = write_votes(connection, [each for each in outcomes if isinstance(each, VoteWrite)], now=now)
-    return [_recorded(each, numbers) if isinstance(each, VoteWrite) else each for each in outcomes]
+    numbers = write_votes(connection, [outcome for outcome in outcomes if isinstance(outcome, VoteWrite)], now=now)
+    return [_recorded(outcome, numbers) if isinstance(outcome, VoteWrite) else outcome for outcome in outcomes]
 
 
 def _planned(
@@ -259,13 +259,13 @@ def first_round(calls: Sequence[Call]) -> list[int]:
     [0, 2]
     """
     taken: set[tuple[str, str]] = set()
-    found = []
+    first = []
     for number, call in enumerate(calls):
         names = _names(call)
         if not taken & names:
-            found.append(number)
+            first.append(number)
         taken |= names  # calls after one that waits must wait, too
-    return found
+    return first
 
 
 def _names(call: Call) -> set[tuple[str, str]]:
@@ -308,8 +308,8 @@ def _in_one(projects_: Projects, calls: Sequence[Call]) -> list[CallAnswer | Exc
         if asking:
             wants = [Want(calls[number].voter, calls[number].count) for number, _ in asking]
             now = max(call.later for call in calls)  # the acts may have waited for locks
-            project, found = serve(projects_, connection, calls[0].project_id, wants, now=now)
-            for (number, answer), items in zip(asking, found, strict=True):
+            project, leased = serve(projects_, connection, calls[0].project_id, wants, now=now)
+            for (number, answer), items in zip(asking, leased, strict=True):
                 answers[number] = replace(answer, project=project, items=items)
     return answers
 

@@ -35,8 +35,8 @@ def report_image(projects_: Projects, project_id: str, name: str, voter: str, *,
             raise not_met(name, "skip")
         if "image" not in json.loads(row.show):
             raise invalid("item", name, "an item that shows an image", "vote on it, or skip it.")
-        given = {"project_id": project_id, "item_id": row.id, "voter": voter, "time": now}
-        connection.execute(insert(image_reports).values(given))
+        report = {"project_id": project_id, "item_id": row.id, "voter": voter, "time": now}
+        connection.execute(insert(image_reports).values(report))
         if row.set_aside is None and not reporters and not _may_alone(connection, row, voter):
             return False
         theirs = (leases.c.item_id == row.id, leases.c.voter == voter)

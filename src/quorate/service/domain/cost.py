@@ -72,13 +72,13 @@ def largest_pool(method: Method, num_classes: int) -> int:
     >>> largest_pool(method("value"), 2) > largest_pool(method("value"), 10) > 500
     True
     """
-    least, most = 1, MOST_VOTES
-    while least < most:
-        middle = (least + most + 1) // 2
+    least, largest = 1, MOST_VOTES
+    while least < largest:
+        middle = (least + largest + 1) // 2
         if decision_seconds(method, num_classes, middle) <= DECISION_SECONDS:
             least = middle
         else:
-            most = middle - 1
+            largest = middle - 1
     return least
 
 
@@ -86,9 +86,9 @@ def check_pool(method: Method, num_classes: int, pool_size: int, *, where: str =
     """Raise unless a decision about a pool of this size is fast enough."""
     if decision_seconds(method, num_classes, pool_size) <= DECISION_SECONDS:
         return
-    most = largest_pool(method, num_classes)
+    largest = largest_pool(method, num_classes)
     rule = (
-        f"at most {most} with {num_classes} classes and method {method.name!r}, "
+        f"at most {largest} with {num_classes} classes and method {method.name!r}, "
         f"so that a decision takes at most {1000 * DECISION_SECONDS:g} ms"
     )
     fix = "lower it, merge classes, or use the method 'infexp', which takes any pool."

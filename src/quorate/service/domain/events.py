@@ -30,17 +30,17 @@ def append_item_events(connection: Connection, entries: Sequence[Mapping[str, An
     """
     rows = [
         {
-            "project_id": each["project_id"],
-            "item_id": each["item_id"],
-            "seq": each["event"]["seq"],
-            "kind": each["event"]["type"],
-            "voter": each["voter"],
-            "request": each["request"],
-            "time": each["event"]["time"],
-            "body": encode(each["event"]),
-            "signed_in_by": each["signed_in_by"],
+            "project_id": entry["project_id"],
+            "item_id": entry["item_id"],
+            "seq": entry["event"]["seq"],
+            "kind": entry["event"]["type"],
+            "voter": entry["voter"],
+            "request": entry["request"],
+            "time": entry["event"]["time"],
+            "body": encode(entry["event"]),
+            "signed_in_by": entry["signed_in_by"],
         }
-        for each in entries
+        for entry in entries
     ]
     return {row.item_id: row.id for row in insert_rows(connection, events, rows, returning=("id", "item_id"))}
 

@@ -54,12 +54,12 @@ def with_gold(
     if share == 0.0 or not rows:
         return list(rows)
     keys = [f"{project.coin_key}:gold:{voter}:{row.id}:{now!r}" for row in rows]
-    drawn = [each.audited for each in draw(keys, share, seed=project.seed)]
+    drawn = [audited.audited for audited in draw(keys, share, seed=project.seed)]
     if not any(drawn):
         return list(rows)
-    given = {"project": project.id, "voter": voter, "count": sum(drawn), "priority": rows[0].priority}
-    known = iter(connection.execute(GOLD, given).all())
-    return [next(known, row) if is_drawn else row for row, is_drawn in zip(rows, drawn, strict=True)]
+    asked = {"project": project.id, "voter": voter, "count": sum(drawn), "priority": rows[0].priority}
+    gold_rows = iter(connection.execute(GOLD, asked).all())
+    return [next(gold_rows, row) if is_drawn else row for row, is_drawn in zip(rows, drawn, strict=True)]
 
 
 def gold_values(label: str) -> dict[str, Any]:
@@ -158,7 +158,7 @@ def gold_calibration(
             answers.setdefault(row.item_id, []).append(row)
     sizes = select(items.c.id, items.c.pool_size).where(among(items.c.id, "ids"))
     size = {row.id: row.pool_size for row in connection.execute(sizes, {"ids": list(answers)})}
-    whole = [each for each in answers if len(answers[each]) >= size[each]]
+    whole = [item_id for item_id in answers if len(answers[item_id]) >= size[item_id]]
     chosen = whole[: MOST_REPLAYED if status() == "compiled" else MOST_REPLAYED // 10]
     query = select(items).where(among(items.c.id, "ids"))
     opened = select(events.c.item_id, events.c.body).where(among(events.c.item_id, "ids"), events.c.seq == 1)

@@ -57,21 +57,21 @@ def change_pool(
     """
     size, last, outcomes = members(size), 0, []
     here = [items.c.project_id == project_id, items.c.is_wanted, not_withdrawn, items.c.pool_size != size]
-    given = {} if names is None else {"names": list(names)}
+    values = {} if names is None else {"names": list(names)}
     if names is not None:
         here.append(among(items.c.name, "names"))
         _check_there(projects_, project_id, names)
-    _check_steps(projects_, size, select(items).where(*here), given)
+    _check_steps(projects_, size, select(items).where(*here), values)
     while True:
         with projects_.store.write() as connection:
             project = not_archived(projects_.get_in(connection, project_id))
             query = select(items).where(*here, items.c.id > last).order_by(items.c.id).limit(BATCH).with_for_update()
-            rows = connection.execute(query, given).all()
+            rows = connection.execute(query, values).all()
             outcomes += [_resized(projects_, connection, project, row, size, by, signed_in_by, now) for row in rows]
         if len(rows) < BATCH:
             break
         last = rows[-1].id
-    changed = [each for each in outcomes if each is not None]
+    changed = [outcome for outcome in outcomes if outcome is not None]
     return PoolChanged(len(changed), sum(changed), len(outcomes) - len(changed))
 
 
@@ -88,7 +88,7 @@ def close_open(projects_: Projects, project_id: str, *, by: str, signed_in_by: s
                 Request(project_id, row.name, by, "close", served=False, signed_in_by=signed_in_by) for row in rows
             ]
             done = act_all(projects_, connection, closes, now=now) if closes else []
-            closed += sum(not isinstance(each, QuorateError) for each in done)
+            closed += sum(not isinstance(outcome, QuorateError) for outcome in done)
             if len(rows) < BATCH:
                 record(connection, project_id, "close-open", {"closed": closed}, by=by, now=now)
                 return closed

@@ -62,8 +62,8 @@ def _may_be_opened(address: str) -> bool:
 
 def upload_of(show: Mapping[str, str]) -> str | None:
     """The id of the upload in an item's content; None without one."""
-    found = UPLOAD.fullmatch(show.get("image", ""))
-    return found[1] if found else None
+    match = UPLOAD.fullmatch(show.get("image", ""))
+    return match[1] if match else None
 
 
 def for_browser(project_id: str, show: Mapping[str, str]) -> dict[str, str | None]:
@@ -201,8 +201,8 @@ def _begin(
     with projects_.store.write() as connection:
         project = not_archived(projects_.get_in(connection, project_id))
         project = project if project.models else project.with_models(models)
-        known = names_there(connection, project_id, [item.name for item in batch])
-        fresh = [item for item in batch if item.name not in known]
+        present = names_there(connection, project_id, [item.name for item in batch])
+        fresh = [item for item in batch if item.name not in present]
         first = _take_numbers(connection, project_id, len(fresh)) if fresh else 0
         return project, projects_.version_now(connection, project), fresh, first
 
@@ -219,8 +219,8 @@ def _store(projects_: Projects, batch: DecidedBatch, now: float) -> dict[str, Ne
         if project.version != batch.project.version:
             version = projects_.version_now(connection, not_archived(project))
             opened = _opened_all(project, version, batch.fresh, batch.first, now)
-        known = names_there(connection, project.id, [row["name"] for row, _ in opened])
-        new = [pair for pair in opened if pair[0]["name"] not in known]
+        present = names_there(connection, project.id, [row["name"] for row, _ in opened])
+        new = [pair for pair in opened if pair[0]["name"] not in present]
         return _insert(connection, project, new, now) if new else {}
 
 

@@ -155,9 +155,9 @@ def _unaccounted(connection: Connection, project: Project) -> list[Row[Any]]:
 
 def _closed(control: Goal, item: Row[Any]) -> Goal:
     """The controller after one more item, without the result of its audit (`_counted_again`)."""
-    known = item.audit_loss if item.is_settled else None
+    loss = item.audit_loss if item.is_settled else None
     return control.closed(
-        num_votes=item.num_votes, confidence=item.confidence, settled=item.is_settled, audited_error=known
+        num_votes=item.num_votes, confidence=item.confidence, settled=item.is_settled, audited_error=loss
     )
 
 
@@ -178,15 +178,15 @@ def _counted_again(connection: Connection, project: Project, control: Goal) -> G
     row = connection.execute(sums.where(*accounted)).one()
     if isinstance(control, BudgetControl):
         return replace(control, num_items=row.num_items, spent=int(row.spent or 0))
-    known, unknown = float(row.settled or 0.0), float(row.doubt or 0.0)
-    control = replace(control, num_items=row.num_items, settled_errors=known, open_doubt=unknown)
+    settled, doubts = float(row.settled or 0.0), float(row.doubt or 0.0)
+    control = replace(control, num_items=row.num_items, settled_errors=settled, open_doubt=doubts)
     drawn = items.c.audit == "drawn"
     done = select(items.c.confidence, func.coalesce(items.c.audit_loss, 1.0).label("loss"))
     done = done.where(*accounted, (items.c.audit == "done") | (drawn & ~counted))
     oldest = connection.execute(select(func.min(items.c.closed_event)).where(*_of_goal(project), drawn, counted))
     if (first := oldest.scalar_one()) is not None:  # those after it that are complete already are easy: a biased sample
         done = done.where(items.c.closed_event < first)
-    outcomes = ((each.confidence, each.loss) for each in connection.execute(done))
+    outcomes = ((item.confidence, item.loss) for item in connection.execute(done))
     return control.with_audits(outcomes)
 
 

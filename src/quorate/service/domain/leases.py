@@ -110,8 +110,8 @@ def _end_leases(connection: Connection, *which: ColumnElement[bool]) -> int:
     for row in rows:  # only if unchanged: a lease may have been renewed just before the lock
         same = (leases.c.item_id == row.item_id, leases.c.voter == row.voter, leases.c.expires == row.expires)
         if connection.execute(update(leases).where(*same, leases.c.is_out).values(is_out=False)).rowcount:
-            place = update(items).where(items.c.id == row.item_id).values(slots=items.c.slots + 1)
-            connection.execute(place)
+            freed = update(items).where(items.c.id == row.item_id).values(slots=items.c.slots + 1)
+            connection.execute(freed)
     return len(rows)
 
 
@@ -123,9 +123,9 @@ def held_by(connection: Connection, project: Project, wants: Sequence[Want], now
     mine = {want.voter: rows[want.voter][: want.count] for want in wants}
     seconds = project.settings.lease_seconds
     soon = now + (1.0 - RENEWED_AFTER) * seconds
-    old = [row for each in mine.values() for row in each if row.expires < soon]
+    old = [row for held in mine.values() for row in held if row.expires < soon]
     until = _renewed(connection, old, soon=soon, until=now + seconds)
-    return {voter: [leased for row in each if (leased := _as_leased(row, until))] for voter, each in mine.items()}
+    return {voter: [leased for row in held if (leased := _as_leased(row, until))] for voter, held in mine.items()}
 
 
 def _as_leased(row: Row[Any], until: Mapping[tuple[int, str], float | None]) -> Leased | None:
@@ -144,8 +144,8 @@ def _renewed(
     if not pairs:
         return {}
     asked = {"ids": sorted({item_id for item_id, _ in pairs}), "voters": sorted({voter for _, voter in pairs})}
-    found = connection.execute(RENEW, asked | {"soon": soon, "until": until})
-    renewed = {(row.item_id, row.voter) for row in found}
+    rows_renewed = connection.execute(RENEW, asked | {"soon": soon, "until": until})
+    renewed = {(row.item_id, row.voter) for row in rows_renewed}
     return {pair: until if pair in renewed else None for pair in pairs}
 
 

@@ -133,7 +133,7 @@ def conditions(project_id: str, chosen: Filter) -> Iterator[ColumnElement[bool]]
         yield items.c.name.in_(chosen.names)
     if chosen.search:
         searched = (items.c.name, *(json_field(items.c.show, field) for field in ("text", "image", "link")))
-        yield or_(*(each.icontains(chosen.search, autoescape=True) for each in searched))
+        yield or_(*(field.icontains(chosen.search, autoescape=True) for field in searched))
     if chosen.label is not None:
         yield answer == chosen.label
     if chosen.reason is not None:
@@ -191,11 +191,11 @@ def decided(
 
 def events_of(connection: Connection, item_ids: Sequence[int]) -> dict[int, list[Event]]:
     """The events of several items that the session core folds, by item."""
-    found: dict[int, list[Event]] = {item_id: [] for item_id in item_ids}
+    by_item: dict[int, list[Event]] = {item_id: [] for item_id in item_ids}
     query = select(events.c.item_id, events.c.body).where(events.c.item_id.in_(item_ids), is_folded)
     for item_id, body in connection.execute(query.order_by(events.c.item_id, events.c.seq)):
-        found[item_id].append(json.loads(body))
-    return found
+        by_item[item_id].append(json.loads(body))
+    return by_item
 
 
 def _decided(

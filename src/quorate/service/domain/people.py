@@ -79,18 +79,18 @@ class PeopleFigures:
 def people(projects_: Projects, connection: Connection, project: Project, *, now: float) -> PeopleFigures:
     """Compute all figures; takes seconds."""
     last = last_event(connection, project)
-    most = MOST_VOTES if status(of_experts=True) == "compiled" else MOST_INTERPRETED
-    rows = _votes(connection, project, most + 1)
-    calibration = gold_calibration(projects_, connection, project, rows[:most])
-    cast = _of_the_busiest(rows[:most], len(project.settings.classes))
-    found = _people(connection, project, cast) if cast else ()
-    return PeopleFigures(now, last, len(cast), len(cast) < len(rows), found, calibration)
+    limit = MOST_VOTES if status(of_experts=True) == "compiled" else MOST_INTERPRETED
+    rows = _votes(connection, project, limit + 1)
+    calibration = gold_calibration(projects_, connection, project, rows[:limit])
+    cast = _of_the_busiest(rows[:limit], len(project.settings.classes))
+    figures = _people(connection, project, cast) if cast else ()
+    return PeopleFigures(now, last, len(cast), len(cast) < len(rows), figures, calibration)
 
 
 def _of_the_busiest(cast: Sequence[Row[Any]], num_classes: int) -> Sequence[Row[Any]]:
     """The votes of the people with the most votes: as many people as a page can show and memory can hold."""
-    most = max(min(MOST_PEOPLE, MOST_CELLS // num_classes**2), 1)
-    busiest = {voter for voter, _ in Counter(row.voter for row in cast).most_common(most)}
+    limit = max(min(MOST_PEOPLE, MOST_CELLS // num_classes**2), 1)
+    busiest = {voter for voter, _ in Counter(row.voter for row in cast).most_common(limit)}
     return [row for row in cast if row.voter in busiest]
 
 
@@ -120,31 +120,31 @@ def _votes(connection: Connection, project: Project, most: int) -> Sequence[Row[
 def _people(connection: Connection, project: Project, cast: Sequence[Row[Any]]) -> tuple[PersonFigures, ...]:
     told, truth, time = _as_ballots(project, cast)
     run = run_crowd(told, seed=project.seed)  # without predictions: voters never see them
-    quality = {each.person: each for each in quality_of(told, run, truth=truth)}
+    quality = {person.person: person for person in quality_of(told, run, truth=truth)}
     agreeing = _agreement(told)
     names, paces = voter_names(connection, project), _paces(told, time)
-    found = [
+    figures = [
         _person(
             names.get(voter, voter.removeprefix("ext:")),
-            each,
+            person,
             agreeing[voter],
             paces.get(voter),
         )
         for voter in told.people
-        if (each := quality.get(voter)) is not None
+        if (person := quality.get(voter)) is not None
     ]
-    return tuple(sorted(found, key=lambda each: (each.name.lower(), each.voter)))
+    return tuple(sorted(figures, key=lambda person: (person.name.lower(), person.voter)))
 
 
 def _as_ballots(project: Project, cast: Sequence[Row[Any]]) -> tuple[Ballots, IntArray, FloatArray]:
     """The votes by position, the known answer of each item (-1: not gold), and when each vote was cast."""
     classes = {name: number for number, name in enumerate(project.settings.classes)}
     named = {row.item_id: row.gold for row in cast}
-    place = {item_id: number for number, item_id in enumerate(named)}
+    index_of = {item_id: number for number, item_id in enumerate(named)}
     voters = sorted({row.voter for row in cast})
     who = {voter: number for number, voter in enumerate(voters)}
     told = Ballots(
-        item=np.array([place[row.item_id] for row in cast]),
+        item=np.array([index_of[row.item_id] for row in cast]),
         person=np.array([who[row.voter] for row in cast]),
         label=np.array([classes[row.label] for row in cast]),
         items=tuple(map(str, named)), people=tuple(voters), classes=project.settings.classes,
@@ -157,22 +157,22 @@ def _agreement(told: Ballots) -> dict[str, tuple[float, int]]:
     """For each voter, how many votes equal the plurality of the others (ties in parts), and how many were compared."""
     order, counts = np.argsort(told.person, kind="stable"), told.counts
     ends = np.cumsum(np.bincount(told.person, minlength=len(told.people)))
-    found = {}
+    agreed = {}
     for voter, votes in zip(told.people, np.split(order, ends[:-1]), strict=True):
         labels, shares = others_plurality(told, counts, votes)
-        found[voter] = (float(shares[np.arange(len(labels)), labels].sum()), len(labels))
-    return found
+        agreed[voter] = (float(shares[np.arange(len(labels)), labels].sum()), len(labels))
+    return agreed
 
 
 def _paces(told: Ballots, time: FloatArray) -> dict[str, float]:
     """Median seconds between a person's votes within a sitting."""
-    found = {}
+    paces = {}
     for number, voter in enumerate(told.people):
         gaps = np.diff(np.sort(time[told.person == number]))
         sitting = gaps[gaps <= ONE_SITTING]
         if len(sitting):
-            found[voter] = float(np.median(sitting))
-    return found
+            paces[voter] = float(np.median(sitting))
+    return paces
 
 
 def _person(

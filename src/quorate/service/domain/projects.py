@@ -301,7 +301,7 @@ def _outdated(project: Project, version: int, sent: Mapping[str, Any]) -> Outdat
     now = _as_json(project)
     other = {name: value for name, value in sent.items() if now[name] != value}
     name, value = next(iter(other.items()), ("version", version))
-    present = ", ".join(f"`{each}` is {shown(now[each])}" for each in other)
+    present = ", ".join(f"`{key}` is {shown(now[key])}" for key in other)
     rule = f"a change of version {project.version}, the latest" + (f", in which {present}" if present else "")
     return invalid(name, value, rule, "read the project again, and send what is still to change.", error=Outdated)
 

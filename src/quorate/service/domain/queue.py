@@ -68,7 +68,7 @@ def _looks() -> list[Select[Any]]:
         everything.where(new).order_by(order[0], order[2]).limit(LOOKED_AT),
     )
     free = _in_line().where(is_new())
-    return [*(free.where(items.c.id.in_(each)) for each in candidates), LINE.where(is_new())]
+    return [*(free.where(items.c.id.in_(ids)) for ids in candidates), LINE.where(is_new())]
 
 
 def _in_line() -> Select[Any]:
@@ -102,14 +102,14 @@ def serve(
     if start.first_end is not None and any_over(project, start, now):
         give_back_expired(connection, project, now)
         start = connection.execute(START, {"project": project_id}).one()
-    found = held_by(connection, project, wants, now)
-    short = [Want(want.voter, want.count - len(found[want.voter])) for want in wants]
+    leased = held_by(connection, project, wants, now)
+    short = [Want(want.voter, want.count - len(leased[want.voter])) for want in wants]
     short = [want for want in short if want.count > 0]
     expires = now + project.settings.lease_seconds
     serving = _Serving(projects_, connection, project, start.gold_item is not None, now)
     for voter, rows in serving.hand_out(short, start.busy_priority):
-        found[voter] += [Leased(row.name, json.loads(row.show), expires) for row in rows]
-    return project, [found[want.voter] for want in wants]
+        leased[voter] += [Leased(row.name, json.loads(row.show), expires) for row in rows]
+    return project, [leased[want.voter] for want in wants]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,22 +129,22 @@ class _Serving:
         whom the front of the queue has too few items, or something more urgent is busy.
         """
         line, met_by = self._front(wants) if len(wants) > 1 else ({}, set())
-        given: list[tuple[int, str]] = []
+        pairs: list[tuple[int, str]] = []
         for want in wants:
             new = (row for number, row in line.items() if (number, want.voter) not in met_by)
             rows = list(islice(new, want.count))
             if len(rows) == want.count and (busy is None or busy <= rows[0].priority):
                 rows = self._with_gold(want.voter, rows)
-                given += [(row.id, want.voter) for row in rows]
+                pairs += [(row.id, want.voter) for row in rows]
             else:
-                grant(self.connection, self.project, given, self.now)
+                grant(self.connection, self.project, pairs, self.now)
                 rows = self._take(want, busy)
-                given = []
+                pairs = []
             for row in rows:
                 line.pop(row.id, None)
             busy = max([row.priority for row in rows] + ([] if busy is None else [busy]), default=None)
             yield want.voter, rows
-        grant(self.connection, self.project, given, self.now)
+        grant(self.connection, self.project, pairs, self.now)
 
     def _front(self, wants: Sequence[Want]) -> tuple[dict[int, Row[Any]], set[tuple[int, str]]]:
         """As many items as are wanted from the front of the queue, by id, locked, and which voters have met which."""

@@ -181,10 +181,10 @@ class ProjectSettings(BaseModel):
             raise invalid("min_votes", self.min_votes, rule, "lower `min_votes` or raise `pool_size`.")
 
     def _check_goal(self) -> None:
-        given = [name for name in GOALS if getattr(self, name) is not None]
-        if len(given) > 1:
-            rule = f"no other goal together with `{given[0]}`: each decides how far to ask"
-            raise invalid(given[1], getattr(self, given[1]), rule, "leave one of them empty.")
+        goals = [name for name in GOALS if getattr(self, name) is not None]
+        if len(goals) > 1:
+            rule = f"no other goal together with `{goals[0]}`: each decides how far to ask"
+            raise invalid(goals[1], getattr(self, goals[1]), rule, "leave one of them empty.")
         if self.target_error is not None and self.audit_rate < 1e-6:
             rule = "a share above 0 with a `target_error`, which is controlled by audits"
             raise invalid("audit_rate", self.audit_rate, rule, "pass e.g. 0.05.")
@@ -251,10 +251,10 @@ def first_problem(error: ValidationError) -> InvalidInput:
     """The first of pydantic's complaints as one of the library's errors."""
     first = error.errors(include_url=False)[0]
     field, *rest = first["loc"] or ("settings",)
-    known = {"missing": "a value", "extra_forbidden": f"one of: {', '.join(ProjectSettings.model_fields)}"}
-    rule = known.get(first["type"], SHOULD.sub(lambda found: "" if found[1] else "to ", first["msg"]))
-    place = ".".join(map(str, rest)) or None
-    return invalid(str(field), first["input"], rule, "correct it.", place=place)
+    rules = {"missing": "a value", "extra_forbidden": f"one of: {', '.join(ProjectSettings.model_fields)}"}
+    rule = rules.get(first["type"], SHOULD.sub(lambda match: "" if match[1] else "to ", first["msg"]))
+    part = ".".join(map(str, rest)) or None
+    return invalid(str(field), first["input"], rule, "correct it.", place=part)
 
 
 def goal_of(settings: ProjectSettings) -> dict[str, float | None]:

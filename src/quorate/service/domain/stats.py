@@ -205,9 +205,9 @@ def _hours(connection: Connection, project: Project, now: float) -> list[dict[st
     query = query.where(ballots.c.project_id == project.id, ballots.c.time > since)
     query = query.join(items, items.c.id == ballots.c.item_id).where(counted)
     query = query.where(ballots.c.kind == "vote", ballots.c.time <= now).group_by("ago")
-    found = {int(row[0]): (int(row[1]), now - HOUR * int(row[0]) - row[2]) for row in connection.execute(query)}
-    each = [(hour, *found.get(hour, (0, 0.0))) for hour in range(23, -1, -1)]
-    return [{"hours_ago": float(hour), "votes": float(votes), "seconds": seconds} for hour, votes, seconds in each]
+    by_hour = {int(row[0]): (int(row[1]), now - HOUR * int(row[0]) - row[2]) for row in connection.execute(query)}
+    hours = [(hour, *by_hour.get(hour, (0, 0.0))) for hour in range(23, -1, -1)]
+    return [{"hours_ago": float(hour), "votes": float(votes), "seconds": seconds} for hour, votes, seconds in hours]
 
 
 def _last_vote(connection: Connection, project: Project) -> float | None:
@@ -230,8 +230,8 @@ def _num_people(connection: Connection, project: Project) -> int:
     votes = or_(memberships.c.role.in_(("voter", "senior")), memberships.c.account_id.in_(ours))
     members = _present(project).where(votes).subquery()
     outside = ours.where(ballots.c.voter.startswith("ext:")).distinct().subquery()
-    found = (select(func.count()).select_from(each) for each in (members, outside))
-    return sum(int(connection.execute(query).scalar_one()) for query in found)
+    queries = (select(func.count()).select_from(people) for people in (members, outside))
+    return sum(int(connection.execute(query).scalar_one()) for query in queries)
 
 
 def _present(project: Project) -> Select[Any]:

@@ -58,7 +58,7 @@ def trail(projects_: Projects, connection: Connection, project: Project, name: s
         "eras": _versions_as_json(projects_, connection, project, written),
         "events": [_with_decision(event, decision) for event, decision in zip(written, again, strict=True)],
         "beside": beside(connection, row.id),
-        "owner_actions": [asdict(each) for each in list_actions(connection, project.id, item_id=row.id)],
+        "owner_actions": [asdict(action) for action in list_actions(connection, project.id, item_id=row.id)],
         "signed_in_by": signed_in_by(connection, row.id),
     }
 
@@ -102,7 +102,7 @@ def item_disagreements(
     if not same(stored, fresh):
         yield Disagreement(row.name, None, stored, fresh)
     if row.verdict is not None:
-        verdicts = [each["label"] for each in beside(connection, row.id) if each["type"] == "verdict"]
+        verdicts = [event["label"] for event in beside(connection, row.id) if event["type"] == "verdict"]
         last = verdicts[-1] if verdicts else None
         if row.verdict != last:
             yield Disagreement(row.name, None, {"verdict": row.verdict}, {"verdict": last})
@@ -155,20 +155,20 @@ def _versions_as_json(
 ) -> list[dict[str, Any]]:
     """The parameters, learned and of the method, that the item's decisions refer to, once each."""
     named = {version_named(event) for event in written if is_decided(event)}
-    found = []
+    versions = []
     for learn, tune in sorted(named):
         params, version = (
             projects_.params(connection, project, learn),
             projects_.params_version(connection, project, learn, tune),
         )
         bias = None if params.bias is None else params.bias.tolist()
-        found.append(
+        versions.append(
             {
                 "params": learn, "tune": tune, "method": version.method.describe(),
                 "theta": params.theta, "phi": params.phi, "tau": params.tau.tolist(), "bias": bias,
             }
         )  # fmt: skip
-    return found
+    return versions
 
 
 def _with_decision(event: Event, decision: Decision | None) -> Event:
@@ -198,16 +198,16 @@ class Verification:
 def check(store: Store, *, progress: Progress | None = None) -> Verification:
     """Recompute every item of every project from its events, in one snapshot."""
     cache = Projects(store)
-    found: list[tuple[str, Disagreement]] = []
+    kept: list[tuple[str, Disagreement]] = []
     num_items = num_wrong = 0
     with snapshot(store) as connection:
         everything = [cache.of_row(row) for row in connection.execute(select(projects).order_by(projects.c.id))]
         total = _count(connection, items)
         for project in everything:
             for row in all_items(connection, project.id):
-                for each in item_disagreements(cache, connection, project, row):
+                for disagreement in item_disagreements(cache, connection, project, row):
                     num_wrong += 1
-                    found += [(project.id, each)] if len(found) < MOST_KEPT else []
+                    kept += [(project.id, disagreement)] if len(kept) < MOST_KEPT else []
                 num_items += 1
                 if progress is not None:
                     progress(num_items, total, project.name)
@@ -217,7 +217,7 @@ def check(store: Store, *, progress: Progress | None = None) -> Verification:
             num_events=_count(connection, events),
             num_votes=_count(connection, events, events.c.kind == "vote"),
             num_disagreements=num_wrong,
-            first=tuple(found),
+            first=tuple(kept),
         )
 
 

@@ -99,8 +99,8 @@ def with_verdict(connection: Connection, project: Project, senior: str, name: st
 
 def latest_verdicts(connection: Connection, project: Project, *, limit: int) -> list[Doubtful]:
     """The items with the latest verdicts, the latest first."""
-    given: Select[Any] = select(items).where(items.c.project_id == project.id, items.c.verdict.is_not(None), counted)
-    rows = connection.execute(given.order_by(items.c.verdict_time.desc(), items.c.id).limit(limit)).all()
+    query: Select[Any] = select(items).where(items.c.project_id == project.id, items.c.verdict.is_not(None), counted)
+    rows = connection.execute(query.order_by(items.c.verdict_time.desc(), items.c.id).limit(limit)).all()
     return _as_doubtful(connection, "", rows)
 
 

@@ -101,12 +101,12 @@ PAST = PAST.order_by(events.c.item_id, events.c.seq)
 def _ballots() -> dict[str, Select[Any]]:
     """The ballots of pairs of an item and a voter, by database."""
     columns = (ballots.c.kind, ballots.c.time)
-    given = each_of(ids=ballots.c.item_id, voters=ballots.c.voter)
-    match = (ballots.c.item_id == given.c.ids, ballots.c.voter == given.c.voters)
-    looked_up = [select(each).where(*match).scalar_subquery().label(each.name) for each in columns]
+    asked = each_of(ids=ballots.c.item_id, voters=ballots.c.voter)
+    match = (ballots.c.item_id == asked.c.ids, ballots.c.voter == asked.c.voters)
+    looked_up = [select(column).where(*match).scalar_subquery().label(column.name) for column in columns]
     plain = select(ballots.c.item_id, ballots.c.voter, *columns)
     return {
-        "postgresql": select(given.c.ids.label("item_id"), given.c.voters.label("voter"), *looked_up),
+        "postgresql": select(asked.c.ids.label("item_id"), asked.c.voters.label("voter"), *looked_up),
         "sqlite": plain.where(paired(ballots.c.item_id, ballots.c.voter, ("ids", "voters"))),
     }
 
@@ -114,12 +114,12 @@ def _ballots() -> dict[str, Select[Any]]:
 def _repeats_of() -> dict[str, Select[Any]]:
     """The events of pairs of a voter and an idempotency key, by database."""
     here = (events.c.project_id == bindparam("project"), events.c.request.is_not(None))  # as in the index
-    given = each_of(voters=events.c.voter, requests=events.c.request)
-    match = (*here, events.c.voter == given.c.voters, events.c.request == given.c.requests)
+    asked = each_of(voters=events.c.voter, requests=events.c.request)
+    match = (*here, events.c.voter == asked.c.voters, events.c.request == asked.c.requests)
     number = select(events.c.id).where(*match).scalar_subquery().label("id")
     plain = select(events.c.voter, events.c.request, events.c.id)
     return {
-        "postgresql": select(given.c.voters.label("voter"), given.c.requests.label("request"), number),
+        "postgresql": select(asked.c.voters.label("voter"), asked.c.requests.label("request"), number),
         "sqlite": plain.where(*here, paired(events.c.voter, events.c.request, ("voters", "requests"))),
     }
 
@@ -154,13 +154,13 @@ def load_contexts(
 ) -> list[VoteContext | QuorateError]:
     """Lock the items, then load their context; returns for each request its context or its error."""
     names = sorted({request.item for request in requests})
-    found = {row.name: row for row in connection.execute(LOCK, {"project": project_id, "names": names}).all()}
+    rows = {row.name: row for row in connection.execute(LOCK, {"project": project_id, "names": names}).all()}
     project = projects_.get_in(connection, project_id)
     if project.state == "archived":
         return [archived(project) for _ in requests]
-    loaded = _load(connection, project, found, requests)
+    loaded = _load(connection, project, rows, requests)
     return [
-        loaded.context(found[request.item], request) if request.item in found else loaded.unknown(request)
+        loaded.context(rows[request.item], request) if request.item in rows else loaded.unknown(request)
         for request in requests
     ]
 
@@ -205,8 +205,8 @@ def _load(connection: Connection, project: Project, found: dict[str, Row[Any]], 
     past: dict[int, list[str]] = defaultdict(list)
     for event in connection.execute(PAST, {"ids": ids}).all():
         past[event.item_id].append(event.body)
-    known = [request for request in requests if request.item in found]
-    pairs = {"ids": [found[request.item].id for request in known], "voters": [request.voter for request in known]}
+    here = [request for request in requests if request.item in found]
+    pairs = {"ids": [found[request.item].id for request in here], "voters": [request.voter for request in here]}
     acted: dict[tuple[int, str], Row[Any]] = {}
     for ballot in connection.execute(BALLOTS[connection.dialect.name], pairs).all():
         if ballot.kind is not None:

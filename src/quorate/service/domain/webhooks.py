@@ -53,7 +53,7 @@ def claim(store: Store, *, now: float, but: Collection[str] = ()) -> list[Due]:
         over = update(deliveries).where(_is_due(now), deliveries.c.webhook_id.in_(gone))
         connection.execute(over.values(failed=now, problem="the webhook was removed"))
         claimed = _due(connection, now, but)
-        ids = [each.id for each in claimed]
+        ids = [delivery.id for delivery in claimed]
         connection.execute(update(deliveries).where(deliveries.c.id.in_(ids)).values(due=now + HOLD))
     return claimed
 
@@ -106,7 +106,7 @@ def postponed(store: Store, waiting: Sequence[Due], *, until: float) -> None:
 
 
 def _postpone(connection: Connection, webhook_id: str, waiting: Sequence[Due], until: float) -> None:
-    others = or_(deliveries.c.due < until, deliveries.c.id.in_([each.id for each in waiting]))
+    others = or_(deliveries.c.due < until, deliveries.c.id.in_([delivery.id for delivery in waiting]))
     same = and_(deliveries.c.webhook_id == webhook_id, pending, others)
     connection.execute(update(deliveries).where(same).values(due=until))
 

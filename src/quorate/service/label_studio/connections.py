@@ -138,12 +138,12 @@ def name_people(store: Store, link: ConnectedProject, found: Mapping[int, str]) 
     with store.write() as connection:
         mine = connections.c.project_id == link.project_id
         text = connection.execute(select(connections.c.people).where(mine).with_for_update()).scalar_one()
-        known = {int(user): name for user, name in json.loads(text).items()}
+        names = {int(user): name for user, name in json.loads(text).items()}
         for user, email in found.items():
-            known.setdefault(user, _new_name(user, email, known.values()))
-        kept = json.dumps({str(user): name for user, name in known.items()})
+            names.setdefault(user, _new_name(user, email, names.values()))
+        kept = json.dumps({str(user): name for user, name in names.items()})
         connection.execute(update(connections).where(mine).values(people=kept))
-    return known
+    return names
 
 
 def _new_name(user: int, email: str, taken: Iterable[str]) -> str:
@@ -162,8 +162,8 @@ def mark_changed(store: Store, project_id: str, tasks: Sequence[int], *, now: fl
     with store.write() as connection:
         mine = (remote_tasks.c.project_id == project_id, among(remote_tasks.c.task_id, "ids"))
         changed = update(remote_tasks).where(*mine).values(changed=now).returning(remote_tasks.c.task_id)
-        known = set(connection.execute(changed, {"ids": list(tasks)}).scalars()) if tasks else set()
-        if not tasks or set(tasks) - known:
+        present = set(connection.execute(changed, {"ids": list(tasks)}).scalars()) if tasks else set()
+        if not tasks or set(tasks) - present:
             connection.execute(update(connections).where(connections.c.project_id == project_id).values(reread=True))
 
 
@@ -193,11 +193,11 @@ def remember_tasks(store: Store, project_id: str, tasks: Sequence[Task]) -> None
     query = select(remote_tasks.c.task_id).where(remote_tasks.c.project_id == project_id)
     with store.read() as connection:
         ids = {"ids": [task.id for task in tasks]}
-        known = set(connection.execute(query.where(among(remote_tasks.c.task_id, "ids")), ids).scalars())
+        present = set(connection.execute(query.where(among(remote_tasks.c.task_id, "ids")), ids).scalars())
     rows = [
         {"project_id": project_id, "task_id": task.id, "original": json.dumps(original_of(task))}
         for task in tasks
-        if task.id not in known
+        if task.id not in present
     ]
     if rows:
         with store.write() as connection:
@@ -227,11 +227,11 @@ def known_items(connection: Connection, link: ConnectedProject, tasks: Iterable[
     rows = connection.execute(query, {"names": names}).all()
     cast = select(ballots.c.item_id, ballots.c.voter, ballots.c.label).where(among(ballots.c.item_id, "ids"))
     theirs = set(link.people.values())
-    found: dict[int, dict[str, str | None]] = {row.id: {} for row in rows}
-    for ballot in connection.execute(cast.order_by(ballots.c.time), {"ids": list(found)}):
+    labels: dict[int, dict[str, str | None]] = {row.id: {} for row in rows}
+    for ballot in connection.execute(cast.order_by(ballots.c.time), {"ids": list(labels)}):
         if ballot.voter in theirs or ballot.voter.startswith(LOST):
-            found[ballot.item_id][ballot.voter] = ballot.label
-    return {int(row.name): KnownItem(as_view(row._asdict()), found[row.id], row.seq) for row in rows}
+            labels[ballot.item_id][ballot.voter] = ballot.label
+    return {int(row.name): KnownItem(as_view(row._asdict()), labels[row.id], row.seq) for row in rows}
 
 
 def as_view(row: Mapping[str, Any]) -> ItemView:
@@ -251,9 +251,9 @@ def as_view(row: Mapping[str, Any]) -> ItemView:
 def connection_to(store: Store, url: str, remote_id: int) -> ConnectedProject:
     """The connection to this project of Label Studio."""
     with store.read() as connection:
-        found = list_connections(connection)
-    for each in found:
-        if (each.url, each.remote_id) == (url, remote_id):
-            return each
-    known = ", ".join(f"{each.remote_id} at {each.url}" for each in found) or "none"
-    raise invalid("project", remote_id, f"a project connected before: {known}", "pass its --url and --project.")
+        connections = list_connections(connection)
+    for connected in connections:
+        if (connected.url, connected.remote_id) == (url, remote_id):
+            return connected
+    others = ", ".join(f"{connected.remote_id} at {connected.url}" for connected in connections) or "none"
+    raise invalid("project", remote_id, f"a project connected before: {others}", "pass its --url and --project.")

@@ -81,8 +81,8 @@ class Connector:
         self._awake.set()
         if self._thread is not None:
             self._thread.join(timeout)
-        for each in self._open.values():
-            each.reconciler.client.close()
+        for reading in self._open.values():
+            reading.reconciler.client.close()
 
     def wake(self) -> None:
         """Start the next round at once."""
@@ -240,12 +240,12 @@ def attach(
     question = single_choice(remote.label_config, choices=how.choices)
     how = replace(how, choices=question.name)  # so that a second question can be added later
     projects_, owner = Projects(store), _owner(store, client, now)
-    known = _known(store, client.url, remote_id)
-    if known is not None:
-        kept = projects_.get(known).settings
+    before = _known(store, client.url, remote_id)
+    if before is not None:
+        kept = projects_.get(before).settings
         prediction_table(how, kept.classes)
-        change_connection(store, known, ended=None, options=how.dumps(), problem=None)
-        return Attached(known, remote.title, kept.classes, kept.pool_size, owner, is_new=False)
+        change_connection(store, before, ended=None, options=how.dumps(), problem=None)
+        return Attached(before, remote.title, kept.classes, kept.pool_size, owner, is_new=False)
     chosen = ProjectSettings.from_json(
         {"classes": list(question.classes), "pool_size": _pool(remote, settings), **settings}
     )
@@ -261,9 +261,9 @@ def attach(
 
 def _known(store: Store, url: str, remote_id: int) -> str | None:
     with store.read() as connection:
-        for each in list_connections(connection):
-            if (each.url, each.remote_id) == (url, remote_id):
-                return each.project_id
+        for connected in list_connections(connection):
+            if (connected.url, connected.remote_id) == (url, remote_id):
+                return connected.project_id
     return None
 
 
@@ -281,8 +281,8 @@ def _owner(store: Store, client: LabelStudio, now: float) -> str:
     """An account that may create projects: the first one, or a new one, named like the user in Label Studio."""
     query = select(accounts.c.id).where(accounts.c.may_create, accounts.c.disabled.is_(None))
     with store.read() as connection:
-        found = connection.execute(query.order_by(accounts.c.created).limit(1)).scalar_one_or_none()
-    return found or create_account(store, client.me()[:60] or "owner", may_create=True, now=now).id
+        account_id = connection.execute(query.order_by(accounts.c.created).limit(1)).scalar_one_or_none()
+    return account_id or create_account(store, client.me()[:60] or "owner", may_create=True, now=now).id
 
 
 def undo(projects_: Projects, link: ConnectedProject, client: LabelStudio, *, now: float, wait: float = 30.0) -> int:

@@ -54,11 +54,11 @@ def tasks_of(body: object) -> list[int]:
         return []
     several = body.get("annotations")
     about = [body.get("annotation"), *(several if isinstance(several, list) else [])]
-    found = [each.get("task") if isinstance(each, Mapping) else None for each in about if each is not None]
-    if not found or len(found) > MOST_TASKS:
+    ids = [task.get("task") if isinstance(task, Mapping) else None for task in about if task is not None]
+    if not ids or len(ids) > MOST_TASKS:
         return []
-    numbers = [number for number in found if isinstance(number, int) and 0 < number < 2**63]
-    return sorted(set(numbers)) if len(numbers) == len(found) else []
+    numbers = [number for number in ids if isinstance(number, int) and 0 < number < 2**63]
+    return sorted(set(numbers)) if len(numbers) == len(ids) else []
 
 
 def _knows(store: Store, project_id: str, secret: str) -> bool:

@@ -85,8 +85,8 @@ class Reconciler:
             seen |= {number for answer in page if (number := _number(answer)) is not None}
             self._take_in([task for answer in page if (task := self._readable(answer, question)) is not None])
         with store.read() as connection:
-            known = known_tasks(connection, link.project_id)
-        for number in sorted(known.keys() - seen):
+            tasks = known_tasks(connection, link.project_id)
+        for number in sorted(tasks.keys() - seen):
             self._check()
             self.read_one(number)
         change_connection(store, link.project_id, read=self.clock())
@@ -102,18 +102,18 @@ class Reconciler:
 
     def _sync_one(self, task: int, question: SingleChoice) -> None:
         try:
-            found = as_task(self.client.task(task), question, self._remote.model_version)
+            remote = as_task(self.client.task(task), question, self._remote.model_version)
         except Gone:
             self._withdraw(task)
             return
-        self._names(found)
+        self._names(remote)
         item = self._known([task]).get(task)
         if item is None:
-            self._take_in([found])
+            self._take_in([remote])
             return
-        if self._voted(found, item):
+        if self._voted(remote, item):
             item = self._known([task])[task]
-        change = plan_task(found, item.view, skip_queue=self._remote.skip_queue)
+        change = plan_task(remote, item.view, skip_queue=self._remote.skip_queue)
         if change:
             self.client.change_task(task, change)
 
@@ -136,7 +136,7 @@ class Reconciler:
         Pages have only the ids of people; their names are taken from the task itself.
         """
         with self._noted(task.id):
-            if not {each.user for each in task.annotations} - {None} <= self.link.people.keys():
+            if not {annotation.user for annotation in task.annotations} - {None} <= self.link.people.keys():
                 self.read_one(task.id)
                 return
             theirs = ballots_of(task.annotations, self.link.people)
@@ -158,11 +158,11 @@ class Reconciler:
     def _voted(self, task: Task, item: KnownItem) -> bool:
         """Add and retract votes until ours equal Label Studio's; returns whether there were any changes."""
         acts = plan_votes(ballots_of(task.annotations, self._names(task)), item.ballots)
-        for number, each in enumerate(acts):
-            key = f"annotation {each.annotation} after event {item.seq + number}"
+        for number, change in enumerate(acts):
+            key = f"annotation {change.annotation} after event {item.seq + number}"
             request = Request(
-                self.link.project_id, str(task.id), each.voter, each.kind, each.label, request=key, served=False,
-                signed_in_by=f"Label Studio, annotation {each.annotation or 'deleted'}",
+                self.link.project_id, str(task.id), change.voter, change.kind, change.label, request=key, served=False,
+                signed_in_by=f"Label Studio, annotation {change.annotation or 'deleted'}",
             )  # fmt: skip
             act(self.projects, request, now=self.clock())
         for annotation in task.annotations:
@@ -200,11 +200,11 @@ class Reconciler:
         """
         ours = f"{PATH}{self.link.project_id}"
         is_kept = False
-        for each in self.client.webhooks(self.link.remote_id):
-            if each.get("url") == keep and each.get("id") == self.link.webhook_id and each.get("is_active", True):
+        for hook in self.client.webhooks(self.link.remote_id):
+            if hook.get("url") == keep and hook.get("id") == self.link.webhook_id and hook.get("is_active", True):
                 is_kept = True
-            elif str(each.get("url")).endswith(ours):
-                self.client.remove_webhook(_webhook_id(each))
+            elif str(hook.get("url")).endswith(ours):
+                self.client.remove_webhook(_webhook_id(hook))
         return is_kept
 
     def undo(self) -> int:
@@ -222,9 +222,9 @@ class Reconciler:
         except Gone:  # the whole project
             question = None
         with store.read() as connection:
-            known = known_tasks(connection, link.project_id)
+            originals = known_tasks(connection, link.project_id)
         changed = 0
-        for number, original in known.items():
+        for number, original in originals.items():
             if question is not None:
                 changed += self._undone(number, original, question)
             forget_task(store, link.project_id, number)
@@ -247,9 +247,9 @@ class Reconciler:
         """The question in Label Studio, with our classes, on which past decisions rely."""
         if anew or self.question is None:
             self.remote, self.question = self.client.project(self.link.remote_id), None
-            found = single_choice(self.remote.label_config, choices=self.link.how.choices)
+            question = single_choice(self.remote.label_config, choices=self.link.how.choices)
             classes = self.projects.get(self.link.project_id).settings.classes
-            self.question = replace(found, classes=classes)
+            self.question = replace(question, classes=classes)
         return self.question
 
     @property
@@ -279,8 +279,8 @@ class Reconciler:
 
     def _names(self, task: Task) -> dict[int, str]:
         """The names here of a task's annotators."""
-        found = {each.user: each.email for each in task.annotations if each.user is not None}
-        names = name_people(self.projects.store, self.link, found)
+        emails = {annotation.user: annotation.email for annotation in task.annotations if annotation.user is not None}
+        names = name_people(self.projects.store, self.link, emails)
         if len(names) > len(self.link.people):
             self.link = replace(self.link, people=names)
         return names

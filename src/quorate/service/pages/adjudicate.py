@@ -36,9 +36,9 @@ def show_adjudicate(on: SeniorVisit, after: int = 0, item: str | None = None) ->
 def adjudicate(on: SeniorVisit, fields: Fields) -> Response:
     """Store the verdict, and show the next item."""
     item, label, replaces = fields.get("item", ""), fields.get("label", ""), fields.get("replaces") or None
-    given = {"by": on.me, "signed_in_by": on.caller.signed_in_by, "note": fields.get("note", "").strip()}
+    details = {"by": on.me, "signed_in_by": on.caller.signed_in_by, "note": fields.get("note", "").strip()}
     try:
-        give_verdict(on.projects, on.project_id, item, label, replaces=replaces, **given, now=on.now)
+        give_verdict(on.projects, on.project_id, item, label, replaces=replaces, **details, now=on.now)
     except QuorateError as error:
         return _page(on, 0, item, of_error(error).body())
     return on.go("adjudicate", "verdict")
@@ -48,11 +48,11 @@ def _page(on: Visit, after: int, name: str | None, problem: dict[str, object] | 
     allow_images(on.request, "https:", "http:")
     project, item = _item(on, after, name, problem)
     with on.store.read() as connection:
-        number, given = num_waiting(connection, project), latest_verdicts(connection, project, limit=MOST_LISTED)
+        number, latest = num_waiting(connection, project), latest_verdicts(connection, project, limit=MOST_LISTED)
     show = for_browser(project.id, {} if item is None else item.show)
     votes = [] if item is None else sorted(enumerate(item.votes), key=lambda each: -each[1])
     shown = {"project": project, "item": item, "show": show, "number": number, "votes": [v for v in votes if v[1]]}
-    shown |= {"given": given, "keys": keys_of(project.settings.classes), "problem": problem}
+    shown |= {"given": latest, "keys": keys_of(project.settings.classes), "problem": problem}
     shown["instructions"] = on.instructions(project)
     return on.render("adjudicate.html", status_of(problem), **shown, tab="adjudicate", bar=bar, swatch=swatch)
 

@@ -64,9 +64,9 @@ def forecast(numbers: Mapping[str, Any]) -> VoteForecast:
     pace = last["votes"] * HOUR / max(last["seconds"], SHORTEST) if is_voting else None
     if numbers["num_closed"] < FEWEST or numbers["votes_per_closed"] is None:
         return VoteForecast(pace, None, None)
-    given = numbers["num_votes"] - numbers["votes_on_closed"]
+    on_open = numbers["num_votes"] - numbers["votes_on_closed"]
     least = float(numbers["num_open"])  # each open item needs at least one
-    left = max(numbers["num_open"] * numbers["votes_per_closed"] - given, least) + numbers["votes_for_audits"]
+    left = max(numbers["num_open"] * numbers["votes_per_closed"] - on_open, least) + numbers["votes_for_audits"]
     return VoteForecast(pace, left, left / pace if pace and not numbers["num_short"] else None)
 
 
@@ -116,8 +116,8 @@ def _worth(projects_: Projects, project: Project, numbers: dict[str, Any], conne
     params = projects_.params(connection, project, project.learn_event) if numbers["learning"] else start
     past = [(project.created, start.theta, start.phi, start.tau)]
     past += [(fit["time"], fit["theta"], fit["phi"], fit["tau"]) for fit in numbers["learning"]]
-    thetas, phis = [each[1] for each in past], [each[2] for each in past]
-    taus = [np.atleast_2d(np.asarray(each[3], float)).mean(axis=0) for each in past]
+    times, thetas, phis, weights = zip(*past, strict=True)
+    taus = [np.atleast_2d(np.asarray(tau, float)).mean(axis=0) for tau in weights]
     highest = max(float(np.max(taus)), 1e-9)
     classes = project.settings.shown_classes
     by_class = [
@@ -132,11 +132,11 @@ def _worth(projects_: Projects, project: Project, numbers: dict[str, Any], conne
         "theta_svg": _curve("theta over time", thetas, 0, max(thetas)),
         "phi_svg": _curve("phi over time", phis, 1, max(phis)),
         "classes": by_class, "more": max(0, len(classes) - MOST_CLASSES),
-        "last": past[-1][0] if numbers["learning"] else None,
+        "last": times[-1] if numbers["learning"] else None,
     }  # fmt: skip
 
 
-def _curve(title: str, values: list[float], colour: int, most: float) -> str:
+def _curve(title: str, values: Sequence[float], colour: int, most: float) -> str:
     description = f"{title}: from {values[0]:.2f} to {values[-1]:.2f}"
     return line_chart([ChartLine(title, colour, values)], title=description, most=1.05 * most)
 
@@ -196,8 +196,8 @@ def _shape(classes: Sequence[str]) -> str:
 @router.get("/p/{project_id}/vote/mine")
 def votes_of_mine(on: VoterVisit, since: float) -> dict[str, int | str]:
     """The number of the visitor's votes since a time (midnight in their time zone), and the project's state."""
-    own = (ballots.c.project_id == on.project_id, ballots.c.voter == on.me)
-    query = select(func.count()).where(*own, ballots.c.kind == "vote", ballots.c.time >= since)
+    mine = (ballots.c.project_id == on.project_id, ballots.c.voter == on.me)
+    query = select(func.count()).where(*mine, ballots.c.kind == "vote", ballots.c.time >= since)
     with on.store.read() as connection:
         project = on.projects.get_in(connection, on.project_id)
         return {"votes": int(connection.execute(query).scalar_one()), "state": project.state}

@@ -63,9 +63,9 @@ def data_page_of(on: Visit, **more: object) -> Response:
 
 def _hooks(on: Visit) -> list[tuple[webhooks.Webhook, Any]]:
     """Each webhook and its last delivery, or None."""
-    found = webhooks.list_webhooks(on.store, on.project_id)
-    last = [webhooks.list_deliveries(on.store, on.project_id, hook.id, limit=1) for hook in found]
-    return [(hook, each[0] if each else None) for hook, each in zip(found, last, strict=True)]
+    hooks = webhooks.list_webhooks(on.store, on.project_id)
+    last = [webhooks.list_deliveries(on.store, on.project_id, hook.id, limit=1) for hook in hooks]
+    return [(hook, deliveries[0] if deliveries else None) for hook, deliveries in zip(hooks, last, strict=True)]
 
 
 router = APIRouter(include_in_schema=False)
@@ -112,8 +112,8 @@ def _store(on: Visit, reading: ItemsFile) -> dict[str, int]:
     statuses = {"open": 0, "closed": 0, "exists": 0, "gold": 0}
     for start in range(0, len(reading.items), MOST_ITEMS):
         batch = reading.items[start : start + MOST_ITEMS]
-        for each in add_items(on.projects, on.project_id, batch, models=reading.models, now=on.now):
-            statuses[each.status] += 1
+        for item in add_items(on.projects, on.project_id, batch, models=reading.models, now=on.now):
+            statuses[item.status] += 1
     return statuses
 
 

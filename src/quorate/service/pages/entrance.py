@@ -114,20 +114,20 @@ def make_sign_in_link(request: Request, caller: Unrestricted, fields: Fields) ->
 @router.get("/link/{token}")
 def link_page(request: Request, token: str) -> Response:
     """What the link is for, with a button to use it."""
-    found = credentials.look_at_link(store_of(request), token, now=now_of(request))
-    return render(request, "link.html", link=found, name="")
+    link = credentials.look_at_link(store_of(request), token, now=now_of(request))
+    return render(request, "link.html", link=link, name="")
 
 
 @router.post("/link/{token}", dependencies=ENTRY)
 def use_link(request: Request, token: str, name: Text = "") -> Response:
     """Use the link: create the first owner, or sign in."""
     store, now = store_of(request), now_of(request)
-    found = credentials.look_at_link(store, token, now=now)
+    link = credentials.look_at_link(store, token, now=now)
     entered(request)
     try:
         signed = credentials.use_link(store, token, name=name, now=now)
     except InvalidInput as error:  # an invalid name: the link is not used up
-        return render(request, "link.html", 422, link=found, name=name, problem=of_error(error).body())
+        return render(request, "link.html", 422, link=link, name=name, problem=of_error(error).body())
     return _come_in(request, "/", signed, note="joined")
 
 
@@ -155,11 +155,12 @@ def join(
         return go(f"/p/{project_id}")
     if account:
         return _back(request, token, account)
-    known = () if other else invitations.look(store, token, browser=browser, now=now).known
-    same = next((each for each in known if each.name.casefold() == name.strip().casefold()), None)
+    accounts = () if other else invitations.look(store, token, browser=browser, now=now).known
+    wanted = name.strip().casefold()
+    same = next((remembered for remembered in accounts if remembered.name.casefold() == wanted), None)
     if same is not None:
         return _back(request, token, same.account_id)
-    if known:
+    if accounts:
         entered(request)
         return _invitation(request, token, name=name)
     me_now = signed_in(request)
@@ -188,8 +189,8 @@ def _invitation(
     request: Request, token: str, problem: object = None, name: str = "", *, other: bool = False
 ) -> Response:
     browser = cookies.browser_of(request)
-    found = invitations.look(store_of(request), token, browser=None if other else browser, now=now_of(request))
+    view = invitations.look(store_of(request), token, browser=None if other else browser, now=now_of(request))
     me = signed_in(request) if request.method != "POST" else None
-    shown: dict[str, Any] = {"me": me, "form": invitations.form_id(), "known": found.known, "other": other}
-    shown |= {"invitation": found.invitation, "project_name": found.project_name, "problem": problem, "name": name}
+    shown: dict[str, Any] = {"me": me, "form": invitations.form_id(), "known": view.known, "other": other}
+    shown |= {"invitation": view.invitation, "project_name": view.project_name, "problem": problem, "name": name}
     return render(request, "join.html", 422 if problem else 200, **shown)

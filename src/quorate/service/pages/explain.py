@@ -54,7 +54,7 @@ def likeliest(probs: Sequence[float]) -> list[int]:
     >>> likeliest([0.2, 0.4, 0.4])
     [1, 2]
     """
-    return [index for index, each in enumerate(probs) if max(probs) - each <= TIE_WIDTH]
+    return [index for index, share in enumerate(probs) if max(probs) - share <= TIE_WIDTH]
 
 
 def timeline(
@@ -76,10 +76,10 @@ def timeline(
             ballots[voter] = event.get("label")
         elif event["type"] == "retract" and voter is not None:
             ballots.pop(voter, None)
-        given = list(ballots.values())
-        votes = tuple(given.count(name) for name in classes)
+        labels = list(ballots.values())
+        votes = tuple(labels.count(name) for name in classes)
         absent = sum(name.startswith(ABSENT) for name in ballots)
-        steps.append(_step(event, votes, given.count(None) - absent, absent, names))
+        steps.append(_step(event, votes, labels.count(None) - absent, absent, names))
     return steps
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import JsonValue, ValidationError
 
 from quorate.errors import InvalidInput, QuorateError, shown
-from quorate.service.api.items import ItemIn, new_item
+from quorate.service.api.items import ItemIn, model_names, new_item
 from quorate.service.domain.items import ONE_MODEL, NewItem
 from quorate.service.domain.projects import Project
 from quorate.service.pydantic_errors import complaints
@@ -144,8 +144,8 @@ def _item(
     if record.get("id") in (None, ""):
         raise invalid("id", "", "a different id for every item", "write one, or drop the row.")
     show = record.get("show")
-    given = {**{key: record[key] for key in record if key != "show"}, **show} if isinstance(show, dict) else record
-    item = new_item(project, ItemIn.model_validate(_with_image(given, images)), 0, allow_private=allow_private)
+    fields = {**{key: record[key] for key in record if key != "show"}, **show} if isinstance(show, dict) else record
+    item = new_item(project, ItemIn.model_validate(_with_image(fields, images)), 0, allow_private=allow_private)
     classes = project.settings.classes
     probs = parse_prediction(item.prediction, classes, len(project.models), item=item.name).tolist()
     named = [dict(zip(classes, shares, strict=True)) for shares in probs]
@@ -168,7 +168,7 @@ def _json_rows(text: str, *, is_lines: bool) -> list[_Row]:
     try:
         whole = json.loads(text)
         rows = whole.get("items", [whole]) if isinstance(whole, dict) else whole
-        return [_Row(each) for each in rows] if isinstance(rows, list) else [_Row(rows)]
+        return [_Row(row) for row in rows] if isinstance(rows, list) else [_Row(rows)]
     except (ValueError, RecursionError) as problem:
         if not is_lines:
             raise _unreadable(f"The file is not valid JSON ({str(problem)[:LONGEST_NAME]})", "Correct it.") from None
@@ -202,10 +202,10 @@ def _table_rows(text: str, project: Project) -> tuple[Project, list[_Row], list[
     project = project if project.models else project.with_models(_models_of_columns(names, project))
     meanings = {index: meaning for index, name in enumerate(names) if (meaning := _meaning(name, project))}
     if not any(kind == "id" for kind, *_ in meanings.values()):
-        found = ", ".join(name[:LONGEST_NAME] for name in names[:MOST_NAMES]) or "nothing"
+        present = ", ".join(name[:LONGEST_NAME] for name in names[:MOST_NAMES]) or "nothing"
         more = ", …" if len(names) > MOST_NAMES else ""
         fix = "Rename the column with the items' ids."
-        raise _unreadable(f"No column id (found: {found}{more})", fix, rule="a column named id")
+        raise _unreadable(f"No column id (found: {present}{more})", fix, rule="a column named id")
     rows = [_record(row, len(names), meanings, project) for row in table if any(cell.strip() for cell in row)]
     return project, rows, [name for index, name in enumerate(names) if index not in meanings and name]
 
@@ -228,19 +228,17 @@ def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
 def _models_of_rows(rows: Sequence[_Row]) -> tuple[str, ...]:
     """The classifiers named by the first row with `predictions`."""
     for row in rows:
-        given = row.record.get("predictions") if isinstance(row.record, dict) else None
-        if isinstance(given, dict) and given:
-            return tuple(map(str, given))
-        if isinstance(given, list) and given:
-            return tuple(f"classifier {number + 1}" for number in range(len(given)))
+        predictions = row.record.get("predictions") if isinstance(row.record, dict) else None
+        if isinstance(predictions, (dict, list)) and predictions:
+            return model_names(predictions)
     return ONE_MODEL
 
 
 def _models_of_columns(names: Sequence[str], project: Project) -> tuple[str, ...]:
     """The classifiers named by columns such as `resnet:cat`."""
     ends = tuple(f"{mark}{name}" for mark in MARKS_OF_MODELS for name in project.settings.classes)
-    found = [name[: -len(end)] for name in names for end in ends if name.endswith(end)]
-    models = dict.fromkeys(model for model in found if model and model.lower() not in NOT_MODELS)
+    prefixes = [name[: -len(end)] for name in names for end in ends if name.endswith(end)]
+    models = dict.fromkeys(model for model in prefixes if model and model.lower() not in NOT_MODELS)
     return tuple(models) or ONE_MODEL
 
 
@@ -261,13 +259,13 @@ def _meaning(name: str, project: Project) -> tuple[str, ...] | None:
 def _meant(ignored: Sequence[str], project: Project) -> dict[str, str]:
     """Unused columns whose name is similar to a class: otherwise probabilities would be lost silently."""
     classes = {name.lower(): name for name in project.settings.classes}
-    found = {}
+    similar = {}
     for column in ignored:
         names = {rest.lower().removeprefix(prefix) for _, rest in _models_in(column, project) for prefix in PREFIXES}
-        near = [each for name in sorted(names) for each in get_close_matches(name[:200], classes, n=1, cutoff=0.8)]
+        near = [match for name in sorted(names) for match in get_close_matches(name[:200], classes, n=1, cutoff=0.8)]
         if near:
-            found[column] = classes[near[0]]
-    return found
+            similar[column] = classes[near[0]]
+    return similar
 
 
 def _models_in(name: str, project: Project) -> Iterator[tuple[str, str]]:
@@ -330,7 +328,7 @@ def _id_of(record: object) -> str:
 
 def _words(error: Exception) -> str:
     if isinstance(error, ValidationError):
-        first = complaints([{**each, "loc": ("body", *each["loc"])} for each in error.errors()])[0]
+        first = complaints([{**complaint, "loc": ("body", *complaint["loc"])} for complaint in error.errors()])[0]
         value = f" ({shown(first['value'])})" if first.get("value") is not None else ""
         return f"{first['field']}{value}: {first['rule']}. {first['fix']}"
     return str(error).replace("items[0].", "")

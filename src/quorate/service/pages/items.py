@@ -73,8 +73,8 @@ class ItemsQuery:
         '?state=open&page=3'
         """
         values = {name: getattr(self, name) for name in self.__dataclass_fields__} | changes
-        given = {name: value for name, value in values.items() if value and (name, value) != ("page", 1)}
-        return f"?{urlencode(given)}"
+        chosen = {name: value for name, value in values.items() if value and (name, value) != ("page", 1)}
+        return f"?{urlencode(chosen)}"
 
     @property
     def chosen(self) -> Filter:
@@ -119,9 +119,9 @@ def items_page(on: ViewerVisit, wanted: Wanted) -> Response:
     allow_images(on.request, "https:", "http:")
     with on.store.read() as connection:
         project = on.projects.get_in(connection, on.project_id)
-        found = page_of(connection, project, wanted)
-    shown = {"project": project, "wanted": wanted, "found": found, "short": SHORT, "orders": ORDERS}
-    shown["shows"] = {row.id: for_browser(project.id, json.loads(row.show)) for row in found.rows}
+        rows_page = page_of(connection, project, wanted)
+    shown = {"project": project, "wanted": wanted, "found": rows_page, "short": SHORT, "orders": ORDERS}
+    shown["shows"] = {row.id: for_browser(project.id, json.loads(row.show)) for row in rows_page.rows}
     return on.render("items.html", **shown, tab="items")
 
 
@@ -228,26 +228,26 @@ def _by_class(
 ) -> list[dict[str, Any]]:
     """For each class: predictions, votes, belief over time, and colour; the likeliest first."""
     beliefs = [step.probs for step in decided if step.probs is not None]
-    says = [max(each) - min(each) > EQUAL for each in predictions]
+    says = [max(said) - min(said) > EQUAL for said in predictions]
     table: list[dict[str, Any]] = [
         {
-            "predictions": [each[index] if speaks else None for each, speaks in zip(predictions, says, strict=True)],
+            "predictions": [said[index] if speaks else None for said, speaks in zip(predictions, says, strict=True)],
             "name": name, "votes": votes[index],
             "beliefs": [probs[index] for probs in beliefs], "belief": beliefs[-1][index] if beliefs else None,
         }
         for index, name in enumerate(project.settings.shown_classes)
     ]  # fmt: skip
-    table.sort(key=lambda each: (-(each["belief"] or 0), -each["votes"], -max(each["beliefs"], default=0)))
-    return [{**each, "colour": min(place, REST)} for place, each in enumerate(table)]
+    table.sort(key=lambda line: (-(line["belief"] or 0), -line["votes"], -max(line["beliefs"], default=0)))
+    return [{**line, "colour": min(rank, REST)} for rank, line in enumerate(table)]
 
 
 def _belief_chart(table: list[dict[str, Any]]) -> dict[str, Any] | None:
     """The belief after each decision: a line for each class that ever was likely, one for all others."""
     if len(table[0]["beliefs"]) < 2:
         return None
-    likely = [each for each in table[:REST] if each is table[0] or max(each["beliefs"]) >= WORTH_A_LINE]
-    lines = [ChartLine(each["name"], each["colour"], each["beliefs"]) for each in likely]
-    rest = [each["beliefs"] for each in table if each not in likely]
+    likely = [line for line in table[:REST] if line is table[0] or max(line["beliefs"]) >= WORTH_A_LINE]
+    lines = [ChartLine(line["name"], line["colour"], line["beliefs"]) for line in likely]
+    rest = [line["beliefs"] for line in table if line not in likely]
     if rest:
         lines.append(ChartLine("all others", REST, [sum(values) for values in zip(*rest, strict=True)]))
     title = "The belief after each vote: " + ", ".join(f"{line.name} {line.values[-1]:.0%}" for line in lines[:3])

@@ -14,9 +14,9 @@ def keys_of(classes: Sequence[str]) -> list[str]:
     >>> keys_of(["cat", "dog"]), keys_of(["0", "1", "2"]), keys_of(["a", "u"])
     (['1', '2'], ['0', '1', '2'], ['1', '2'])
     """
-    own = [name.lower() for name in classes]
-    if len(set(own)) == len(own) and all(len(name) == 1 and name.isalnum() and name not in TAKEN for name in own):
-        return own
+    names = [name.lower() for name in classes]
+    if len(set(names)) == len(names) and all(len(name) == 1 and name.isalnum() and name not in TAKEN for name in names):
+        return names
     return list(DIGITS[: len(classes)]) + [""] * (len(classes) - len(DIGITS))
 
 

@@ -41,9 +41,9 @@ def people_page(on: OwnerVisit) -> Response:
 def invite(on: OwnerVisit, fields: Fields) -> Response:
     """Create an invitation; only this response shows its link."""
     try:
-        lasts, most, base = invitations.DAY * _days(fields), whole_number(fields, "most_uses"), base_url_of(on.request)
+        lasts, limit, base = invitations.DAY * _days(fields), whole_number(fields, "most_uses"), base_url_of(on.request)
         role, name = fields.get("role", "voter"), fields.get("name", "")
-        make = partial(invitations.create_invitation, role=role, name=name, lasts=lasts, most_uses=most)
+        make = partial(invitations.create_invitation, role=role, name=name, lasts=lasts, most_uses=limit)
         make = partial(make, by=on.me, now=on.now)
         made = once_per_form(on.request, on.caller, fields, lambda store: make(store, on.project_id, base))
     except QuorateError as error:
@@ -119,9 +119,9 @@ def _page(on: Visit, **more: object) -> Response:
     shown = {
         "shared": shared, "acts": acts, "roles": ROLES, "invited": INVITED, "form_id": invitations.form_id(),
         "same_name": same_names(members), "tab": "people", "project": on.projects.get(project_id),
-        "members": sorted(members, key=lambda each: each.name.lower()),
-        "invitations": [each for each in invited if each.revoked is None and each.expires > on.now],
-        "keys": [each for each in mine if each.revoked is None and each.project_id in (None, project_id)],
+        "members": sorted(members, key=lambda person: person.name.lower()),
+        "invitations": [link for link in invited if link.revoked is None and link.expires > on.now],
+        "keys": [key for key in mine if key.revoked is None and key.project_id in (None, project_id)],
         "invitation_link": None, "key": None, "labels": INVITATION,
         "invite": USUAL, "invite_problem": None,
     }  # fmt: skip
@@ -130,8 +130,8 @@ def _page(on: Visit, **more: object) -> Response:
 
 def same_names(members: Sequence[accounts.Membership]) -> set[str]:
     """The accounts whose name, ignoring case, another member has, too: perhaps one person, who could vote twice."""
-    names = Counter(each.name.casefold() for each in members)
-    return {each.account_id for each in members if names[each.name.casefold()] > 1}
+    names = Counter(person.name.casefold() for person in members)
+    return {person.account_id for person in members if names[person.name.casefold()] > 1}
 
 
 @router.get("/p/{project_id}/voters")
@@ -139,10 +139,10 @@ def voters_page(on: OwnerVisit) -> Response:
     """Figures of each voter, with their uncertainty; for owners only."""
     with on.store.read() as connection:
         project = on.projects.get_in(connection, on.project_id)
-        found = latest_people(connection, on.project_id)
+        figures = latest_people(connection, on.project_id)
         num_gold = latest_stats(connection, project, now=on.now)["num_gold"]
-    careless = [each for each in (found or {}).get("people", []) if each["kind"] != "careful"]
-    shown = {"project": project, "found": found, "careless": careless, "kinds": KIND_WORDS, "few": FEW_VOTES}
+    careless = [person for person in (figures or {}).get("people", []) if person["kind"] != "careful"]
+    shown = {"project": project, "found": figures, "careless": careless, "kinds": KIND_WORDS, "few": FEW_VOTES}
     return on.render("voters.html", **shown, num_gold=num_gold, settings=project.settings, tab="people")
 
 
@@ -156,7 +156,7 @@ def access_page(on: OwnerVisit, before: int | None = None) -> Response:
     """The newest lines of the access log, or those before a line."""
     with on.store.read() as connection:
         project = on.projects.get_in(connection, on.project_id)
-        found = lines_of(connection, on.project_id, before=before, limit=LINES + 1)
-    older = found[LINES - 1].id if len(found) > LINES else None
-    shown = {"project": project, "lines": found[:LINES], "older": older, "before": before}
+        lines = lines_of(connection, on.project_id, before=before, limit=LINES + 1)
+    older = lines[LINES - 1].id if len(lines) > LINES else None
+    shown = {"project": project, "lines": lines[:LINES], "older": older, "before": before}
     return on.render("access_log.html", tab="people", **shown)

@@ -243,8 +243,8 @@ def _path(values: Sequence[float], far: float, most: float) -> str:
 
 def columns(values: Sequence[float], *, title: str, colour: int = 0) -> Markup:
     """Vertical bars from zero to the largest."""
-    most, width = max([*values, 1e-12]), 100 / max(len(values), 1)
-    bars = [((place + 0.1) * width, 0.8 * width, 99 * y / most) for place, y in enumerate(values) if y > 0]
+    highest, width = max([*values, 1e-12]), 100 / max(len(values), 1)
+    bars = [((index + 0.1) * width, 0.8 * width, 99 * y / highest) for index, y in enumerate(values) if y > 0]
     return macro("columns", title, colour, bars)
 
 

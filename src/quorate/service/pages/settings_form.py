@@ -89,20 +89,20 @@ def changes_of(fields: Mapping[str, str], project: Project) -> dict[str, Any]:
 
     Refused if somebody else has changed one of these fields since the form was shown.
     """
-    now, found = as_form(project), dict[str, Any]()
+    now, changes = as_form(project), dict[str, Any]()
     typed, seen = touched(fields, now), _seen(fields)
     for name in typed:
         if _mark(now[name]) not in (_mark(typed[name]), seen.get(name, _mark(now[name]))):
             rule = f"what this page showed; somebody has changed it to {now[name].strip() or 'empty'}"
             raise invalid(name, typed[name], rule, "save again to replace that.", error=Outdated)
         if name in FORM:
-            found[name] = _value(fields, FORM[name])
-            if found[name] is None and not FORM[name].is_optional:
+            changes[name] = _value(fields, FORM[name])
+            if changes[name] is None and not FORM[name].is_optional:
                 raise invalid(name, "", "a number", "write one.")
     if any(name.startswith(DISPLAY_NAME) for name in typed):
         names = ((name, (now | typed)[f"{DISPLAY_NAME}{n}"].strip()) for n, name in enumerate(project.settings.classes))
-        found["display_names"] = {name: text for name, text in names if text}
-    return found | {name: typed[name] for name in ("name", "state") if name in typed}
+        changes["display_names"] = {name: text for name, text in names if text}
+    return changes | {name: typed[name] for name in ("name", "state") if name in typed}
 
 
 def touched(fields: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str]:

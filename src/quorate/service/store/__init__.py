@@ -219,10 +219,10 @@ def _limits(url: URL) -> dict[str, Any]:
     >>> _limits(as_url("postgresql://host/name?connect_timeout=3&options=-c lock_timeout=9s"))["options"]
     '-c lock_timeout=5s -c idle_in_transaction_session_timeout=60s -c lock_timeout=9s'
     """
-    given = url.normalized_query
-    own = given.get("options") or tuple(filter(None, [os.environ.get("PGOPTIONS")]))
-    options = " ".join([*(f"-c {name}={value}" for name, value in PATIENCE.items()), *own])
-    set_by_user = {*given, *(["connect_timeout"] if os.environ.get("PGCONNECT_TIMEOUT") else [])}
+    query = url.normalized_query
+    options_set = query.get("options") or tuple(filter(None, [os.environ.get("PGOPTIONS")]))
+    options = " ".join([*(f"-c {name}={value}" for name, value in PATIENCE.items()), *options_set])
+    set_by_user = {*query, *(["connect_timeout"] if os.environ.get("PGCONNECT_TIMEOUT") else [])}
     return {name: value for name, value in REACHED.items() if name not in set_by_user} | {"options": options}
 
 

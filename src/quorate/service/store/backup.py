@@ -91,10 +91,10 @@ def _copy_table(rows: Connection, connection: Connection, table: Table) -> int:
 
 
 def _check_revision(connection: Connection) -> None:
-    found = revision_of(connection)
-    if found != REVISION:
+    present = revision_of(connection)
+    if present != REVISION:
         rule = (
-            f"a database of this version of quorate (schema {REVISION}); this one has {found or 'none of its tables'}"
+            f"a database of this version of quorate (schema {REVISION}); this one has {present or 'none of its tables'}"
         )
         raise invalid("database", connection.engine.url.render_as_string(), rule, "name another.")
 

@@ -72,8 +72,8 @@ def each_of(**columns: ColumnElement[Any]) -> TableValuedAlias:
     A subquery for each row uses the index even if the planner's statistics are wrong: a plan made when a table was
     small is kept while the table grows.
     """
-    lists = (bindparam(name, type_=Many(each.type)) for name, each in columns.items())
-    named = (column(name, each.type) for name, each in columns.items())
+    lists = (bindparam(name, type_=Many(values.type)) for name, values in columns.items())
+    named = (column(name, values.type) for name, values in columns.items())
     return func.unnest(*lists).table_valued(*named).render_derived(name="given")
 
 
@@ -85,7 +85,7 @@ class paired(FunctionElement[bool]):  # noqa: N801
     _is_implicitly_boolean = True
 
     def __init__(self, first: ColumnElement[Any], second: ColumnElement[Any], names: tuple[str, str]) -> None:
-        lists = (bindparam(name, type_=Many(each.type)) for name, each in zip(names, (first, second), strict=True))
+        lists = (bindparam(name, type_=Many(one.type)) for name, one in zip(names, (first, second), strict=True))
         super().__init__(first, second, *lists)
 
 
@@ -127,8 +127,8 @@ def _in_json(element: among, compiler: SQLCompiler, **options: object) -> str:
 def _of_json(element: paired, compiler: SQLCompiler, **options: object) -> str:
     first, second, one, other = (compiler.process(clause, **options) for clause in element.clauses)
     both = f"json_each({one}) AS one JOIN json_each({other}) AS other ON one.key = other.key"
-    each = f"{first} IN (SELECT value FROM json_each({one})) AND {second} IN (SELECT value FROM json_each({other}))"
-    return f"({each} AND ({first}, {second}) IN (SELECT one.value, other.value FROM {both}))"  # `each` uses the index
+    singly = f"{first} IN (SELECT value FROM json_each({one})) AND {second} IN (SELECT value FROM json_each({other}))"
+    return f"({singly} AND ({first}, {second}) IN (SELECT one.value, other.value FROM {both}))"  # singly: by the index
 
 
 def upsert(connection: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:

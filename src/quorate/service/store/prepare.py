@@ -43,12 +43,12 @@ def create_tables(connection: Connection) -> bool:
     wait_as_long_as_it_takes(connection)
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
-    found = revision_of(connection)
-    if found == REVISION:
+    present = revision_of(connection)
+    if present == REVISION:
         return False
     name, tables = connection.engine.url.render_as_string(), sorted(inspect(connection).get_table_names())
-    if found is not None:
-        rule = f"a database of quorate {__version__} (schema {REVISION}); this one has schema {found}"
+    if present is not None:
+        rule = f"a database of quorate {__version__} (schema {REVISION}); this one has schema {present}"
         raise invalid("database", name, rule, "nothing was changed. Name another, or install the quorate that made it.")
     if tables:
         rule = f"an empty database; it has tables of another program ({', '.join(tables[:3])}, {len(tables)} in all)"
