@@ -50,6 +50,25 @@ from quorate.service.store.prepare import prepare
 from quorate.version import __version__
 
 PARTS = (projects, items, votes, decisions, exports, people, uploads, webhooks, monitoring)
+TAGS = [
+    {"name": "projects", "description": "Classes, pool, method and other settings."},
+    {"name": "items", "description": "What is voted on, and the full history of every decision."},
+    {"name": "voting", "description": "The next item, votes, undo. Nothing in them can influence voters."},
+    {"name": "adjudication", "description": "Items whose votes leave doubt, and the verdicts of seniors."},
+    {"name": "decisions", "description": "Answers and exports."},
+    {"name": "numbers", "description": "Audit, dashboard, learned parameters."},
+    {"name": "people", "description": "Members, invitations, API keys."},
+    {"name": "uploads", "description": "Images to vote on."},
+    {"name": "webhooks", "description": "Notifications to your own servers."},
+    {"name": "health", "description": "For supervisors and Prometheus."},
+]
+DESCRIPTION = """
+Send an API key: `Authorization: Bearer qk_...`. Every write takes an `Idempotency-Key`, except `/next`, `/leave`,
+`/report-image`, `/clear` and `/sign-out`, which may be repeated without one. Lists are paged: send `next` of the
+answer as `cursor`. Errors are
+`application/problem+json` with field, value, rule and fix.
+"""
+HEADER_SECONDS = 30.0  # from the first byte of a request, or the connection, to the end of its headers
 
 
 class Background(Protocol):
@@ -120,26 +139,6 @@ def from_environment() -> FastAPI:
     return create_app(store, config)
 
 
-TAGS = [
-    {"name": "projects", "description": "Classes, pool, method and other settings."},
-    {"name": "items", "description": "What is voted on, and the full history of every decision."},
-    {"name": "voting", "description": "The next item, votes, undo. Nothing in them can influence voters."},
-    {"name": "adjudication", "description": "Items whose votes leave doubt, and the verdicts of seniors."},
-    {"name": "decisions", "description": "Answers and exports."},
-    {"name": "numbers", "description": "Audit, dashboard, learned parameters."},
-    {"name": "people", "description": "Members, invitations, API keys."},
-    {"name": "uploads", "description": "Images to vote on."},
-    {"name": "webhooks", "description": "Notifications to your own servers."},
-    {"name": "health", "description": "For supervisors and Prometheus."},
-]
-DESCRIPTION = """
-Send an API key: `Authorization: Bearer qk_...`. Every write takes an `Idempotency-Key`, except `/next`, `/leave`,
-`/report-image`, `/clear` and `/sign-out`, which may be repeated without one. Lists are paged: send `next` of the
-answer as `cursor`. Errors are
-`application/problem+json` with field, value, rule and fix.
-"""
-
-
 def described(app: FastAPI) -> None:
     """Make `app.openapi()` return the schema with the right media type of errors."""
     plain = app.openapi
@@ -161,9 +160,6 @@ def _with_problems(schema: dict[str, Any]) -> dict[str, Any]:
                 if status >= "400" and "application/json" in content:
                     response["content"] = {MEDIA_TYPE: content["application/json"]}
     return schema
-
-
-HEADER_SECONDS = 30.0  # from the first byte of a request, or the connection, to the end of its headers
 
 
 class TimedConnection(HttpToolsProtocol):

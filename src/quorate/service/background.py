@@ -48,6 +48,10 @@ SET_BACK_SECONDS = 60.0  # a hold that ends later than this was taken before the
 STATS_SECONDS = 3.0
 STATS_SHARE = 0.05  # largest fraction of the time spent on computing numbers
 PEOPLE_SECONDS, PEOPLE_SHARE = 30.0, 0.02  # the same for the figures of each person
+EVERY = 3600.0
+DAY = 86400.0
+MONTH = 30 * DAY
+KEYS_KEPT = 7 * DAY  # how long idempotency keys are kept
 
 
 class BackgroundJobs:
@@ -255,12 +259,6 @@ def is_completed(before: Mapping[str, Any], current: Stats) -> bool:
 def _announced(before: Mapping[str, Any]) -> int:
     """The number of items when completion was last announced."""
     return int(before.get("announced", 0))
-
-
-EVERY = 3600.0
-DAY = 86400.0
-MONTH = 30 * DAY
-KEYS_KEPT = 7 * DAY  # how long idempotency keys are kept
 
 
 class Housekeeping:

@@ -34,6 +34,26 @@ from quorate.service.store import Store, StoreUnavailable
 from quorate.service.store.schema import accounts, counted, items, memberships, projects
 from quorate.types import FloatArray
 
+PROJECT = "Demo: which digit is it?"
+MODELS = ("logistic regression",)
+NAME = "digit-{:04d}"  # item ids
+OWNER = "Demo owner"
+NO_LIMIT = UploadQuota(1000)
+COLLEAGUE = "Colleague {} (simulated)"
+NUM_COLLEAGUES = 12
+FIRST_BATCH, MORE = 20, 5  # digits at the start, and added at a time
+SETTINGS = ProjectSettings(
+    classes=tuple(str(digit) for digit in range(10)),
+    pool_size=NUM_COLLEAGUES,
+    price=0.08,
+    currency="EUR",
+    audit_rate=0.1,
+    instructions="Which digit was written here? If nobody could say, choose “Cannot tell”.",
+)
+VOTES_PER_SECOND = 4.0
+CANNOT_TELL = 0.01
+FEW, MANY = 40, 200  # digits are added while fewer than FEW are open, or fewer than MANY exist
+
 
 @dataclass(frozen=True, slots=True)
 class Digits:
@@ -55,24 +75,6 @@ def digits() -> Digits:
         images = np.split(file["png"], file["ends"][:-1])
     shares = (rows / rows.sum(axis=1, keepdims=True) for rows in (predictions, votes))
     return Digits(tuple(image.tobytes() for image in images), *shares)
-
-
-PROJECT = "Demo: which digit is it?"
-MODELS = ("logistic regression",)
-NAME = "digit-{:04d}"  # item ids
-OWNER = "Demo owner"
-NO_LIMIT = UploadQuota(1000)
-COLLEAGUE = "Colleague {} (simulated)"
-NUM_COLLEAGUES = 12
-FIRST_BATCH, MORE = 20, 5  # digits at the start, and added at a time
-SETTINGS = ProjectSettings(
-    classes=tuple(str(digit) for digit in range(10)),
-    pool_size=NUM_COLLEAGUES,
-    price=0.08,
-    currency="EUR",
-    audit_rate=0.1,
-    instructions="Which digit was written here? If nobody could say, choose “Cannot tell”.",
-)
 
 
 def seed(store: Store, base_url: str, *, now: float) -> str:
@@ -123,10 +125,6 @@ def add_digits(store: Store, project_id: str, up_to: int, *, first: int = 0, now
 
 
 log = logging.getLogger("quorate.service.demo")
-
-VOTES_PER_SECOND = 4.0
-CANNOT_TELL = 0.01
-FEW, MANY = 40, 200  # digits are added while fewer than FEW are open, or fewer than MANY exist
 
 
 class DemoVoters:

@@ -14,6 +14,7 @@ from starlette.concurrency import run_in_threadpool
 
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")
+MOST = 64  # questions in a batch; bounds how long a call waits
 
 
 class Later:
@@ -21,7 +22,6 @@ class Later:
 
 
 LATER: Final = Later()
-MOST = 64  # questions in a batch; bounds how long a call waits
 AnswerAll = Callable[[Sequence[Question]], Sequence[Answer | Exception | Later]]
 Waiting = list[tuple[Question, asyncio.Future[Answer]]]
 Place = tuple[asyncio.AbstractEventLoop, str]

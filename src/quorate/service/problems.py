@@ -38,6 +38,7 @@ MEDIA_TYPE = "application/problem+json"
 LONGEST_DETAIL = 2000
 SECRET_PATHS = ("/link/", "/join/")  # the rest of the path is a secret that signs somebody in
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+BUSY = ("Database unavailable", "all connections to the database are in use; send this again.")
 
 
 class NotFound(InvalidInput):
@@ -194,7 +195,6 @@ def install(app: FastAPI, *, page: Page | None = None) -> None:
     app.add_exception_handler(Exception, unexpected)
 
 
-BUSY = ("Database unavailable", "all connections to the database are in use; send this again.")
 INTERNAL = Problem(
     500,
     "Internal error",

@@ -19,6 +19,11 @@ from quorate.types import PredictionValue
 from quorate.validate import class_names, invalid
 
 Kind = TypeVar("Kind")
+FIELD = "label_config"
+SINGLE = ("single", "single-radio")
+MOST_LETTERS = 200_000
+CHOOSE = 'name the question with `choices = "..."` in connect.toml, or use a project that asks one single choice.'
+DECLARED = re.compile(r"<!(DOCTYPE|ENTITY)", re.IGNORECASE)  # entities can grow without bound
 
 
 class UnexpectedAnswer(QuorateError):
@@ -182,13 +187,6 @@ def unexpected(name: str, value: object, rule: str) -> UnexpectedAnswer:
     """The error for an unexpected response of Label Studio."""
     fix = "check the address; tested with Label Studio 1.23."
     return invalid(name, value, f"{rule} in the response of Label Studio", fix, error=UnexpectedAnswer)
-
-
-FIELD = "label_config"
-SINGLE = ("single", "single-radio")
-MOST_LETTERS = 200_000
-CHOOSE = 'name the question with `choices = "..."` in connect.toml, or use a project that asks one single choice.'
-DECLARED = re.compile(r"<!(DOCTYPE|ENTITY)", re.IGNORECASE)  # entities can grow without bound
 
 
 @dataclass(frozen=True, slots=True)

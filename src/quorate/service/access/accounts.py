@@ -19,6 +19,10 @@ from quorate.validate import invalid
 
 LONGEST = 80
 BIDI = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # would change how the text around a name is shown
+Role = Literal["owner", "senior", "voter", "reader"]
+ROLES: tuple[Role, ...] = get_args(Role)
+VOTING: tuple[Role, ...] = ("owner", "senior", "voter")
+ADJUDICATING: tuple[Role, ...] = ("owner", "senior")
 
 
 def checked_name(name: str, *, where: str = "name") -> str:
@@ -39,12 +43,6 @@ def checked_name(name: str, *, where: str = "name") -> str:
     if all(unicodedata.category(char) in ("Cf", "Mn", "Zs") for char in trimmed):
         raise invalid(where, trimmed, "at least one visible character", "write a name.")
     return trimmed
-
-
-Role = Literal["owner", "senior", "voter", "reader"]
-ROLES: tuple[Role, ...] = get_args(Role)
-VOTING: tuple[Role, ...] = ("owner", "senior", "voter")
-ADJUDICATING: tuple[Role, ...] = ("owner", "senior")
 
 
 @dataclass(frozen=True, slots=True)

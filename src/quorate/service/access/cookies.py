@@ -36,6 +36,12 @@ from quorate.validate import invalid
 
 ENVIRONMENT = "QUORATE_SECRET"
 SHORTEST_KEY = 32
+NAME = "quorate"  # behind the prefix __Host- when secure
+DAY = 86400.0
+IDLE = 90 * DAY
+LONGEST = 400 * DAY  # browsers keep cookies no longer
+OWNERS = select(memberships.c.account_id).where(memberships.c.role == "owner", memberships.c.removed.is_(None))
+SAFE = ("GET", "HEAD", "OPTIONS")
 
 
 def signing_key(store: Store, *, now: float, environment: Mapping[str, str] = os.environ) -> bytes:
@@ -82,12 +88,6 @@ def unsign(key: bytes, signed: str) -> str | None:
 
 def _signer(key: bytes) -> Signer:
     return Signer(key, salt="quorate.sign-in", key_derivation="hmac", digest_method=sha256)
-
-
-NAME = "quorate"  # behind the prefix __Host- when secure
-DAY = 86400.0
-IDLE = 90 * DAY
-LONGEST = 400 * DAY  # browsers keep cookies no longer
 
 
 def open_sign_in(connection: Connection, account_id: str, *, how: str, joined: str | None = None, now: float) -> str:
@@ -186,9 +186,6 @@ def signing_key_of(request: Request) -> bytes:
     return kept(request, "signing_key", lambda: signing_key(store_of(request), now=now_of(request)))
 
 
-OWNERS = select(memberships.c.account_id).where(memberships.c.role == "owner", memberships.c.removed.is_(None))
-
-
 class Remembered(NamedTuple):
     """An account that signed in with a browser before. `may_return`: an invitation suffices to sign it in again."""
 
@@ -249,9 +246,6 @@ def sharing_browsers(connection: Connection, project_id: str) -> dict[str, list[
     for account_id, name in connection.execute(query.order_by(accounts.c.name)):
         sharing.setdefault(account_id, []).append(name)
     return sharing
-
-
-SAFE = ("GET", "HEAD", "OPTIONS")
 
 
 def same_origin(request: Request) -> None:

@@ -29,6 +29,9 @@ FIRST_LASTS = 24 * 3600.0
 SIGN_IN_LASTS = 15 * 60.0
 ASK = "Ask for a new one."
 USED = ("this link was used already; it works once", ASK)
+PREFIX = "qk_"
+SHOWN = 8  # first characters of a key, stored so that its owner recognises it
+USED_EVERY = 60.0  # seconds between updates of a key's last use, so that requests seldom write
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,11 +160,6 @@ def _only_owner(store: Store) -> str:
     names = ", ".join(f"{owner.id} ({owner.name})" for owner in owners[:20])
     rule, fix = f"one of the {len(owners)} accounts that may create projects: {names}", "say which with `account`."
     raise invalid("account", None, rule, fix)
-
-
-PREFIX = "qk_"
-SHOWN = 8  # first characters of a key, stored so that its owner recognises it
-USED_EVERY = 60.0  # seconds between updates of a key's last use, so that requests seldom write
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from quorate.service.store.bulk import upsert
 from quorate.service.store.schema import attempts
 
 MOST_BUCKETS = 20_000  # in memory; full ones are dropped first, as they hold no information
+VOTES_AT_ONCE = 2.0  # burst, in seconds of the rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,6 @@ class Limit:
 
 
 ENTRY = Limit("entry", rate=0.5, burst=30.0)  # a class of students behind one address can join at once
-VOTES_AT_ONCE = 2.0  # burst, in seconds of the rate
 
 
 @dataclass(slots=True)

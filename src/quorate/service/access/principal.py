@@ -21,6 +21,11 @@ from quorate.service.store import Store, StoreUnavailable
 from quorate.service.store.schema import accounts, api_keys, memberships, sign_ins
 from quorate.validate import invalid
 
+ACCOUNT = "X-Account"  # pages send their account, so that an earlier page never acts for who signed in since
+PROJECT_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
+BEARER = HTTPBearer(auto_error=False, scheme_name="key", description="An API key: Authorization: Bearer qk_...")
+COOKIE = APIKeyCookie(name=cookies.NAME, auto_error=False, scheme_name="cookie", description="Set by signing in.")
+
 
 def _statement(table: Table, *columns: ColumnElement[Any]) -> Select[Any]:
     """The account of a valid credential, and its role in the project, if it is a member there."""
@@ -33,18 +38,12 @@ def _statement(table: Table, *columns: ColumnElement[Any]) -> Select[Any]:
 
 OF_KEY = _statement(api_keys, api_keys.c.id.label("key_id"), api_keys.c.project_id, api_keys.c.used)
 OF_COOKIE = _statement(sign_ins, sign_ins.c.created, sign_ins.c.expires, sign_ins.c.signed_in_by)
-ACCOUNT = "X-Account"  # pages send their account, so that an earlier page never acts for who signed in since
 
 
 def _known(store: Store, statement: Select[Any], secret: str, project_id: str) -> Row[Any] | None:
     """The row of a credential; None if it is not valid."""
     with store.look() as connection:
         return connection.execute(statement, {"digest": digest(secret), "project_id": project_id}).one_or_none()
-
-
-PROJECT_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
-BEARER = HTTPBearer(auto_error=False, scheme_name="key", description="An API key: Authorization: Bearer qk_...")
-COOKIE = APIKeyCookie(name=cookies.NAME, auto_error=False, scheme_name="cookie", description="Set by signing in.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,25 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from quorate.service.config import ServiceConfig
 from quorate.service.store import Store
 
+STATIC = "/static/"  # files that are the same for everybody: browsers keep them, and ask whether they have changed
+IMAGE_SOURCES = ("https:", "http:", "data:", "blob:")
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'{images}; font-src 'self'; "
+    "connect-src 'self'; manifest-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+)
+INERT = "default-src 'none'; sandbox; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"  # for uploads
+FIXED = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    # Not no-referrer: browsers would send "Origin: null" with our own forms, and on plain http, without
+    # Sec-Fetch-Site, those could not be recognised. Other sites get no referrer with same-origin either.
+    "Referrer-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=(), usb=(), midi=(), serial=()",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+HSTS = "max-age=31536000"
+
 
 def config_of(scope: Scope) -> ServiceConfig:
     """The configuration of the app this request came to."""
@@ -85,24 +104,6 @@ def last_value(scope: Scope, name: bytes) -> str | None:
 
 
 Value = TypeVar("Value")
-STATIC = "/static/"  # files that are the same for everybody: browsers keep them, and ask whether they have changed
-IMAGE_SOURCES = ("https:", "http:", "data:", "blob:")
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'{images}; font-src 'self'; "
-    "connect-src 'self'; manifest-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
-)
-INERT = "default-src 'none'; sandbox; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"  # for uploads
-FIXED = {
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    # Not no-referrer: browsers would send "Origin: null" with our own forms, and on plain http, without
-    # Sec-Fetch-Site, those could not be recognised. Other sites get no referrer with same-origin either.
-    "Referrer-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=(), usb=(), midi=(), serial=()",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
-HSTS = "max-age=31536000"
 
 
 class SecurityHeaders:

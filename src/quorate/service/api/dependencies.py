@@ -32,6 +32,8 @@ from quorate.validate import invalid
 
 Found = TypeVar("Found")
 HOST = re.compile(r"[A-Za-z0-9.\-_\[\]:]{1,255}")
+AT_ONCE = 2  # batches that a worker processes concurrently; others wait
+REPEATED = {"Idempotency-Replayed": "true"}
 
 
 def projects_of(request: Request) -> Projects:
@@ -78,15 +80,10 @@ Voter = Annotated[Member, Depends(member(*VOTING))]
 Senior = Annotated[Member, Depends(member(*ADJUDICATING))]
 Anyone = Annotated[Member, Depends(member())]
 
-AT_ONCE = 2  # batches that a worker processes concurrently; others wait
-
 
 async def in_batch_thread(request: Request, work: Callable[[], Found]) -> Found:
     """Run `work` in a thread reserved for batches."""
     return await to_thread.run_sync(work, limiter=kept(request, "batch_threads", lambda: CapacityLimiter(AT_ONCE)))
-
-
-REPEATED = {"Idempotency-Replayed": "true"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,19 @@ EVENT_COLUMNS = ("event", "item", "seq", "kind", "voter", "time", "body", "signe
 LOG_COLUMNS = ("line", "time", "kind", "account_id", "account_name", "made_by", "made_by_name", "details")
 ACTS = ("vote", "abstain", "skip")
 Cell = str | float | int | bool | None
+NAMED = ("params", "tune")  # the fields of a decision that refer to events of the project
+Format = Literal["csv", "jsonl"]
+MEDIA_TYPES: dict[Format, str] = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
+IN_MEMORY = 8_000_000  # bytes; larger exports use a temporary file
+CHUNK = 1 << 16
+FORMULA = re.compile(r"(^|[;\t|])([\s\"']*[=+\-@\t\r])")  # commas and line ends do not split a quoted cell
+JSON_COLUMNS = ("body", "details")
+NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
+MOST = POOL // 4
+SECONDS = 5.0  # the Retry-After of a refused export
+RESPONSES = problems(403, 404) | {
+    200: {"description": "A file", "content": {kind.partition(";")[0]: {} for kind in MEDIA_TYPES.values()}}
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,16 +186,6 @@ def journal(connection: Connection, project: Project) -> Iterator[bytes]:
         number += 1
 
 
-NAMED = ("params", "tune")  # the fields of a decision that refer to events of the project
-Format = Literal["csv", "jsonl"]
-MEDIA_TYPES: dict[Format, str] = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
-IN_MEMORY = 8_000_000  # bytes; larger exports use a temporary file
-CHUNK = 1 << 16
-FORMULA = re.compile(r"(^|[;\t|])([\s\"']*[=+\-@\t\r])")  # commas and line ends do not split a quoted cell
-JSON_COLUMNS = ("body", "details")
-NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
-
-
 def chunks(file: IO[bytes]) -> Iterator[bytes]:
     """The file from its beginning, in chunks; closed at the end."""
     with file:
@@ -231,10 +234,6 @@ def inert_json(cell: str) -> str:
 WRITERS: dict[Format, Callable[[Export, IO[bytes]], None]] = {"csv": _csv, "jsonl": _jsonl}
 
 
-MOST = POOL // 4
-SECONDS = 5.0  # the Retry-After of a refused export
-
-
 class ExportSlots:
     """Limits concurrent exports: one per account, MOST in all."""
 
@@ -266,9 +265,6 @@ router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["decisions"])
 What = Literal["decisions", "votes", "gold", "events", "journal"]
 Kept = What | Literal["access-log"]
 TABLES = {"votes": votes, "gold": gold, "events": events, "access-log": log}
-RESPONSES = problems(403, 404) | {
-    200: {"description": "A file", "content": {kind.partition(";")[0]: {} for kind in MEDIA_TYPES.values()}}
-}
 
 
 @router.get("/export", summary="Export a project", response_class=Response, responses=RESPONSES)

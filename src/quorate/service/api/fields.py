@@ -14,6 +14,24 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from quorate.errors import InvalidInput
 from quorate.validate import invalid
 
+MOST_NAMES = 1000  # in an object of a request
+MEANINGS = {
+    400: "The request cannot be read",
+    401: "Nobody is signed in, or the key is not valid",
+    403: "Not allowed for this role",
+    404: "Not found, or not visible to the caller",
+    409: "Already done, or an idempotency key used for something else",
+    413: "The body is too large",
+    415: "Unsupported type of file",
+    422: "Invalid input",
+    429: "Too many requests; the header Retry-After says when to continue",
+    501: "Not installed",
+    503: "Database unavailable; send the request again",
+}
+MOST = 500
+LARGEST = 2**62
+NOTHING: dict[str, Any] = {"status_code": 204, "response_class": Response}  # for endpoints without a response body
+
 
 class Complaint(BaseModel):
     """One of several errors."""
@@ -78,9 +96,6 @@ Key = Annotated[
 ]
 
 
-MOST_NAMES = 1000  # in an object of a request
-
-
 class In(BaseModel):
     """Base of request bodies: unknown names are refused, and values are not converted."""
 
@@ -108,25 +123,7 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"model": ProblemOut, "description": MEANINGS[status]} for status in sorted(every)}
 
 
-MEANINGS = {
-    400: "The request cannot be read",
-    401: "Nobody is signed in, or the key is not valid",
-    403: "Not allowed for this role",
-    404: "Not found, or not visible to the caller",
-    409: "Already done, or an idempotency key used for something else",
-    413: "The body is too large",
-    415: "Unsupported type of file",
-    422: "Invalid input",
-    429: "Too many requests; the header Retry-After says when to continue",
-    501: "Not installed",
-    503: "Database unavailable; send the request again",
-}
-
-
-MOST = 500
-LARGEST = 2**62
 Each = TypeVar("Each")
-NOTHING: dict[str, Any] = {"status_code": 204, "response_class": Response}  # for endpoints without a response body
 
 Cursor = Annotated[str | None, Query(max_length=400, description="`next` of the page before; default: the first page.")]
 Limit = Annotated[int, Query(ge=1, le=MOST, description="Maximum number of rows.")]

@@ -32,6 +32,8 @@ from quorate.service.store.schema import REVISION, deliveries, is_gold, items, n
 
 SHARED = "PROMETHEUS_MULTIPROC_DIR"  # read by prometheus_client when it is imported
 BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+FORWARDED = ("x-forwarded-for", "x-real-ip", "forwarded", "via")
 
 
 class Metrics:
@@ -123,11 +125,7 @@ class MetricsMiddleware:
             self.metrics.note(method, route, status, time.perf_counter() - begin)
 
 
-METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-
-
 router = APIRouter(tags=["health"])
-FORWARDED = ("x-forwarded-for", "x-real-ip", "forwarded", "via")
 
 
 class AliveOut(Out):

@@ -35,6 +35,14 @@ END_OF_JPEG = b"\xff\xd9"
 MOST_SEGMENTS = 10_000  # of a JPEG before the one with its size; cameras write some dozens
 NO_PADDING = re.compile(rb"\xff++[^\xff]", re.DOTALL)
 FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}  # JPEG markers of segments with the size
+COUNTED_AGAIN = 60.0  # seconds after which the size is read again: other workers store images, too
+BINARY = {"type": "string", "format": "binary"}
+KINDS = ("image/png", "image/jpeg", "image/gif", "image/webp")
+FORM = {"type": "object", "required": ["file"], "properties": {"file": BINARY}}
+BODY: dict[str, Any] = {
+    "required": True,
+    "content": {**{kind: {"schema": BINARY} for kind in KINDS}, "multipart/form-data": {"schema": FORM}},
+}
 
 
 class NotAnImage(InvalidInput):
@@ -126,9 +134,6 @@ def _webp(content: bytes) -> Image | None:
     return None
 
 
-COUNTED_AGAIN = 60.0  # seconds after which the size is read again: other workers store images, too
-
-
 @dataclass(frozen=True, slots=True)
 class _Held:
     size: int
@@ -169,14 +174,6 @@ def _full(held: int, size: int, most: int) -> TooLarge:
 
 
 router = APIRouter(tags=["uploads"])
-
-BINARY = {"type": "string", "format": "binary"}
-KINDS = ("image/png", "image/jpeg", "image/gif", "image/webp")
-FORM = {"type": "object", "required": ["file"], "properties": {"file": BINARY}}
-BODY: dict[str, Any] = {
-    "required": True,
-    "content": {**{kind: {"schema": BINARY} for kind in KINDS}, "multipart/form-data": {"schema": FORM}},
-}
 
 
 class UploadOut(Out):

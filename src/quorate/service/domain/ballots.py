@@ -48,6 +48,7 @@ from quorate.types import Decision
 from quorate.validate import invalid
 
 REQUESTS = "request"  # part of the name of the constraint that two concurrent acts with one key violate
+WORTH_COUNTING = 1.0  # seconds
 
 
 def act(projects_: Projects, request: Request, *, now: float) -> RecordedVote:
@@ -212,7 +213,6 @@ def _undo_until(kind: Kind, time: float) -> float | None:
 
 
 log = logging.getLogger("quorate.service")
-WORTH_COUNTING = 1.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,12 @@ from quorate.session.single import ParamsVersion, item_session
 from quorate.validate import invalid, members, whole
 
 UPLOAD = re.compile(r"upload:([a-z0-9_]{1,40})")
+MOST_ITEMS = 5000  # in one batch
+ONE_MODEL = ("classifier",)
+MOST_NAME = 200
+EQUAL = 1e-9  # "no prediction" is stored as equal probabilities
+MOST_TEXT = 20_000
+MOST_PRIORITY = 1_000_000
 
 
 def checked_image(image: str, *, where: str, allow_private: bool = False) -> str:
@@ -80,14 +86,6 @@ def for_browser(project_id: str, show: Mapping[str, str]) -> dict[str, str | Non
 def media_address(project_id: str, upload: str) -> str:
     """Where the project's members can open an upload."""
     return f"/media/{project_id}/{upload}"
-
-
-MOST_ITEMS = 5000  # in one batch
-ONE_MODEL = ("classifier",)
-MOST_NAME = 200
-EQUAL = 1e-9  # "no prediction" is stored as equal probabilities
-MOST_TEXT = 20_000
-MOST_PRIORITY = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)

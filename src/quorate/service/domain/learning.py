@@ -19,6 +19,16 @@ from quorate.streams.control import BudgetControl
 from quorate.streams.target_error import TargetErrorControl
 from quorate.types import PriorParams
 
+BATCH = 2000
+WORTH_A_TUNE = 0.01  # smallest relative change of the parameter that is stored as an event
+COUNTED = {
+    BudgetControl: ("log_depth", "spent", "num_items"),
+    TargetErrorControl: (
+        "depth", "num_items", "settled_errors", "open_doubt", "audited_doubt", "audited_errors", "num_audited",
+        "seen_doubt", "seen_errors",
+    ),
+}  # fmt: skip
+
 
 def learn(projects_: Projects, project_id: str, *, now: float, at_once: bool = False) -> int | None:
     """Fit if enough items closed since the last fit (or `at_once`); returns the number of the event, or None."""
@@ -93,16 +103,6 @@ def _store(projects_: Projects, project: Project, params: PriorParams, num_items
 
 
 Goal = BudgetControl | TargetErrorControl
-
-BATCH = 2000
-WORTH_A_TUNE = 0.01  # smallest relative change of the parameter that is stored as an event
-COUNTED = {
-    BudgetControl: ("log_depth", "spent", "num_items"),
-    TargetErrorControl: (
-        "depth", "num_items", "settled_errors", "open_doubt", "audited_doubt", "audited_errors", "num_audited",
-        "seen_doubt", "seen_errors",
-    ),
-}  # fmt: skip
 
 
 def steer(projects_: Projects, project_id: str, *, now: float) -> int | None:

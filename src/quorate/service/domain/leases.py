@@ -32,6 +32,26 @@ from quorate.service.store.schema import ballots, is_gold, items, leases
 
 CLOCK_SLACK = 300.0  # seconds of clock difference or waiting that are tolerated; more means that a clock was set back
 RENEWED_AFTER = 0.1  # fraction of a lease's time before it is renewed, so that repeated requests seldom write
+PLACES_TAKEN = update(items).where(among(items.c.id, "ids")).values(slots=items.c.slots - bindparam("places"))
+FREE = select(items.c.id).where(among(items.c.id, "ids")).order_by(items.c.id).with_for_update(skip_locked=True)
+RENEW = (
+    update(leases)
+    .where(among(leases.c.item_id, "ids"), among(leases.c.voter, "voters"), leases.c.is_out)
+    .where(leases.c.expires < bindparam("soon"))
+    .values(expires=bindparam("until"))
+    .returning(leases.c.item_id, leases.c.voter)
+)
+HELD = (
+    select(leases.c.voter, items.c.id, items.c.name, items.c.show, leases.c.expires)
+    .join(leases, leases.c.item_id == items.c.id)
+    .where(leases.c.project_id == bindparam("project"), among(leases.c.voter, "voters"))
+    .where(leases.c.is_out, items.c.is_wanted | is_gold)  # without items that closed in the meantime
+    .order_by(leases.c.granted, items.c.id)
+)
+MET = union_all(  # who has acted on or holds some items
+    select(ballots.c.item_id, ballots.c.voter).where(among(ballots.c.item_id, "ids")),
+    select(leases.c.item_id, leases.c.voter).where(among(leases.c.item_id, "ids"), leases.c.is_out),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,26 +69,6 @@ class Want:
 
     voter: str
     count: int = 1
-
-
-PLACES_TAKEN = update(items).where(among(items.c.id, "ids")).values(slots=items.c.slots - bindparam("places"))
-FREE = select(items.c.id).where(among(items.c.id, "ids")).order_by(items.c.id).with_for_update(skip_locked=True)
-RENEW = update(leases).where(among(leases.c.item_id, "ids"), among(leases.c.voter, "voters"), leases.c.is_out)
-RENEW = RENEW.where(leases.c.expires < bindparam("soon")).values(expires=bindparam("until"))
-RENEW = RENEW.returning(leases.c.item_id, leases.c.voter)
-HELD = (
-    select(leases.c.voter, items.c.id, items.c.name, items.c.show, leases.c.expires)
-    .join(leases, leases.c.item_id == items.c.id)
-    .where(leases.c.project_id == bindparam("project"), among(leases.c.voter, "voters"))
-    .where(leases.c.is_out, items.c.is_wanted | is_gold)  # without items that closed in the meantime
-    .order_by(leases.c.granted, items.c.id)
-)
-
-
-MET = union_all(  # who has acted on or holds some items
-    select(ballots.c.item_id, ballots.c.voter).where(among(ballots.c.item_id, "ids")),
-    select(leases.c.item_id, leases.c.voter).where(among(leases.c.item_id, "ids"), leases.c.is_out),
-)
 
 
 def is_new() -> ColumnElement[bool]:

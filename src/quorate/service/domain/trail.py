@@ -29,6 +29,7 @@ RECOMPUTED = (
     "is_open", "is_wanted", "label", "confidence", "votes", "num_votes", "num_abstained", "num_late", "reason",
     "pool_size", "decided_votes", "is_settled", "audit", "audit_loss", "again", "panel",
 )  # fmt: skip
+MOST_KEPT = 100  # disagreements returned; the rest is counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +181,6 @@ def _with_decision(event: Event, decision: Decision | None) -> Event:
 
 
 Progress = Callable[[int, int, str], None]
-MOST_KEPT = 100  # disagreements returned; the rest is counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,24 @@ from quorate.validate import invalid
 
 Kind = Literal["vote", "abstain", "skip", "retract", "close"]
 UNDO_SECONDS = 20.0  # after an act, its voter can undo it
+LOCK = (
+    select(items)
+    .where(items.c.project_id == bindparam("project"), among(items.c.name, "names"))
+    .order_by(items.c.id)  # in the same order everywhere, to avoid deadlocks
+    .with_for_update()
+)
+LEASES = select(leases.c.item_id, leases.c.voter, leases.c.is_out).where(among(leases.c.item_id, "ids"))
+PAST = (
+    select(events.c.item_id, events.c.body)
+    .where(among(events.c.item_id, "ids"), is_folded)
+    .order_by(events.c.item_id, events.c.seq)
+)
+CHANGED = (  # the columns of an item's row that an act may change
+    "votes", "num_votes", "num_ballots", "num_abstained", "num_late", "is_open", "is_wanted", "slots", "to_close",
+    "label", "confidence", "reason", "seq", "closed", "first_vote_event", "closed_event", "decided_votes",
+    "audit_rate", "audit", "audit_loss", "is_settled", "again", "panel", "set_aside",
+)  # fmt: skip
+ANSWER = ("label", "confidence", "decided_votes", "reason")  # reported when an item closes, and when an undo changes it
 
 
 class TooLate(InvalidInput):
@@ -89,13 +107,6 @@ class RecordedVote:
     repeated: bool
     late: bool
     decision: Decision | None
-
-
-LOCK = select(items).where(items.c.project_id == bindparam("project"), among(items.c.name, "names"))
-LOCK = LOCK.order_by(items.c.id).with_for_update()  # in the same order everywhere, to avoid deadlocks
-LEASES = select(leases.c.item_id, leases.c.voter, leases.c.is_out).where(among(leases.c.item_id, "ids"))
-PAST = select(events.c.item_id, events.c.body).where(among(events.c.item_id, "ids"), is_folded)
-PAST = PAST.order_by(events.c.item_id, events.c.seq)
 
 
 def _ballots() -> dict[str, Select[Any]]:
@@ -223,15 +234,6 @@ def _repeats(connection: Connection, project: Project, requests: Sequence[Reques
     pairs = {"project": project.id, "voters": voters, "requests": keys}
     rows = connection.execute(REPEATS[connection.dialect.name], pairs).all()
     return {(row.voter, row.request): row.id for row in rows if row.id is not None}
-
-
-CHANGED = (  # the columns of an item's row that an act may change
-    "votes", "num_votes", "num_ballots", "num_abstained", "num_late", "is_open", "is_wanted", "slots", "to_close",
-    "label", "confidence", "reason", "seq", "closed", "first_vote_event", "closed_event", "decided_votes",
-    "audit_rate", "audit", "audit_loss", "is_settled", "again", "panel", "set_aside",
-)  # fmt: skip
-
-ANSWER = ("label", "confidence", "decided_votes", "reason")  # reported when an item closes, and when an undo changes it
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,16 @@ FIRST_DELAY, LONGEST_DELAY = 5.0, 3600.0
 GIVE_UP = 3 * 86400.0
 FARTHEST = 2 * LONGEST_DELAY  # a delivery that is due later than this was written by a clock that was ahead
 LONGEST_PROBLEM = 300
+KINDS = (
+    "item.completed",
+    "item.reopened",
+    "audit.completed",
+    "project.completed",
+    "project.learned",
+    "project.changed",
+)
+MOST = 20  # webhooks per project
+PING = "ping"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,16 +130,6 @@ def delay(attempts: int, chance: Random) -> float:
     return min(FIRST_DELAY * 2.0 ** min(attempts, 30), LONGEST_DELAY) * chance.uniform(0.8, 1.2)
 
 
-KINDS = (
-    "item.completed",
-    "item.reopened",
-    "audit.completed",
-    "project.completed",
-    "project.learned",
-    "project.changed",
-)
-
-
 Notice = tuple[str, Mapping[str, Any]]
 """A kind and its data."""
 
@@ -166,10 +166,6 @@ def closed(row: Mapping[str, Any]) -> Notice:
         "num_votes": row["decided_votes"],
         "reason": row["reason"],
     }
-
-
-MOST = 20  # webhooks per project
-PING = "ping"
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,7 @@ TASK = "connect"  # in `tasks`
 RHYTHM = 0.5  # seconds between checks for webhooks that other workers received
 READ_SHARE = 0.25  # largest fraction of the time spent on reading all tasks
 FIRST_PAUSE, LONGEST_PAUSE = 2.0, 15.0  # seconds to wait after a failure
+LONGEST_TITLE = 200
 
 
 class Connector:
@@ -212,9 +213,6 @@ def prediction_table(how: ConnectSettings, classes: tuple[str, ...]) -> Predicti
     rows = zip(table.table.ids.to_pylist(), table.probs.tolist(), table.usable, strict=True)
     by_id: dict[str, list[float]] = {str(name): probs for name, probs, usable in rows if usable}
     return lambda task: by_id.get(str(task.id if how.id_field is None else task.data.get(how.id_field)))
-
-
-LONGEST_TITLE = 200
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,8 @@ from quorate.service.store.schema import ballots
 HOUR, SHORTEST = 3600.0, 60.0  # seconds; a pace is measured over at least a minute
 PAUSE = 600.0  # without a vote for so long nobody is voting: there is no pace
 FEWEST = 5  # closed items needed for a forecast
+MOST_CLASSES = 12  # with an individual chart
+WORDS = (10, 13, 16, 20)  # widths of button columns, in characters of the longest word
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,6 @@ def forecast(numbers: Mapping[str, Any]) -> VoteForecast:
 
 
 router = APIRouter(include_in_schema=False)
-MOST_CLASSES = 12  # with an individual chart
 
 
 @router.get("/p/{project_id}")
@@ -139,9 +140,6 @@ def _worth(projects_: Projects, project: Project, numbers: dict[str, Any], conne
 def _curve(title: str, values: Sequence[float], colour: int, most: float) -> str:
     description = f"{title}: from {values[0]:.2f} to {values[-1]:.2f}"
     return line_chart([ChartLine(title, colour, values)], title=description, most=1.05 * most)
-
-
-WORDS = (10, 13, 16, 20)  # widths of button columns, in characters of the longest word
 
 
 @router.get("/p/{project_id}/vote")

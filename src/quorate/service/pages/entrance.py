@@ -23,6 +23,8 @@ from quorate.service.pages.formats import Fields
 from quorate.service.pages.rendering import SENT_ALREADY, go, render
 from quorate.service.problems import NotSignedIn, of_error
 
+ENTRY = [Depends(cookies.same_origin), Depends(limit_entry)]
+
 
 @dataclass(frozen=True, slots=True)
 class ProjectCard:
@@ -47,7 +49,6 @@ def cards(projects_: Projects, me: Principal, *, now: float) -> list[ProjectCard
 
 
 router = APIRouter(include_in_schema=False)
-ENTRY = [Depends(cookies.same_origin), Depends(limit_entry)]
 Text = Annotated[str, Form()]
 
 

@@ -18,6 +18,8 @@ from quorate.validate import invalid
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 LEAST = 0.0005  # probabilities below it would be shown as 0 %
+LONGEST = 80  # characters quoted of what was typed
+THOUSANDS = re.compile(r"[+-]?0*[1-9]\d{0,2},\d{3}")  # 1,000 is a thousand in some countries, and one in others
 
 
 def count(number: float) -> str:
@@ -159,10 +161,6 @@ def together(text: str) -> str:
     ['at', 'most', '77.6\\xa0%', 'wrong']
     """
     return re.sub(r"(?<=\d) (?=%)", "\u00a0", text)
-
-
-LONGEST = 80  # characters quoted of what was typed
-THOUSANDS = re.compile(r"[+-]?0*[1-9]\d{0,2},\d{3}")  # 1,000 is a thousand in some countries, and one in others
 
 
 async def text_fields(request: Request) -> dict[str, str]:

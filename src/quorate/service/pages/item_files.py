@@ -24,6 +24,15 @@ from quorate.validate import invalid
 
 SAVE_AS_CSV = "In a spreadsheet, save it as CSV UTF-8."
 MARKS = (b"\xff\xfe", b"\xfe\xff")  # byte order marks of UTF-16
+IDS = ("id", "item", "item_id", "name")
+FIELDS = ("text", "image", "link", "pool_size", "priority", "prediction", "gold")
+OTHER_NAMES = {"url": "link", "image_url": "image", "pool": "pool_size", "known_answer": "gold"}
+PREFIXES = ("", "p_", "prob_", "p.", "prediction.", "prediction_", "probs_")
+MARKS_OF_MODELS = (":", ".", "/")  # between a classifier and a class
+NOT_MODELS = {prefix.rstrip("._") for prefix in PREFIXES}
+END = "the-end-of-the-table"
+IMAGE_FILE = re.compile(r"[^:]+\.(png|jpe?g|webp|gif)", re.IGNORECASE)  # the name of a file, not an address
+MOST_NAMES, LONGEST_NAME = 12, 40  # of columns in a message
 
 
 def text_of(content: bytes) -> str:
@@ -48,15 +57,6 @@ def _unreadable(wrong: str, fix: str, rule: str = "a table: CSV, TSV, JSON or JS
     return InvalidInput(f"{wrong}. {fix}", field="file", value=wrong, rule=rule, fix=fix)
 
 
-IDS = ("id", "item", "item_id", "name")
-FIELDS = ("text", "image", "link", "pool_size", "priority", "prediction", "gold")
-OTHER_NAMES = {"url": "link", "image_url": "image", "pool": "pool_size", "known_answer": "gold"}
-PREFIXES = ("", "p_", "prob_", "p.", "prediction.", "prediction_", "probs_")
-MARKS_OF_MODELS = (":", ".", "/")  # between a classifier and a class
-NOT_MODELS = {prefix.rstrip("._") for prefix in PREFIXES}
-END = "the-end-of-the-table"
-IMAGE_FILE = re.compile(r"[^:]+\.(png|jpe?g|webp|gif)", re.IGNORECASE)  # the name of a file, not an address
-MOST_NAMES, LONGEST_NAME = 12, 40  # of columns in a message
 Record = dict[str, Any]
 
 

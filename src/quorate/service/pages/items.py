@@ -53,6 +53,7 @@ ORDERS: dict[str, tuple[str, Sequence[ColumnElement[Any]]]] = {
     "votes": ("most votes", (items.c.num_votes.desc(), items.c.number)),
     "priority": ("by priority", (items.c.priority.desc(), items.c.number)),
 }
+WORTH_A_LINE = 0.15  # the belief that a class must have reached to get a line; the rest share a grey one
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,6 @@ def page_of(connection: Connection, project: Project, wanted: ItemsQuery) -> Ite
 
 
 router = APIRouter(include_in_schema=False)
-WORTH_A_LINE = 0.15  # the belief that a class must have reached to get a line; the rest share a grey one
 Wanted = Annotated[ItemsQuery, Depends()]
 
 

@@ -29,6 +29,9 @@ router = APIRouter(include_in_schema=False)
 INVITATION = {"name": "For whom", "role": "They join as", "days": "Valid, days", "most_uses": "Most people"}
 USUAL = {"name": "", "role": "voter", "days": "14", "most_uses": ""}
 LEAST_DAYS, MOST_DAYS = 0.01, round(invitations.LONGEST / invitations.DAY)
+KIND_WORDS = {"uniform": "looks like guesses", "habit": "looks like votes by habit"}
+FEW_VOTES = 20  # people with fewer votes get a badge
+LINES = 100  # per page
 
 
 @router.get("/p/{project_id}/people")
@@ -144,11 +147,6 @@ def voters_page(on: OwnerVisit) -> Response:
     careless = [person for person in (figures or {}).get("people", []) if person["kind"] != "careful"]
     shown = {"project": project, "found": figures, "careless": careless, "kinds": KIND_WORDS, "few": FEW_VOTES}
     return on.render("voters.html", **shown, num_gold=num_gold, settings=project.settings, tab="people")
-
-
-KIND_WORDS = {"uniform": "looks like guesses", "habit": "looks like votes by habit"}
-FEW_VOTES = 20  # people with fewer votes get a badge
-LINES = 100  # per page
 
 
 @router.get("/p/{project_id}/access")

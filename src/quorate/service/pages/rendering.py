@@ -28,16 +28,8 @@ from quorate.service.pages.instructions import as_html
 from quorate.service.store import Store
 
 STATIC = Path(__file__).parent / "static"
-router = APIRouter(include_in_schema=False)
-
-
-@router.get("/favicon.ico")
-def favicon() -> Response:
-    """The icon that browsers request automatically."""
-    return FileResponse(STATIC / "icon.svg", headers={"Cache-Control": "max-age=86400"})
-
-
 TEMPLATES = Path(__file__).parent / "templates"
+router = APIRouter(include_in_schema=False)
 SENT_ALREADY = "sent-already"  # the note for a form that was sent twice, e.g. by reloading its answer
 NOTES = {  # messages on the page after a form was submitted
     SENT_ALREADY: "This was made already, and is in the list. Its secret was shown once.",
@@ -60,6 +52,23 @@ NOTES = {  # messages on the page after a form was submitted
     "left-everywhere": "You are signed out in every browser.",
     "joined": "Welcome.",
 }
+FILTERS = (
+    formats.count, formats.percent, formats.percent_span, formats.decimal, formats.money, formats.lasting,
+    formats.moment, formats.plural, formats.prediction, formats.sentence, formats.together,
+)  # fmt: skip
+NOTHING_SHOWN: dict[str, Any] = {  # what every template may ask for
+    "problem": None, "me": None, "project": None, "note": None, "tab": "", "role": None
+}  # fmt: skip
+PAGES = ("/p/", "/new", "/join/", "/link/", "/sign-")
+COLOURS = 8
+REST = 7  # the grey one
+
+
+@router.get("/favicon.ico")
+def favicon() -> Response:
+    """The icon that browsers request automatically."""
+    return FileResponse(STATIC / "icon.svg", headers={"Cache-Control": "max-age=86400"})
+
 
 environment = Environment(
     loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -83,17 +92,8 @@ def qr_code(url: str, title: str) -> Markup:
     return macro("qr", title, Markup(svg))
 
 
-FILTERS = (
-    formats.count, formats.percent, formats.percent_span, formats.decimal, formats.money, formats.lasting,
-    formats.moment, formats.plural, formats.prediction, formats.sentence, formats.together,
-)  # fmt: skip
 environment.filters |= {each.__name__: each for each in FILTERS}
 environment.globals |= {"static": "/static/{}".format, "qr_code": qr_code}
-
-
-NOTHING_SHOWN: dict[str, Any] = {  # what every template may ask for
-    "problem": None, "me": None, "project": None, "note": None, "tab": "", "role": None
-}  # fmt: skip
 
 
 def render(request: Request, template: str, status: int = 200, /, **shown: object) -> Response:
@@ -193,9 +193,6 @@ SeniorVisit = Annotated[Visit, _visit(*ADJUDICATING)]
 MemberVisit = Annotated[Visit, _visit()]
 
 
-PAGES = ("/p/", "/new", "/join/", "/link/", "/sign-")
-
-
 def error_page(request: Request, problem: dict[str, Any]) -> Response | None:
     """The problem as a page; None if the client wants JSON."""
     path = request.url.path
@@ -207,10 +204,6 @@ def error_page(request: Request, problem: dict[str, Any]) -> Response | None:
         template, shown["problem"] = "sign_in.html", None
     html = environment.get_template(template).render(shown)
     return Response(html, problem["status"], media_type="text/html")
-
-
-COLOURS = 8
-REST = 7  # the grey one
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,24 @@ from quorate.validate import invalid
 FULL = ("disk is full", "no space left", "could not extend file", "disk i/o error", "readonly database")
 BUSY = ("database is locked", "deadlock detected", "could not serialize", "canceling statement")
 BUSY_CODES = ("40001", "40P01", "55P03", "57014")  # PostgreSQL's, whatever its language; 55P03: lock_timeout
+BUSY_SECONDS = 15.0
+WAL = "journal_mode=WAL"
+PRAGMAS = (
+    "synchronous=FULL",
+    "foreign_keys=ON",
+    "recursive_triggers=ON",  # so that INSERT OR REPLACE cannot bypass the triggers that protect the events
+    "temp_store=MEMORY",
+)
+POOL = 16  # connections a worker holds; more threads than these wait
+REACHED: dict[str, int] = {  # libpq's parameters: do not wait long for an unreachable machine
+    "connect_timeout": 10,  # seconds
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,  # milliseconds
+}
+PATIENCE = {"lock_timeout": "5s", "idle_in_transaction_session_timeout": "60s"}  # parameters of the server
+REPEATABLE: dict[str, Any] = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 
 
 class StoreUnavailable(QuorateError):
@@ -67,25 +85,6 @@ def failure(problem: DBAPIError) -> StoreUnavailable | None:
 def _and_its_server(problem: DBAPIError) -> str:
     """A hint about the server; SQLite has none."""
     return "" if type(problem.orig).__module__.startswith("sqlite3") else ", and whether its server runs"
-
-
-BUSY_SECONDS = 15.0
-WAL = "journal_mode=WAL"
-PRAGMAS = (
-    "synchronous=FULL",
-    "foreign_keys=ON",
-    "recursive_triggers=ON",  # so that INSERT OR REPLACE cannot bypass the triggers that protect the events
-    "temp_store=MEMORY",
-)
-POOL = 16  # connections a worker holds; more threads than these wait
-REACHED: dict[str, int] = {  # libpq's parameters: do not wait long for an unreachable machine
-    "connect_timeout": 10,  # seconds
-    "keepalives_idle": 30,
-    "keepalives_interval": 10,
-    "keepalives_count": 3,
-    "tcp_user_timeout": 30_000,  # milliseconds
-}
-PATIENCE = {"lock_timeout": "5s", "idle_in_transaction_session_timeout": "60s"}  # parameters of the server
 
 
 class Store:
@@ -246,9 +245,6 @@ def _named_failures() -> Iterator[None]:
         if named is None:
             raise
         raise named from cause
-
-
-REPEATABLE: dict[str, Any] = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 
 
 @contextmanager
