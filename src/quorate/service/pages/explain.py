@@ -1,7 +1,4 @@
-"""An item's timeline (who did what when, votes and belief after it) and one sentence per decision, from its events.
-
-Pure functions: `timeline` takes the events of `trail`, `because` one of its steps. Called by the item's page.
-"""
+"""An item's timeline from its events: who did what when, votes and belief after it. Called by the item's page."""
 
 from __future__ import annotations
 
@@ -10,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from quorate.decision.belief import TIE_WIDTH
-from quorate.reasons import SENTENCES, is_answered
+from quorate.reasons import is_answered
 from quorate.service.domain.item_projection import ABSENT
 from quorate.service.domain.trail import same
-from quorate.service.pages.formats import percent, plural
 from quorate.types import Reason
 
 COMPARED = ("ask", "label", "confidence", "reason")  # fields of a decision that must equal the recomputed ones
@@ -46,6 +42,16 @@ class Step:
     def tied(self) -> int:
         """How many classes are as likely as the likeliest one."""
         return 1 if self.probs is None else len(likeliest(self.probs))
+
+    @property
+    def num_votes(self) -> int:
+        """How many votes there are after it."""
+        return sum(self.votes)
+
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether the item is closed without an answer."""
+        return self.asks is False and not is_answered(self.num_votes, cast("Reason", self.reason))
 
 
 def likeliest(probs: Sequence[float]) -> list[int]:
@@ -119,33 +125,3 @@ def _step(
         params=decision.get("params"),
         tune=decision.get("tune"),
     )
-
-
-def because(step: Step, answer: str) -> str:
-    """One sentence on the decision after this event: still open, or closed and why; `answer` as pages show it."""
-    if not step.asks and not is_answered(sum(step.votes), cast("Reason", step.reason)):
-        return "Closed without an answer: nobody voted, or nobody could tell."
-    votes = f"after {plural(sum(step.votes), 'vote')}" if any(step.votes) else "without a vote"
-    if step.tied > 1:
-        drawn = "" if step.asks else f", and the answer was drawn: '{answer}'"
-        belief = f"{step.tied} classes tie at {percent(step.confidence)} each{drawn}"
-    else:
-        belief = f"{percent(step.confidence)} sure that the pool would say '{answer}'"
-    if step.asks:
-        return f"Open {votes}: {belief}."
-    return f"Closed {votes}: {SENTENCES.get(cast('Reason', step.reason), 'the rule of the method is met')}; {belief}."
-
-
-def audit_sentence(audit: str | None, rate: float | None, loss: float | None) -> str | None:
-    """Whether the item was drawn for the audit, and the result; None if no draw was made.
-
-    >>> (audit_sentence("done", 0.05, 0.0) or "").replace("\xa0", " ")
-    'Drawn for the audit (5 % of closed items are): the whole pool agrees.'
-    """
-    if rate is None:
-        return None
-    if audit is None:
-        return f"Not drawn for the audit ({percent(rate)} of closed items are)."
-    result = "agrees" if loss == 0 else "is tied" if loss and loss < 1 else "says something else"
-    told = "is asked" if audit == "drawn" else result
-    return f"Drawn for the audit ({percent(rate)} of closed items are): the whole pool {told}."

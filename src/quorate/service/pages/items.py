@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Depends, Form, Query, Response
 from sqlalchemy import ColumnElement, Connection, Row, func, select
 
-from quorate.reasons import SHORT
+from quorate.reasons import SENTENCES, SHORT
 from quorate.service.access.request_context import allow_images
 from quorate.service.api.dependencies import in_batch_thread
 from quorate.service.domain.ballots import act
@@ -31,7 +31,7 @@ from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.trail import trail
 from quorate.service.domain.verdicts import is_waiting
 from quorate.service.domain.votes import Request as Act
-from quorate.service.pages.explain import Step, audit_sentence, because, timeline
+from quorate.service.pages.explain import Step, timeline
 from quorate.service.pages.formats import Fields, whole_number
 from quorate.service.pages.rendering import (
     REST,
@@ -209,12 +209,11 @@ def _item(projects_: Projects, connection: Connection, project: Project, name: s
         "steps": steps,
         "reports": [(names.get(voter, voter), time) for voter, time in reports],
         "eras": whole["eras"],
-        "sentences": [because(step, project.settings.shown(step.answer or "")) for step in decided],
         "decided": decided,
+        "reasons": SENTENCES,
         "verdict_by": _names(connection, [{"voter": row.verdict_by}]).get(row.verdict_by),
         "waits": is_waiting(connection, project, row.id),
         "gold": None if gold is None else (sum(gold.values()), gold.get(row.gold, 0)),
-        "audited": None if row.is_open else audit_sentence(row.audit, row.audit_rate, row.audit_loss),
         "agrees": all(step.agrees for step in decided),
         "table": table,
         "chart": _belief_chart(table),
