@@ -52,9 +52,9 @@ class Filter:
 @dataclass(frozen=True, slots=True)
 class DecisionRow:
     """One closed item: its final `answer` (the verdict, else what the whole pool said after the item had closed, else
-    the consensus), then the columns of `quorate run`; `num_votes`, `agreement` and `voters` (their names, in order)
-    are of the votes used for the answer, `cost` is of all votes. An item that closed without an answer
-    (`reasons.is_answered`) has no `consensus_label` and `confidence`."""
+    the consensus), then the columns of `quorate run` up to `audited`; `num_votes`, `agreement` and `voters` (their
+    names, in order) are of the votes used for the answer, `cost` is of all votes. An item that closed without an
+    answer (`reasons.is_answered`) has no `consensus_label` and `confidence`."""
 
     item: str
     answer: str | None
