@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
@@ -17,6 +17,7 @@ from quorate import validate
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+Progress = Callable[[int, int, str], None]  # done, total, what
 
 
 class Frame(Protocol):

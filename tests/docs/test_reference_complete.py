@@ -16,8 +16,7 @@ pytest.importorskip("pyarrow")
 
 from quorate.cli.main import app
 from quorate.datasets import synthetic
-from quorate.tables import RULES
-from quorate.tables.report import SCHEMA
+from quorate.tables import REJECT_COLUMNS, RULES
 from quorate.workflows.audit import draw_audit, report_audit
 from quorate.workflows.audit.files import COLUMNS as AUDIT_COLUMNS
 from quorate.workflows.compare import compare
@@ -101,7 +100,7 @@ def test_every_key_of_the_parameters_is_documented(folder):
 
 
 def test_every_column_of_rejects_and_results_is_documented():
-    assert_named(SCHEMA.names, "rejects.csv")
+    assert_named(REJECT_COLUMNS.names, "rejects.csv")
     assert_named(compare(SMALL, ["quorum"], [1]).records()[0], "results.csv")
 
 

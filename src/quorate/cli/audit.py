@@ -9,7 +9,7 @@ import typer
 from quorate.cli.main import Commands
 from quorate.cli.options import Json, Overwrite, option, reads_tables
 from quorate.cli.output import print_json, print_lines, print_table
-from quorate.tables.options import OPTIONS, TableOptions
+from quorate.tables import OPTIONS, TableOptions
 from quorate.workflows.audit import draw_audit, report_audit
 from quorate.workflows.audit.files import VotesTable
 from quorate.workflows.audit.report import FILES, answer, batch_statement, checkpoint_rows, together

@@ -7,7 +7,7 @@ from typing import Annotated
 from quorate.cli.options import Json, Overwrite, PredictionTables, TruthTable, VotesTable, option, reads_tables
 from quorate.cli.output import print_json, print_lines, print_table, progress_bar
 from quorate.files import check_free
-from quorate.tables.options import TableKeywords, TableOptions
+from quorate.tables import TableKeywords, TableOptions
 from quorate.workflows.experts import ExpertsResult, rate_experts
 from quorate.workflows.experts.report import (
     KINDS,

@@ -16,7 +16,7 @@ import typer
 from typer.models import OptionInfo
 
 from quorate.methods import ANONYMOUS
-from quorate.tables.options import OPTIONS, Option, TableOptions
+from quorate.tables import OPTIONS, Option, TableOptions
 
 
 def one_of(*values: str) -> Callable[[str], list[str]]:
@@ -35,7 +35,7 @@ def one_of(*values: str) -> Callable[[str], list[str]]:
 def values_of(module: str, name: str) -> Callable[[str], list[str]]:
     """Shell completion with the values of a Literal type; its module is imported only then.
 
-    >>> values_of("quorate.tables.options", "Format")("w")
+    >>> values_of("quorate.tables", "Format")("w")
     ['wide']
     """
 

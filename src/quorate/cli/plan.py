@@ -20,7 +20,7 @@ from quorate.cli.options import (
     reads_tables,
 )
 from quorate.cli.output import print_json, print_lines, progress_bar
-from quorate.tables.options import TableKeywords, TableOptions
+from quorate.tables import TableKeywords, TableOptions
 from quorate.validate import invalid
 from quorate.workflows.plan import plan as make_plan
 from quorate.workflows.plan.report import screen

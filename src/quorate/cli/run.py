@@ -21,7 +21,7 @@ from quorate.cli.options import (
     values_of,
 )
 from quorate.cli.output import print_json, print_lines, print_screen, progress_bar
-from quorate.tables.options import TableKeywords, TableOptions
+from quorate.tables import TableKeywords, TableOptions
 
 if TYPE_CHECKING:
     from quorate.methods import Target

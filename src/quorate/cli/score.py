@@ -6,7 +6,7 @@ from typing import Annotated
 
 from quorate.cli.options import ErrorCost, Json, error_cost_of, option, reads_tables
 from quorate.cli.output import print_json, print_lines, print_screen, print_table, progress_bar
-from quorate.tables.options import ScoreKeywords, TableOptions
+from quorate.tables import ScoreKeywords, TableOptions
 from quorate.workflows.score import Scores
 from quorate.workflows.score import score as score_items
 

@@ -26,11 +26,11 @@ from quorate.paper.jobs import Job, JobOutcome
 from quorate.paper.report import Context, Part, Reproduction, page, summary_of
 from quorate.paper.sources import USES, Sources
 from quorate.paper.store import Record, RunStore, distinct, run_records, table_csv, write_runs
-from quorate.paper.sweep import Backend, Progress, sweep
+from quorate.paper.sweep import Backend, sweep
 from quorate.reports.figures import DrawnFigure, draw
 from quorate.reports.format import json_page
 from quorate.reports.section import Section
-from quorate.types import VoteDataset
+from quorate.types import Progress, VoteDataset
 from quorate.validate import invalid
 
 Experiment = Callable[[Context], Section]

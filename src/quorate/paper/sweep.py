@@ -38,10 +38,9 @@ from quorate.streams.prepare import Stream
 from quorate.streams.runs import CompiledRun, StreamOptions, StreamRun
 from quorate.streams.session_run import start_run
 from quorate.streams.simulate import expected_errors
-from quorate.types import FloatArray, IntArray, VoteDataset
+from quorate.types import FloatArray, IntArray, Progress, VoteDataset
 from quorate.validate import invalid, whole
 
-Progress = Callable[[int, int, str], None]
 Backend = Callable[[Sequence[Job], Mapping[str, VoteDataset]], Iterator[JobOutcome]]
 Result = TypeVar("Result")
 Call = tuple[str, Callable[[], Result]]  # with a name
@@ -256,9 +255,7 @@ def _runs(job: Job, stream: Stream) -> list[Run]:
         _check_published(job)
         return [_published(job, stream, parameters) for parameters in job.parameters]
     if job.method in FIXED and job.query_free_after is None:
-        thresholds = [
-            float(_method(job, parameters).parameters["threshold"]) for parameters in job.parameters
-        ]
+        thresholds = [float(_method(job, parameters).parameters["threshold"]) for parameters in job.parameters]
         paths = _paths(stream, FIXED[job.method], thresholds)
         return [Run(*paths.at(threshold), np.zeros(0)) for threshold in thresholds]
     if job.query_free_after is not None and paper_method(job.method).predicting.learned:

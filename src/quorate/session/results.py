@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from quorate.arrow import TEXT, pa
 from quorate.session.items import ItemState
 from quorate.session.state import State
-from quorate.tables.readers import TEXT, pa
 from quorate.types import FloatArray, IntArray
 
 Row = tuple[str, int, float, int, str]

@@ -45,7 +45,7 @@ from quorate.session.state import (
     learn_event,
 )
 from quorate.session.tuning import checked_parameters, in_force
-from quorate.tables.error_cost import ErrorCost, read_error_cost
+from quorate.tables import ErrorCost, read_error_cost
 from quorate.types import Decision, FitReport, PredictionValue, PriorParams
 from quorate.validate import class_names, invalid, members, vote_limits, whole
 

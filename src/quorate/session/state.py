@@ -26,7 +26,7 @@ from quorate.session.journal import Event
 from quorate.session.people import PeopleSettings, SessionPeople, initial_people, people_settings
 from quorate.session.people_fold import MEMBER_EVENTS, apply_member, count_vote, judged, learn, uncount_vote
 from quorate.session.tuning import tuned
-from quorate.tables.error_cost import read_error_cost
+from quorate.tables import read_error_cost
 from quorate.types import Decision, Params, PriorParams, Reason
 from quorate.validate import class_names, invalid, members, vote_limits, whole
 

@@ -19,10 +19,9 @@ import numpy as np
 from quorate.methods import Method
 from quorate.streams.grid import parameter_grid
 from quorate.streams.simulate import Simulation
-from quorate.types import FloatArray
+from quorate.types import FloatArray, Progress
 from quorate.validate import invalid
 
-Progress = Callable[[int, int, str], None]
 Run = Callable[[Method], Sequence[Simulation]]  # the runs of a method, one for each stream
 Place = TypeVar("Place")
 NUM_BUDGETS = 101  # at which an area is read

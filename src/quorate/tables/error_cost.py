@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import cast
 
 import numpy as np
 
@@ -18,9 +17,6 @@ from quorate.errors import shown, source_is
 from quorate.tables.votes.names import meant, name_text
 from quorate.types import FloatArray, TableLike
 from quorate.validate import above_zero, as_floats, invalid
-
-if TYPE_CHECKING:
-    from quorate.tables.readers.sources import Opened
 
 FIX = "write a table with the truth in the first column and one further column for each answer."
 Cells = Iterable[tuple[str, str, object]]
@@ -74,37 +70,18 @@ def _cells(source: ErrorCost) -> Cells:
                 raise invalid("error_cost", {truth: row}, "a mapping of answers to costs for each truth", fix)
             yield from ((name_text(truth), name_text(answer), cost) for answer, cost in row.items())
         return
-    from quorate.tables.readers.frames import open_frame  # here, so that mappings need no extra
-    from quorate.tables.readers.open_files import open_file
+    from quorate.tables.small_tables import text_rows  # here, so that mappings need no extra
 
     with source_is("error_cost"):
-        opened = open_file(source) if isinstance(source, (str, Path)) else open_frame(source, name="error_cost")
-    yield from _table_cells(opened)
-
-
-def _table_cells(opened: Opened) -> Cells:
-    if len(opened.columns) < 2:
-        raise invalid("error_cost", list(opened.columns), "the truth and one column per answer", FIX)
+        table = text_rows(cast("TableLike", source), name="error_cost")
+    if len(table.columns) < 2:
+        raise invalid("error_cost", list(table.columns), "the truth and one column per answer", FIX)
     seen = set()
-    for batch in opened.read(None):
-        if batch.entries:
-            raise invalid("error_cost", opened.name, "rows with as many cells as the header", FIX)
-        for row in batch.table.to_pylist():
-            truth, *cells = (row[name] for name in opened.columns)
-            name = _text(truth)
-            if not name and not any(_text(cell) for cell in cells):
-                continue
-            if name in seen:
-                raise invalid("error_cost", name, "one row for each truth", "delete one of the two.")
-            seen.add(name)
-            pairs = zip(opened.columns[1:], cells, strict=True)
-            yield from ((name, answer.strip(), cell) for answer, cell in pairs if _text(cell))
-
-
-def _text(cell: object) -> str:
-    if cell is None or (isinstance(cell, float) and np.isnan(cell)):
-        return ""
-    return str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell).strip()
+    for truth, *cells in table.rows:
+        if truth in seen:
+            raise invalid("error_cost", truth, "one row for each truth", "delete one of the two.")
+        seen.add(truth)
+        yield from ((truth, answer, cell) for answer, cell in zip(table.columns[1:], cells, strict=True) if cell)
 
 
 def _place(name: str, names: list[str]) -> int:

@@ -13,6 +13,8 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate.arrow import TEXT, pa, pc
+from quorate.frames import TEXTS, OwnTypes, give_back, in_own_type
 from quorate.tables.misread_checks import (
     doubtful_pools,
     doubtful_predictions,
@@ -30,8 +32,6 @@ from quorate.tables.predictions.align import (
     without_other_columns,
 )
 from quorate.tables.predictions.read import Predictions, uniform
-from quorate.tables.readers import TEXT, pa, pc
-from quorate.tables.readers.frames import TEXTS, OwnTypes, give_back, in_own_type
 from quorate.tables.readers.sources import filled
 from quorate.tables.report import Report, merged, refuse_dirt
 from quorate.tables.rules import Fired, fired_whole

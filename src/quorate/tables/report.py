@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from quorate.arrow import TEXT, known_ending, pa, table_file
 from quorate.errors import shown
-from quorate.tables.readers import TEXT, arrow_csv, pa, pq
 from quorate.tables.rules import MOST_SAMPLES, RULES, Fired
 from quorate.validate import invalid
 
@@ -71,7 +71,7 @@ class Report:
         return sum(entry.count for entry in self.entries if entry.rule == rule)
 
     def write_rejects(self, path: str | Path) -> int:
-        """Write every row set aside, with its number and the reason (.csv, .tsv or .parquet); returns how many."""
+        """Write every row set aside, with its number and the reason (.csv or .parquet); returns how many."""
         return write_rejects(self.entries, path)
 
     def as_dict(self) -> dict[str, Any]:
@@ -168,24 +168,21 @@ def _sample(entry: Fired, at: int) -> dict[str, Any]:
     return sample
 
 
-SCHEMA = pa.schema(
+REJECT_COLUMNS = pa.schema(
     [("source", TEXT), ("row", pa.int64())] + [(name, TEXT) for name in ("rule", "reason", "task", "worker", "value")]
 )
 BLOCK = 100_000  # rows written at a time
 
 
 def write_rejects(entries: Iterable[Fired], path: str | Path) -> int:
-    """Write the rows set aside to a .csv, .tsv or .parquet file; returns how many there are.
+    """Write the rows set aside to a .csv or .parquet file; returns how many there are.
 
     `row` is the number a spreadsheet or editor shows: the header of a CSV or sheet is row 1; lines of JSONL, rows of
     Parquet and of frames, and tasks of a Label Studio export are counted from 1.
     """
-    file = Path(path)
-    kind = file.suffix.lower()
-    if kind not in (".csv", ".tsv", ".parquet"):
-        raise invalid("path", str(path), "a name that ends in .csv, .tsv or .parquet", "rename the file.")
     written = 0
-    with _writer(file, kind) as out:
+    known_ending(Path(path), argument="path")
+    with table_file(path, REJECT_COLUMNS) as out:
         for table in reject_tables(entries):
             out.write_table(table)
             written += table.num_rows
@@ -212,16 +209,4 @@ def _table(entry: Fired, start: int) -> pa.Table:
 
     columns = [same(entry.source), pa.array(rows), same(rule.name), same(rule.met)]
     columns += [texts(entry.tasks), texts(entry.workers), texts(entry.values)]
-    return pa.Table.from_arrays(columns, schema=SCHEMA)
-
-
-def _writer(file: Path, kind: str) -> pq.ParquetWriter | arrow_csv.CSVWriter:
-    try:
-        if kind == ".parquet":
-            return pq.ParquetWriter(file, SCHEMA)
-        delimiter = "\t" if kind == ".tsv" else ","
-        options = arrow_csv.WriteOptions(delimiter=delimiter, quoting_style="needed")
-        return arrow_csv.CSVWriter(str(file), SCHEMA, write_options=options)
-    except OSError as cause:
-        rule = f"a file that can be written ({cause})"
-        raise invalid("path", str(file), rule, "name a file in a folder that exists.") from cause
+    return pa.Table.from_arrays(columns, schema=REJECT_COLUMNS)

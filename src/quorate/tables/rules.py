@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quorate.tables.readers import TEXT, pa
+from quorate.arrow import TEXT, pa
 from quorate.types import IntArray
 
 Texts = Iterable[object]  # Arrow arrays too

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 
 from quorate.errors import source_is
 from quorate.tables.joined import Joined
-from quorate.tables.readers.frames import open_frame
-from quorate.tables.readers.open_files import open_file
-from quorate.tables.readers.sources import Opened
+from quorate.tables.small_tables import opened, text_rows
 from quorate.tables.votes.names import find_column, name_text, whole_number
 from quorate.tables.votes.read import read_votes
 from quorate.types import IntArray, TableLike
@@ -24,7 +20,7 @@ Costs = TableLike | Mapping[str, float]
 def read_truth(truth: TableLike, joined: Joined) -> IntArray:
     """(T,) the true class of each item in the votes, -1 where it is unknown."""
     with source_is("truth"):
-        column = find_column("truth", _opened(truth).columns)
+        column = find_column("truth", opened(truth).columns)
         gold = read_votes(truth, format="long", label=column, classes=joined.classes)
         if gold.num_votes < gold.raw.num_rows:
             rule = f"one class of the votes per item: {', '.join(joined.classes[:12])}"
@@ -66,17 +62,15 @@ def read_costs(costs: Costs, people: Sequence[str]) -> tuple[float, ...]:
     return tuple(_cost(who, named[who]) if who in named else 1.0 for who in people)
 
 
-def _cost_rows(source: TableLike) -> list[tuple[object, object]]:
+def _cost_rows(source: TableLike) -> list[tuple[str, str]]:
     with source_is("costs"):
-        opened = _opened(source)
-        who, cost = find_column("worker", opened.columns), find_column("cost", opened.columns)
+        table = text_rows(source)
+        who, cost = find_column("worker", table.columns), find_column("cost", table.columns)
         if who is None or cost is None:
             rule = "a column of people, such as `worker`, and a column `cost`"
-            raise invalid("costs", list(opened.columns), rule, "rename the columns.")
-        rows: list[tuple[object, object]] = []
-        for batch in opened.read([who, cost]):
-            rows += zip(batch.table.column(who).to_pylist(), batch.table.column(cost).to_pylist(), strict=True)
-        return [row for row in rows if row != (None, None)]
+            raise invalid("costs", list(table.columns), rule, "rename the columns.")
+    person, price = table.columns.index(who), table.columns.index(cost)
+    return [(row[person], row[price]) for row in table.rows]
 
 
 def _cost(who: str, value: object) -> float:
@@ -87,7 +81,3 @@ def _cost(who: str, value: object) -> float:
     if not 0 < number < float("inf"):
         raise invalid("costs", value, f"a number above 0, the cost of a vote of {who!r}", "correct it.")
     return number
-
-
-def _opened(source: TableLike) -> Opened:
-    return open_file(Path(source)) if isinstance(source, (str, os.PathLike)) else open_frame(source)

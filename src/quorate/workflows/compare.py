@@ -14,15 +14,15 @@ import pyarrow as pa
 
 from quorate.decision.policy import QueryPolicy
 from quorate.files import write_atomic
+from quorate.frames import give_back
 from quorate.methods import Method, Target, as_method, known_target
 from quorate.reports import figures
 from quorate.reports.format import interval, number
 from quorate.reports.section import Figure, Table
-from quorate.streams.curves import Curve, Point, Progress, difference, point_of, swept
+from quorate.streams.curves import Curve, Point, difference, point_of, swept
 from quorate.streams.grid import grid_of, label_of
 from quorate.streams.simulate import Simulation, simulate
-from quorate.tables.readers.frames import give_back
-from quorate.types import VoteDataset
+from quorate.types import Progress, VoteDataset
 from quorate.validate import invalid
 from quorate.workflows.run.calibration import calibration_of
 

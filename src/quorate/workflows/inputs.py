@@ -11,11 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from quorate.errors import source_is
-from quorate.tables import Joined, join, read_predictions, read_votes
-from quorate.tables.options import TableOptions
-from quorate.tables.readers.sources import Progress
-from quorate.tables.truth_and_costs import read_truth
-from quorate.types import IntArray, PredictionLike, TableLike, VoteDataset
+from quorate.tables import Joined, TableOptions, join, read_predictions, read_truth, read_votes
+from quorate.types import IntArray, PredictionLike, Progress, TableLike, VoteDataset
 
 VoteSource = TableLike | np.ndarray | VoteDataset
 PredictionSources = PredictionLike | Sequence[PredictionLike] | Mapping[str, PredictionLike] | None

@@ -20,7 +20,7 @@ from quorate.method_data import FIELDS as PARTS
 from quorate.method_data import method_data, method_from, own_parts
 from quorate.methods import Method, policy_parameters, require_anonymous
 from quorate.session.tuning import tuned
-from quorate.tables.error_cost import read_error_cost
+from quorate.tables import read_error_cost
 from quorate.types import PriorParams
 from quorate.validate import bounded, class_names, invalid, members, vote_limits, whole
 from quorate.version import __version__

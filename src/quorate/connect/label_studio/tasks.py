@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from xml.etree import ElementTree
 
 from quorate.errors import InvalidInput, QuorateError
-from quorate.tables.options import HARD_LABEL_ACCURACY
+from quorate.tables import HARD_LABEL_ACCURACY
 from quorate.types import PredictionValue
 from quorate.validate import class_names, invalid
 

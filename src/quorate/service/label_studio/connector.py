@@ -40,8 +40,7 @@ from quorate.service.label_studio.connections import (
 from quorate.service.label_studio.reconcile import PredictionOf, Reconciler, Stopped
 from quorate.service.store import Store, StoreUnavailable
 from quorate.service.store.schema import accounts
-from quorate.tables.predictions.align import aligned, refuse_unusable
-from quorate.tables.predictions.read import read_predictions
+from quorate.tables import probabilities_by_id, read_predictions
 from quorate.validate import invalid
 
 log = logging.getLogger("quorate.service.connector")
@@ -208,10 +207,7 @@ def prediction_table(how: ConnectSettings, classes: tuple[str, ...]) -> Predicti
     if how.predictions is None:
         return lambda task: task.prediction
     read = read_predictions(how.predictions, classes=list(classes), id_column=how.id_column)
-    table = aligned(read.tables[0], classes, given=True)
-    refuse_unusable(table)
-    rows = zip(table.table.ids.to_pylist(), table.probs.tolist(), table.usable, strict=True)
-    by_id: dict[str, list[float]] = {str(name): probs for name, probs, usable in rows if usable}
+    by_id = probabilities_by_id(read, classes)
     return lambda task: by_id.get(str(task.id if how.id_field is None else task.data.get(how.id_field)))
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from quorate.arrow import pa, pc
 from quorate.tables.predictions.checks import CheckedPredictions, narrowed, sums
-from quorate.tables.readers import pa, pc
 from quorate.tables.rules import MOST_SAMPLES, NEARLY_ALL, SUM_TOLERANCE, Fired, fired_whole
 from quorate.tables.votes.codes import encode, hits
 from quorate.tables.votes.names import match_labels, meant
@@ -24,6 +24,9 @@ from quorate.validate import PREDICTION_FLOOR, SUM_ROUNDING, floored, invalid
 if TYPE_CHECKING:
     from quorate.tables.predictions.read import Predictions
     from quorate.tables.votes.read import Votes
+
+LEAST_USABLE = 0.5  # of a classifier's rows
+FEWEST_ROWS = 10  # rows below which one usable is enough
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,8 +129,12 @@ def _completed(values: FloatArray, *, shares_rest: bool) -> FloatArray:
     return floored(np.maximum(full, PREDICTION_FLOOR))
 
 
-LEAST_USABLE = 0.5  # of a classifier's rows
-FEWEST_ROWS = 10  # rows below which one usable is enough
+def probabilities_by_id(predictions: Predictions, classes: tuple[str, ...]) -> dict[str, list[float]]:
+    """The usable probabilities of the first classifier over `classes`, by item; refused if most rows have none."""
+    table = aligned(predictions.tables[0], classes, given=True)
+    refuse_unusable(table)
+    rows = zip(table.table.ids.to_pylist(), table.probs.tolist(), table.usable, strict=True)
+    return {str(item): probs for item, probs, is_usable in rows if is_usable}
 
 
 def refuse_unusable(source: Aligned) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from quorate.tables.readers import pa
+from quorate.arrow import pa
 from quorate.tables.rules import SUM_TOLERANCE, Fired
 from quorate.tables.votes.clean import tidy_ids
 from quorate.tables.votes.codes import Coded, encode, first_of_each, hits

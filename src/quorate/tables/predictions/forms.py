@@ -12,9 +12,9 @@ from typing import Any, cast
 
 import numpy as np
 
+from quorate.arrow import TEXT, pa
 from quorate.tables.options import HARD_LABEL_ACCURACY
 from quorate.tables.predictions.checks import Given
-from quorate.tables.readers import TEXT, pa
 from quorate.tables.readers.sources import (
     Numbers,
     Opened,

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from quorate.arrow import TEXT, pa
 from quorate.packed_files import plain_arrays
 from quorate.tables.predictions.align import columns_read
 from quorate.tables.predictions.checks import CheckedPredictions, Given, checked
 from quorate.tables.predictions.forms import from_table
-from quorate.tables.readers import TEXT, pa
 from quorate.tables.readers.frames import open_frame
 from quorate.tables.readers.json_files import from_studio, is_label_studio
 from quorate.tables.readers.open_files import ending_of, existing, open_file

@@ -1,22 +1,18 @@
-"""pandas, polars and PyArrow tables, Hugging Face datasets -> `Opened`; and Arrow tables -> the caller's kind of table.
+"""pandas, polars and PyArrow tables and Hugging Face datasets -> `Opened`, and the types of their columns.
 
-Ids, workers and labels are compared as text; `OwnTypes` remembers which types they had in the frame (integers,
-booleans, dates), and `in_own_type` converts them back for the output. Called by the readers when the source is not a
-path, by `Joined`, and for the results of `run` and `score`.
+Called by the readers when the source is not a path.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from quorate.errors import MissingExtra
-from quorate.tables.readers import INSTALL, TEXT, pa, pc
+from quorate.arrow import TEXT, pa, pc
+from quorate.frames import narwhals
 from quorate.tables.readers.sources import Opened, TableBatch, unique_columns
 from quorate.tables.votes.names import SYNONYMS, cell_text, find_column, name_text, squeezed
 from quorate.validate import invalid
@@ -33,7 +29,7 @@ def open_frame(frame: object, *, name: str = "frame") -> Opened:
     >>> open_frame(pa.table({"task": ["1"], "label": ["cat"]})).columns
     ('task', 'label')
     """
-    nw = _narwhals()
+    nw = narwhals()
     headers: dict[str, Any] = {}
     headed = ""
     is_dataset = type(frame).__module__.partition(".")[0] == "datasets"
@@ -125,67 +121,6 @@ def _from_dataset(dataset: Any) -> pa.Table:  # noqa: ANN401 - of an optional li
     return table
 
 
-def _to_dataset(table: pa.Table) -> Any:  # noqa: ANN401
-    try:
-        import datasets  # noqa: PLC0415 - optional
-    except ImportError as cause:
-        raise MissingExtra("datasets is not installed: pip install datasets") from cause
-    return datasets.Dataset(table)
-
-
-class ToFrames(ABC):
-    """Mixin for results with a `table`: conversions to each library; ids and labels keep the caller's types."""
-
-    __slots__ = ()
-
-    @property
-    @abstractmethod
-    def table(self) -> pa.Table:
-        """As an Arrow table."""
-
-    def to_arrow(self) -> pa.Table:
-        """As a PyArrow table."""
-        return self.table
-
-    def to_pandas(self) -> Any:  # noqa: ANN401 - of an optional library
-        """As a pandas DataFrame."""
-        return give_back(self.table, "pandas")
-
-    def to_polars(self) -> Any:  # noqa: ANN401 - of an optional library
-        """As a polars DataFrame."""
-        return give_back(self.table, "polars")
-
-    def to_dataset(self) -> Any:  # noqa: ANN401 - of an optional library
-        """As a `datasets.Dataset` of Hugging Face, which can be pushed to its hub."""
-        return give_back(self.table, "datasets")
-
-
-def give_back(table: pa.Table, backend: str) -> Any:  # noqa: ANN401 - a frame of any library
-    """An Arrow table as a table of `backend`: "pandas", "polars", "pyarrow" or "datasets".
-
-    >>> give_back(pa.table({"task": ["1"]}), "pyarrow").column_names
-    ['task']
-    """
-    if backend == "pyarrow":
-        return table
-    if backend == "datasets":
-        return _to_dataset(table)
-    nw = _narwhals()
-    try:
-        return nw.from_arrow(table, backend=backend).to_native()
-    except (ImportError, ValueError, TypeError) as cause:
-        rule = f"pandas, polars or pyarrow, installed ({cause})"
-        raise invalid("backend", backend, rule, "install it, or name another.") from cause
-
-
-def _narwhals() -> Any:  # noqa: ANN401
-    try:
-        import narwhals  # noqa: PLC0415
-    except ImportError as cause:  # pragma: no cover - the tests have it
-        raise MissingExtra(f"frames are read through narwhals, which is not installed: {INSTALL}") from cause
-    return narwhals
-
-
 def _arrow(frame: Any, columns: list[str]) -> pa.Table:  # noqa: ANN401
     """The frame as an Arrow table; a column of mixed types becomes text."""
     arrays = []
@@ -211,18 +146,6 @@ def _read(table: pa.Table, columns: Sequence[str] | None) -> Iterator[TableBatch
         part = picked.slice(start, BLOCK_ROWS)
         end = start + part.num_rows
         yield TableBatch(part, np.arange(start, end, dtype=np.int64) + 1, end, total)
-
-
-@dataclass(frozen=True, slots=True)
-class OwnTypes:
-    """The Arrow types that ids, workers and labels had in the caller's frame; None: text."""
-
-    task: pa.DataType | None = None
-    worker: pa.DataType | None = None
-    label: pa.DataType | None = None
-
-
-TEXTS = OwnTypes()
 
 
 def cell_type(opened: Opened, *columns: str) -> pa.DataType | None:
@@ -251,22 +174,6 @@ def header_type(opened: Opened, columns: Sequence[str]) -> pa.DataType | None:
     if plain and all(isinstance(name, (int, float)) and not isinstance(name, bool) for name in plain):
         return pa.int64() if all(float(name).is_integer() for name in plain) else pa.float64()
     return None
-
-
-def in_own_type(names: pa.Array | Iterable[str], kind: pa.DataType | None) -> pa.Array:
-    """Distinct names (Arrow text or a list of texts) converted to `kind`; unchanged if one cannot be converted.
-
-    >>> in_own_type(["7", "12"], pa.int64()).to_pylist(), in_own_type(["7", "none"], pa.int64()).to_pylist()
-    ([7, 12], ['7', 'none'])
-    """
-    texts = names if isinstance(names, (pa.Array, pa.ChunkedArray)) else pa.array(list(names), type=TEXT)
-    if kind is None:
-        return texts
-    try:
-        values = texts.cast(kind)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
-        return texts
-    return values if pc.count_distinct(values).as_py() == pc.count_distinct(texts).as_py() else texts
 
 
 def _parts(column: pa.ChunkedArray) -> pa.ChunkedArray:

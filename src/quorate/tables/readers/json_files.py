@@ -16,15 +16,17 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from quorate.arrow import TEXT, pa
 from quorate.errors import InvalidInput
 from quorate.packed_files import max_size, too_large
 from quorate.tables.options import HARD_LABEL_ACCURACY
 from quorate.tables.predictions.checks import Given
 from quorate.tables.predictions.forms import from_labels
-from quorate.tables.readers import TEXT, Counted, encoding_of, pa, packing
-from quorate.tables.readers.sources import Progress, as_numbers, seconds
+from quorate.tables.readers.sources import as_numbers, seconds
+from quorate.tables.readers.unpacked import Counted, encoding_of, packing
 from quorate.tables.rules import fired
 from quorate.tables.votes.codes import Chunk, Coded, encode
+from quorate.types import Progress
 from quorate.validate import invalid
 
 CHUNK = 1 << 20

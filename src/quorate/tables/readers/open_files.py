@@ -23,11 +23,12 @@ from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
+from quorate.arrow import INSTALL, TEXT, arrow_csv, pa, pq
 from quorate.errors import InvalidInput, MissingExtra
 from quorate.packed_files import VOTE_BYTES, check_size, parquet_batches
-from quorate.tables.readers import INSTALL, PACKINGS, TEXT, Counted, arrow_csv, encoding_of, pa, packing, pq
 from quorate.tables.readers.json_files import first_records, is_lines, json_text, records
 from quorate.tables.readers.sources import Opened, Reader, TableBatch, text_batches, text_size, unique_columns
+from quorate.tables.readers.unpacked import PACKINGS, Counted, encoding_of, packing
 from quorate.tables.rules import Fired, fired
 from quorate.tables.votes.names import cell_text
 from quorate.types import IntArray

@@ -15,13 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from quorate.tables.readers import TEXT, pa, pc
+from quorate.arrow import TEXT, pa, pc
 from quorate.tables.rules import MOST_SAMPLES, Fired, fired, fired_whole
 from quorate.tables.votes.codes import encode
-from quorate.types import FloatArray, IntArray
+from quorate.types import FloatArray, IntArray, Progress
 from quorate.validate import invalid
 
-Progress = Callable[[int, int, str], None]
 TEXT_BYTES, TEXT_ROWS, TEXT_CELLS = 1 << 26, 1 << 17, 1 << 22  # of a batch of text; a sheet may be 16384 columns wide
 CELL_BYTES = 8  # of a cell besides its text
 MOST_PYTHON = 20_000  # characters of a list as Python writes it: reading it takes some hundred bytes for each

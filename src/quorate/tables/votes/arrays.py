@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from quorate.tables.readers import TEXT, pa
+from quorate.arrow import TEXT, pa
 from quorate.tables.votes.codes import Coded, Raw, constant
 from quorate.types import IntArray
 from quorate.validate import invalid

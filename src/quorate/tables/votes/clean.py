@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from quorate.tables.readers import TEXT, pa, pc
+from quorate.arrow import TEXT, pa, pc
 from quorate.tables.readers.sources import filled
 from quorate.tables.rules import Fired, fired_whole
 from quorate.tables.votes.codes import Coded, Raw, hits, only, renamed

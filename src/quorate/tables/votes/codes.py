@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.tables.readers import TEXT, pa, pc
+from quorate.arrow import TEXT, pa, pc
 from quorate.tables.rules import MOST_SAMPLES, RULES, Fired, fired
 from quorate.types import FloatArray, IntArray
 from quorate.validate import invalid

@@ -12,9 +12,10 @@ from typing import Literal
 
 import numpy as np
 
-from quorate.tables.readers import pa
-from quorate.tables.readers.frames import TEXTS, OwnTypes, cell_type, header_type
-from quorate.tables.readers.sources import Opened, Progress, as_numbers, head, nested_cell
+from quorate.arrow import pa
+from quorate.frames import TEXTS, OwnTypes
+from quorate.tables.readers.frames import cell_type, header_type
+from quorate.tables.readers.sources import Opened, as_numbers, head, nested_cell
 from quorate.tables.rules import Fired, fired_whole
 from quorate.tables.votes.clean import blank_cells
 from quorate.tables.votes.codes import Raw, encode, merge
@@ -26,6 +27,7 @@ from quorate.tables.votes.names import (
     label_like,
     refuse_own_output,
 )
+from quorate.types import Progress
 from quorate.validate import invalid
 
 Kind = Literal["long", "wide", "counts", "cells"]

@@ -13,23 +13,14 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
+from quorate.arrow import TEXT, pa
 from quorate.packed_files import check_votes
-from quorate.tables.readers import TEXT, pa
-from quorate.tables.readers.sources import (
-    Opened,
-    Progress,
-    TableBatch,
-    as_numbers,
-    batches,
-    nested_cell,
-    seconds,
-    unread,
-)
+from quorate.tables.readers.sources import Opened, TableBatch, as_numbers, batches, nested_cell, seconds, unread
 from quorate.tables.rules import Fired, fired
 from quorate.tables.votes.clean import blank_cells, tidy_ids
 from quorate.tables.votes.codes import Chunk, Coded, Raw, collect, constant, encode, first_of_each, hits, merge
 from quorate.tables.votes.names import name_text
-from quorate.types import IntArray
+from quorate.types import IntArray, Progress
 from quorate.validate import MOST_VOTES
 
 MOST_CELLS = 4_000_000  # cells held as numbers at a time

@@ -13,12 +13,13 @@ from typing import Any, TypeGuard, get_args
 
 import numpy as np
 
+from quorate.arrow import pa
+from quorate.frames import TEXTS, OwnTypes
 from quorate.tables.options import Format
-from quorate.tables.readers import pa
-from quorate.tables.readers.frames import TEXTS, OwnTypes, open_frame
+from quorate.tables.readers.frames import open_frame
 from quorate.tables.readers.json_files import check_field, is_label_studio, studio_chunks
 from quorate.tables.readers.open_files import ending_of, existing, open_file
-from quorate.tables.readers.sources import Opened, Progress, without_columns
+from quorate.tables.readers.sources import Opened, without_columns
 from quorate.tables.report import Report, refuse_dirt
 from quorate.tables.rules import Fired
 from quorate.tables.votes.arrays import raw_of_array
@@ -26,7 +27,7 @@ from quorate.tables.votes.clean import clean, settle
 from quorate.tables.votes.codes import Raw, by_first, collect, first_of_each, hits
 from quorate.tables.votes.formats import Layout, choose
 from quorate.tables.votes.names import abstain_names, class_texts, differ_by_case, means_no_answer, name_texts
-from quorate.types import IntArray, TableLike
+from quorate.types import IntArray, Progress, TableLike
 from quorate.validate import invalid
 
 

@@ -16,19 +16,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import get_args
 
-import numpy as np
-
 from quorate.errors import shown, source_is
 from quorate.files import atomic_file
 from quorate.reasons import CERTAIN
-from quorate.tables.misread_checks import FEWEST, refuse_misread_votes
-from quorate.tables.options import Format
-from quorate.tables.readers import pa
-from quorate.tables.readers.open_files import existing, open_file
-from quorate.tables.report import Report
-from quorate.tables.votes.codes import encode
-from quorate.tables.votes.names import whole_number
-from quorate.tables.votes.read import Votes, read_votes
+from quorate.tables import (
+    FEWEST,
+    Format,
+    Report,
+    Votes,
+    existing,
+    read_votes,
+    refuse_misread_votes,
+    text_rows,
+    whole_number,
+)
 from quorate.types import Reason
 from quorate.validate import invalid, members
 from quorate.version import __version__
@@ -162,22 +163,9 @@ def write_draw(draw: DrawFile, path: str | Path) -> None:
 
 
 def _read(path: str | Path) -> list[Row]:
-    """The rows of a table, every cell as stripped text; "" if blank."""
-    opened = open_file(path)
-    names = [name.strip() for name in opened.columns]
-    rows: list[Row] = []
-    for batch in opened.read(None):
-        for entry in batch.entries:  # an unreadable row may be an item, so it is not skipped
-            rule = f"rows that can be read, not {entry.count} of another form ({entry.rule})"
-            raise invalid("source", str(path), rule, "save it again as CSV in UTF-8.")
-        cells = [_cells(batch.table[name]) for name in opened.columns]
-        rows += [dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True)]
-    return rows
-
-
-def _cells(column: pa.ChunkedArray) -> list[str]:
-    coded = encode(column)
-    return [(text or "").strip() for text in coded.texts(np.arange(len(coded.codes))).to_pylist()]
+    """The rows of a table by column; an unreadable row may be an item, so it is refused."""
+    table = text_rows(path)
+    return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
 
 
 def _column(rows: Sequence[Row], names: Sequence[str], path: str | Path) -> str:

@@ -20,7 +20,8 @@ from quorate.datasets.synthetic import Scenario
 from quorate.files import write_atomic
 from quorate.reports import figures
 from quorate.reports.format import json_page, percent
-from quorate.streams.curves import Progress, Reading
+from quorate.streams.curves import Reading
+from quorate.types import Progress
 from quorate.version import __version__
 from quorate.workflows.compare import Comparison, compare
 from quorate.workflows.demo.report import page

@@ -20,11 +20,8 @@ from quorate.experts.crowd_stream import FEWEST_KNOWN, run_crowd
 from quorate.experts.pairs import votes_side_by_side
 from quorate.experts.quality import PersonQuality, quality_of
 from quorate.reports.format import interval, number, percent
-from quorate.tables import Joined
-from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
-from quorate.tables.readers.sources import Progress
-from quorate.tables.report import Report
-from quorate.types import FloatArray, IntArray, TableLike, VoteDataset
+from quorate.tables import Joined, Report, TableKeywords, TableOptions, shows, table_options
+from quorate.types import FloatArray, IntArray, Progress, TableLike, VoteDataset
 from quorate.validate import invalid, whole
 from quorate.version import __version__
 from quorate.workflows.experts.report import difference_text

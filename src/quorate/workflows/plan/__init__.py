@@ -19,17 +19,24 @@ from quorate.errors import shown
 from quorate.files import check_free
 from quorate.methods import Method, Target, checked_target, chosen_method, with_costs
 from quorate.rng import stream
-from quorate.tables import Joined
-from quorate.tables.error_cost import ErrorCost, is_number, read_error_cost
-from quorate.tables.options import TableKeywords, shows, table_options
-from quorate.tables.truth_and_costs import Costs, read_costs
-from quorate.types import IntArray, TableLike
+from quorate.tables import (
+    Costs,
+    ErrorCost,
+    Joined,
+    TableKeywords,
+    is_number,
+    read_costs,
+    read_error_cost,
+    shows,
+    table_options,
+)
+from quorate.types import IntArray, Progress, TableLike
 from quorate.validate import bounded, fraction, invalid, members, whole
 from quorate.workflows.inputs import PredictionSources, VoteSource, read_inputs, truth_of
 from quorate.workflows.plan.advise import Advice, advise
 from quorate.workflows.plan.forecast import FEW, Goal, Range, Recall
 from quorate.workflows.plan.notes import command, notes_of
-from quorate.workflows.plan.replays import Pilot, Progress, some_items
+from quorate.workflows.plan.replays import Pilot, some_items
 from quorate.workflows.plan.result import Plan, Point
 from quorate.workflows.plan.settings import Candidate
 

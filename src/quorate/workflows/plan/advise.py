@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from quorate.methods import method
+from quorate.types import Progress
 from quorate.workflows.plan.forecast import Forecast, Goal, clearly_fewer
-from quorate.workflows.plan.replays import Pilot, Progress, Setting
+from quorate.workflows.plan.replays import Pilot, Setting
 from quorate.workflows.plan.settings import Candidate, between, grid, until_settled
 
 

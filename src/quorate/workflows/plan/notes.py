@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from quorate.methods import METHODS, Method, method
-from quorate.tables.votes.vote_order import vote_order
+from quorate.tables import vote_order
 from quorate.workflows.inputs import PredictionSources
 from quorate.workflows.plan.advise import Advice
 from quorate.workflows.plan.forecast import Goal

@@ -21,10 +21,9 @@ from quorate.streams.pools import Pools, build_pools, by_truth
 from quorate.streams.runs import StreamOptions
 from quorate.streams.simulate import simulate_stream
 from quorate.tables import Joined
-from quorate.types import FloatArray, IntArray
+from quorate.types import FloatArray, IntArray, Progress
 from quorate.workflows.plan.settings import Candidate
 
-Progress = Callable[[int, int, str], None]
 ORDERS = 4  # with 2 or 3, the intervals of the votes cover 80 to 87 % instead of 90
 
 

@@ -16,14 +16,20 @@ from quorate.methods import Method, Target
 from quorate.streams.pools import Order, PoolSize, build_pools, by_truth
 from quorate.streams.runs import StreamOptions
 from quorate.streams.swapped import swapped_columns
-from quorate.tables import Joined
-from quorate.tables.error_cost import ErrorCost
-from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
-from quorate.tables.readers.sources import Progress
-from quorate.tables.truth_and_costs import Costs, read_costs
-from quorate.tables.votes.names import abstain_names
-from quorate.tables.votes.vote_order import VoteOrder, vote_order
-from quorate.types import TableLike
+from quorate.tables import (
+    Costs,
+    ErrorCost,
+    Joined,
+    TableKeywords,
+    TableOptions,
+    VoteOrder,
+    abstain_names,
+    read_costs,
+    shows,
+    table_options,
+    vote_order,
+)
+from quorate.types import Progress, TableLike
 from quorate.validate import bounded, invalid
 from quorate.workflows.inputs import PredictionSources, VoteSource, read_inputs, truth_of
 from quorate.workflows.run.replay import Aim, RunPlan, build_plan, control_summary, priced, replayed, until_settled

@@ -27,9 +27,8 @@ from quorate.streams.replay import ControlReport, ReplayResult, replay
 from quorate.streams.runs import StreamOptions
 from quorate.streams.simulate import simulate_stream
 from quorate.streams.target_error import AUDIT_RATE, CONFIDENCE_LEVEL, TargetErrorControl
-from quorate.tables.error_cost import ErrorCost, is_number, read_error_cost
-from quorate.tables.readers.sources import Progress
-from quorate.types import IntArray
+from quorate.tables import ErrorCost, is_number, read_error_cost
+from quorate.types import IntArray, Progress
 from quorate.validate import above_zero, fraction, invalid, whole
 
 

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from quorate.arrow import TEXT, arrow_csv, pa, pc, pq
 from quorate.errors import MissingExtra
 from quorate.files import Content, check_free, write_folder
+from quorate.frames import TEXTS, OwnTypes, ToFrames, give_back, in_own_type
 from quorate.methods import Method
 from quorate.reasons import CERTAIN
 from quorate.reports import render
@@ -23,11 +25,7 @@ from quorate.session.tuning import tuned
 from quorate.streams.pools import Pools
 from quorate.streams.replay import ReplayResult
 from quorate.streams.swapped import Swap
-from quorate.tables import Report
-from quorate.tables.readers import TEXT, arrow_csv, pa, pc, pq
-from quorate.tables.readers.frames import TEXTS, OwnTypes, ToFrames, give_back, in_own_type
-from quorate.tables.report import SCHEMA, reject_tables
-from quorate.tables.votes.vote_order import VoteOrder
+from quorate.tables import REJECT_COLUMNS, Report, VoteOrder, reject_tables
 from quorate.types import IntArray, PriorParams
 from quorate.workflows.params_file import write_params
 from quorate.workflows.run.calibration import Calibration, calibration_of
@@ -134,7 +132,9 @@ class RunResult(ToFrames):
     @property
     def rejects(self) -> Any:  # noqa: ANN401 - a frame of the caller's library
         """The rows set aside: source, row number, rule, reason, item, worker and value."""
-        return give_back(pa.concat_tables([SCHEMA.empty_table(), *reject_tables(self.report.entries)]), self.backend)
+        return give_back(
+            pa.concat_tables([REJECT_COLUMNS.empty_table(), *reject_tables(self.report.entries)]), self.backend
+        )
 
     @cached_property
     def _summary(self) -> dict[str, Any]:

@@ -7,43 +7,45 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
 
+from quorate.arrow import arrow_csv, known_ending, pa, pq, table_file
 from quorate.decision.model_picker import ModelPicker
 from quorate.decision.quota import QuotaPolicy
+from quorate.frames import OwnTypes, ToFrames
 from quorate.methods import Method
 from quorate.session.batch import BatchDecisions, Decider, decider
-from quorate.tables.error_cost import ErrorCost, read_error_cost
-from quorate.tables.misread_checks import FEWEST, doubtful_rows
-from quorate.tables.options import ScoreKeywords, TableOptions, check_names, shows
-from quorate.tables.readers import arrow_csv, pa, pq
-from quorate.tables.readers.frames import OwnTypes, ToFrames
-from quorate.tables.report import Report
-from quorate.tables.votes.names import abstain_names
-from quorate.types import PredictionLike, TableLike
+from quorate.tables import (
+    FEWEST,
+    ErrorCost,
+    Findings,
+    ModelRows,
+    PieceOptions,
+    Report,
+    ScoreKeywords,
+    TableOptions,
+    abstain_names,
+    check_names,
+    counts_in_pieces,
+    doubtful_rows,
+    predictions_in_pieces,
+    read_error_cost,
+    shows,
+)
+from quorate.types import PredictionLike, Progress, TableLike
 from quorate.validate import invalid, members
 from quorate.version import __version__
 from quorate.workflows.params_file import ParamsFile, read_params
 from quorate.workflows.score.batches import scored_by
-from quorate.workflows.score.items import (
-    InOrder,
-    ItemBatch,
-    Model,
-    Reading,
-    item_batches,
-    models,
-    refuse_unnamed,
-    voters,
-)
-from quorate.workflows.score.output import Findings, known_ending, schema, scored_table, table_file
+from quorate.workflows.score.items import InOrder, ItemBatch, item_batches, refuse_unnamed, voters
+from quorate.workflows.score.output import schema, scored_table
 
 BATCH_ROWS = 50_000
-Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,7 +130,7 @@ def score(
     known_ending(file)
     given = known.abstain_labels if abstain_labels is None else abstain_labels
     with Findings(file.with_name(f"{file.stem}.rejects.csv")) as findings:
-        reading = Reading(
+        reading = PieceOptions(
             TableOptions(**tables), known.classes, abstain_names(given, known.classes), BATCH_ROWS, findings
         )  # fmt: skip
         job = _Job(known, predictions, votes, reading, pool_size, cluster, progress)
@@ -142,7 +144,7 @@ class _Job:
     params: ParamsFile
     predictions: Any
     votes: Any
-    reading: Reading
+    reading: PieceOptions
     pool_size: int | None
     cluster: str | None
     progress: Progress | None
@@ -157,8 +159,9 @@ def _written(job: _Job, file: Path, findings: Findings) -> Scores:
     first, *more = _models(job)
     refuse_unnamed([first, *more], with_votes=job.votes is not None)
     others = [InOrder(each.rows(), argument="predictions", num_classes=num_classes) for each in more]
-    votes, voted = voters(job.votes, job.reading)
-    own = OwnTypes(task=first.own.task, label=voted.label or first.own.label)
+    counts = counts_in_pieces(job.votes, job.reading)
+    votes = voters(counts, num_classes)
+    own = OwnTypes(task=first.own.task, label=counts.own.label or first.own.label)
     tally = _Tally()
     with table_file(file, schema(known.classes, own)) as writer, scored_by(how, job.cluster) as scored:
         for batch, outcome in scored(item_batches(first, others, votes, pool_size)):
@@ -231,11 +234,11 @@ class _Tally:
         self.reasons.update(reasons.tolist())
 
 
-def _models(job: _Job) -> list[Model]:
+def _models(job: _Job) -> list[ModelRows]:
     """One per model of the parameters: by name if all names are known, else in the order given."""
     known = job.params
     sources = list(job.predictions) if isinstance(job.predictions, (list, tuple)) else [job.predictions]
-    found = [model for source in sources for model in models(source, job.reading)]
+    found = [model for source in sources for model in predictions_in_pieces(source, job.reading)]
     if len(found) != len(known.models):
         rule = f"{len(known.models)} classifiers, as in `params`: {', '.join(known.models)}"
         raise invalid("predictions", [each.name for each in found], rule, "pass one source for each.")
