@@ -42,13 +42,13 @@ def load(path: str | Path | None = None, *, predictions: Paths | None = None) ->
     Traceback (most recent call last):
     quorate.errors.InvalidInput: path='nowhere' is neither a file nor a folder with cifar10h.npz, ...
     """
-    own = papers_own(path, (FILES[1], *PREDICTIONS), dataset=NAME) if predictions is None else None
-    file = own[0] if own else locate(path, FILES, dataset=NAME)
+    published = papers_own(path, (FILES[1], *PREDICTIONS), dataset=NAME) if predictions is None else None
+    file = published[0] if published else locate(path, FILES, dataset=NAME)
     if file.suffix == ".npz":
         dataset = with_predictions(load_npz(file, name=NAME, classes=CLASSES), predictions)
         return replace(dataset, notes=(*dataset.notes, SORTED, read_from(file)))
     votes, note = read_votes(file)
-    near = own[1] if own else beside(file, PREDICTIONS) if predictions is None else None
+    near = published[1] if published else beside(file, PREDICTIONS) if predictions is None else None
     source = {"paper": near} if near is not None else predictions
     if source is None:
         rule = f"probabilities ({len(votes)}, 10) of a classifier for the votes of {str(file)!r}"

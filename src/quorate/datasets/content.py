@@ -45,9 +45,9 @@ def extra(module: str) -> ModuleType:
 def find(folder: Path, names: Sequence[str], *, dataset: str = "") -> Path | None:
     """The first of `names` in `folder` or one of the known folders in it."""
     for name in names:
-        for place in (*SUBFOLDERS, dataset):
-            if (folder / place / name).is_file():
-                return folder / place / name
+        for subfolder in (*SUBFOLDERS, dataset):
+            if (folder / subfolder / name).is_file():
+                return folder / subfolder / name
     return None
 
 
@@ -59,32 +59,32 @@ def locate(path: str | Path | None, names: Sequence[str], *, dataset: str) -> Pa
     where = data_folder(path)
     if where.is_file():
         return where
-    found = find(where, names, dataset=dataset)
-    if found is None:
+    file = find(where, names, dataset=dataset)
+    if file is None:
         rule = f"a file, or a folder with one of {', '.join(names)}"
         fix = f"run `quorate reproduce fetch {dataset}`, pass a copy as `path`, or set QUORATE_DATA to its folder."
         raise invalid("path", str(where), rule, fix)
-    return found
+    return file
 
 
 def papers_own(path: str | Path | None, names: Sequence[str], *, dataset: str) -> tuple[Path, ...] | None:
     """The authors' own files `names` in the folder `path` (as for `locate`); None unless it has all of them."""
     where = data_folder(path)
-    found = tuple(find(where, [name], dataset=dataset) for name in names) if where.is_dir() else ()
-    there = tuple(file for file in found if file is not None)
+    files = tuple(find(where, [name], dataset=dataset) for name in names) if where.is_dir() else ()
+    there = tuple(file for file in files if file is not None)
     return there if there and len(there) == len(names) else None
 
 
 def data_folder(path: str | Path | None) -> Path:
     """The given path, else the folder in `QUORATE_DATA`, else the user's cache; `reproduce fetch` saves there."""
-    given = path if path is not None else os.environ.get("QUORATE_DATA")
-    return Path(given or extra("pooch").os_cache("quorate"))
+    chosen = path if path is not None else os.environ.get("QUORATE_DATA")
+    return Path(chosen or extra("pooch").os_cache("quorate"))
 
 
 def beside(file: Path, names: Sequence[str]) -> Path | None:
     """The first of `names` near a file: in its folder, or in the known folders one or two levels up."""
     folders = (file.parent, file.parent.parent, file.parent.parent.parent)
-    return next((found for folder in folders if (found := find(folder, names))), None)
+    return next(filter(None, (find(folder, names) for folder in folders)), None)
 
 
 def unknown_form(file: Path, dataset: str, forms: str) -> InvalidInput:

@@ -92,12 +92,12 @@ def covered(source: VoteDataset | str | Path | None = None, model: str | Sequenc
     dataset = source if isinstance(source, VoteDataset) else load(source)
     present = ~missing_predictions(dataset)  # (M, T)
     if model is None:
-        most = present[:, present.sum(axis=0).argmax()]
-        names = tuple(name for name, has in zip(dataset.models, most, strict=True) if has)
+        fullest = present[:, present.sum(axis=0).argmax()]
+        names = tuple(name for name, has in zip(dataset.models, fullest, strict=True) if has)
     else:
         names = (model,) if isinstance(model, str) else tuple(model)
-    known = [dataset.models.index(name) for name in names if name in dataset.models]
-    chosen = chosen_models(dataset, names, items=np.asarray(present[known].all(axis=0)))
+    models = [dataset.models.index(name) for name in names if name in dataset.models]
+    chosen = chosen_models(dataset, names, items=np.asarray(present[models].all(axis=0)))
     note = f"{chosen.num_items} of {dataset.num_items} items: those that {', '.join(names)} cover"
     kept = [text for text in dataset.notes if "missing" not in text and not _is_about_others(text, dataset, names)]
     return replace(chosen, notes=(*kept, note))
@@ -109,8 +109,8 @@ def _is_about_others(note: str, dataset: VoteDataset, names: tuple[str, ...]) ->
 
 def _file(path: str | Path | None) -> Path:
     """The authors' file if the folder has it, else the npz."""
-    own = papers_own(path, FILES[1:], dataset=NAME)
-    return own[0] if own else locate(path, FILES, dataset=NAME)
+    published = papers_own(path, FILES[1:], dataset=NAME)
+    return published[0] if published else locate(path, FILES, dataset=NAME)
 
 
 def _levels(file: Path) -> IntArray | None:

@@ -39,8 +39,8 @@ def load(path: str | Path | None = None, *, predictions: Paths | None = None) ->
     Traceback (most recent call last):
     quorate.errors.InvalidInput: path='nowhere' is neither a file nor a folder with imagenet16h_shift.npz, ...
     """
-    own = papers_own(path, FILES[1:], dataset=NAME)
-    file = own[0] if own else locate(path, FILES, dataset=NAME)
+    published = papers_own(path, FILES[1:], dataset=NAME)
+    file = published[0] if published else locate(path, FILES, dataset=NAME)
     if file.suffix == ".npz":
         dataset = load_npz(file, name=NAME, classes=CLASSES)
     elif file.suffix in PICKLES:

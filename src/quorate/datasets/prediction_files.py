@@ -69,7 +69,7 @@ def _class_columns(names: list[str], classes: Sequence[str], file: Path) -> list
     if set(names) == set(classes):
         return list(classes)
     numbers = [re.search(r"(\d+)$", name) for name in names]
-    by_number = {int(found.group(1)): name for found, name in zip(numbers, names, strict=True) if found}
+    by_number = {int(match.group(1)): name for match, name in zip(numbers, names, strict=True) if match}
     if len(names) == len(classes) == len(by_number) and sorted(by_number) == list(range(len(classes))):
         return [by_number[k] for k in range(len(classes))]
     rule = (
@@ -139,13 +139,13 @@ def read_predictions(source: Paths, *, num_items: int, classes: Sequence[str]) -
     """
     parts: dict[str, FloatArray] = {}
     notes: list[str] = []
-    for given, path in _named_paths(source):
-        for own, stack in _stacks(Path(path), classes).items():
-            probs, found = _checked(stack, f"{path}: {own}" if own else str(path), num_items, len(classes))
-            notes += [f"{Path(path).name}: {note}" for note in found]
+    for model, path in _named_paths(source):
+        for inner, stack in _stacks(Path(path), classes).items():
+            probs, changes = _checked(stack, f"{path}: {inner}" if inner else str(path), num_items, len(classes))
+            notes += [f"{Path(path).name}: {note}" for note in changes]
             for number, table in enumerate(probs):
-                prefix = given if isinstance(source, Mapping) or not own else ""
-                name = "-".join(part for part in (prefix, own, str(number) if len(probs) > 1 else "") if part)
+                prefix = model if isinstance(source, Mapping) or not inner else ""
+                name = "-".join(part for part in (prefix, inner, str(number) if len(probs) > 1 else "") if part)
                 if name in parts:
                     fix = "pass `predictions={name: path, ...}`."
                     raise invalid("predictions", name, "a different name for each classifier", fix)

@@ -79,7 +79,7 @@ def _merged(old: Fired | None, new: Fired) -> Fired:
     if old is not None and len(old.rows) >= MOST_SAMPLES:
         return replace(old, count=old.count + new.count)
     few = slice(0, MOST_SAMPLES)
-    texts = [_few(each) for each in (new.tasks, new.workers, new.values)]
+    texts = [_few(texts_of_row) for texts_of_row in (new.tasks, new.workers, new.values)]
     new = replace(new, rows=new.rows[few], tasks=texts[0], workers=texts[1], values=texts[2])
     if old is None or not len(old.rows):
         return replace(new, count=new.count + (old.count if old else 0))

@@ -103,10 +103,10 @@ class Joined:
             )
             raise invalid("votes", self.name, rule, "split the items.")
         votes = np.full((self.num_items, longest), -1, dtype=np.int16)
-        place = self.item, np.arange(self.num_votes) - self.starts[self.item]
-        votes[place] = self.label
+        cells = self.item, np.arange(self.num_votes) - self.starts[self.item]
+        votes[cells] = self.label
         voters = np.full(votes.shape, -1, dtype=np.int64)
-        voters[place] = self.worker
+        voters[cells] = self.worker
         return VoteDataset(
             name=self.name,
             votes=frozen_array(votes, np.int16),
@@ -162,25 +162,25 @@ def join(
     >>> joined.items, joined.classes, joined.predictions[0, 0].round(2)
     (('b', 'a'), ('cat', 'dog'), array([0.2, 0.8]))
     """
-    given = votes.given if classes is None else class_texts(classes)
-    if predictions is not None and given is None:
+    named = votes.given if classes is None else class_texts(classes)
+    if predictions is not None and named is None:
         predictions = without_other_columns(predictions, votes.labels)
     tables = predictions.tables if predictions is not None else ()
-    known = named_classes(tables, given)
-    votes = _relabelled(votes, known, given)
-    final = _final_classes(votes, known, given)
-    refuse_misread_votes(votes, known if tables else ())
+    predicted = named_classes(tables, named)
+    votes = _relabelled(votes, predicted, named)
+    final = _final_classes(votes, predicted, named)
+    refuse_misread_votes(votes, predicted if tables else ())
     tables = tuple(replace(table, ids=spelled_as(table.ids, votes.raw.task.names)) for table in tables)
     for table in tables:
         refuse_unnamed_rows(votes, table)
-        refuse_other_classes(votes, table, final, given=given is not None)
-    sources = [aligned(table, final, given=given is not None) for table in tables]
+        refuse_other_classes(votes, table, final, given=named is not None)
+    sources = [aligned(table, final, given=named is not None) for table in tables]
     warnings = [*doubtful_votes(votes), *_doubtful_predictions(votes, sources)]
     recorded = _recorded(votes)
     outcome, more = _with_predictions(votes, recorded, sources, len(final))
     entries = [*(entry for source in sources for entry in source.entries), *more]
-    if given is None:
-        warnings += unpredicted_labels(tables, known, votes)
+    if named is None:
+        warnings += unpredicted_labels(tables, predicted, votes)
     if strict:  # also what `read_votes` kept, as classes may have settled it since
         refuse_dirt([*votes.raw.entries, *votes.settled, *entries])
     joined = _joined(votes, recorded, final, outcome, _report(votes, predictions, recorded, final, outcome, entries))
@@ -190,12 +190,12 @@ def join(
 
 def _doubtful_predictions(votes: Votes, sources: Sequence[Aligned]) -> list[str]:
     names = votes.raw.task.names.take(pa.array(votes.voted))
-    found: list[str] = []
+    warnings: list[str] = []
     for source in sources:
         present, usable = looked_up(source, names)[1:]
         if present.any():  # no shared id at all has its own error
-            found += doubtful_predictions(votes, source, len(names), int(usable.sum()))
-    return found
+            warnings += doubtful_predictions(votes, source, len(names), int(usable.sum()))
+    return warnings
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -261,8 +261,8 @@ def _with_predictions(
         none = np.empty((1, 0, num_classes))
         return _Outcome(uniform(len(names), num_classes), ("uniform",), (), nothing, none), []
     entries: list[Fired] = []
-    found = [looked_up(source, names) for source in sources]
-    for source, (_, present, _) in zip(sources, found, strict=True):
+    matches = [looked_up(source, names) for source in sources]
+    for source, (_, present, _) in zip(sources, matches, strict=True):
         entries += _unmatched(votes, source, names, present)
     every = pa.concat_arrays([source.table.ids for source in sources]).unique()
     apart = every.filter(pc.invert(pc.is_in(every, value_set=votes.raw.task.names.take(pa.array(votes.voted)))))
@@ -272,8 +272,8 @@ def _with_predictions(
         entries += [replace(entry, is_wanted=True) for entry in without_votes]
     unvoted = np.stack([looked_up(source, apart)[0] for source in sources])
     models = tuple(source.table.model for source in sources)
-    usable = tuple(int(each.sum()) for _, _, each in found)
-    return _Outcome(np.stack([probs for probs, _, _ in found]), models, usable, apart, unvoted), entries
+    usable = tuple(int(is_usable.sum()) for _, _, is_usable in matches)
+    return _Outcome(np.stack([probs for probs, _, _ in matches]), models, usable, apart, unvoted), entries
 
 
 def _unmatched(votes: Votes, source: Aligned, names: pa.Array, present: np.ndarray) -> list[Fired]:
@@ -281,7 +281,7 @@ def _unmatched(votes: Votes, source: Aligned, names: pa.Array, present: np.ndarr
     if present.all():
         return []
     if not present.any():
-        voted, predicted = (list(each.slice(0, 3).to_pylist()) for each in (names, source.table.ids))
+        voted, predicted = (list(ids.slice(0, 3).to_pylist()) for ids in (names, source.table.ids))
         rule = f"the ids of {votes.raw.source}, such as {voted}; it has other ids, such as {predicted}"
         raise invalid("predictions", source.table.source, rule, "name the id columns: `task=...`, `id_column=...`.")
     absent = names.filter(pa.array(~present))
@@ -311,9 +311,9 @@ def _report(
 
 def _joined(votes: Votes, recorded: _Recorded, classes: tuple[str, ...], outcome: _Outcome, report: Report) -> Joined:
     raw, at = votes.raw, recorded.at
-    place = np.full(len(raw.task.names), -1, dtype=np.int32)
-    place[recorded.tasks] = np.arange(len(recorded.tasks), dtype=np.int32)
-    item = place[raw.task.codes[at]]
+    item_number = np.full(len(raw.task.names), -1, dtype=np.int32)
+    item_number[recorded.tasks] = np.arange(len(recorded.tasks), dtype=np.int32)
+    item = item_number[raw.task.codes[at]]
     order = _stable_order(item)
     at = at[order]
     item = item[order]
@@ -354,9 +354,9 @@ def _workers(votes: Votes, at: IntArray) -> tuple[np.ndarray, tuple[str, ...]]:
     """The worker's number of each vote, -1 for none, and the names of the numbers."""
     codes = votes.raw.worker.codes[at]
     used = by_first(codes[codes >= 0], len(votes.raw.worker.names))
-    place = np.full(len(votes.raw.worker.names) + 1, -1, dtype=np.int32)  # code -1 indexes the last entry
-    place[used] = np.arange(len(used), dtype=np.int32)
-    return place[codes], tuple(votes.raw.worker.names.take(pa.array(used)).to_pylist())
+    worker_number = np.full(len(votes.raw.worker.names) + 1, -1, dtype=np.int32)  # code -1 indexes the last entry
+    worker_number[used] = np.arange(len(used), dtype=np.int32)
+    return worker_number[codes], tuple(votes.raw.worker.names.take(pa.array(used)).to_pylist())
 
 
 def _fixed(array: Array) -> Array:

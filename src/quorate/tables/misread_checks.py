@@ -42,26 +42,26 @@ def refuse_misread_votes(votes: Votes, predicted: Sequence[str] = (), *, in_orde
 def doubtful_votes(votes: Votes) -> list[str]:
     """Warnings about the rows of votes: most set aside, or many second votes of a person on an item."""
     lost = Counter[str]()
-    for each in (*votes.raw.entries, *votes.settled):
-        lost[each.rule] += each.count if RULES[each.rule].set_aside else 0
+    for entry in (*votes.raw.entries, *votes.settled):
+        lost[entry.rule] += entry.count if RULES[entry.rule].set_aside else 0
     return doubtful_rows(votes.raw.source, votes.num_votes, lost)
 
 
 def doubtful_rows(source: str, num_votes: int, lost: Counter[str]) -> list[str]:
     """The same from the number of votes that count, and of rows that each rule set aside."""
-    found, total, again = [], lost.total(), lost["duplicate"]
+    warnings, total, again = [], lost.total(), lost["duplicate"]
     if total >= FEWEST and total > num_votes:
         worst = ", ".join(f"{rule} {count}" for rule, count in lost.most_common(2) if count)
-        found.append(
+        warnings.append(
             f"{total} rows of {source} are set aside and {num_votes} votes are left ({worst}): check `task`, "
             "`label` and `format`."
         )
     if again >= FEWEST and again > MOST_AGAIN * (again + num_votes):
-        found.append(
+        warnings.append(
             f"{again} votes of {source} are a person's further votes on an item, of which one counts: if each row is "
             "about another finding, read a finding at a time; if another column holds the people, name it: `worker`."
         )
-    return found
+    return warnings
 
 
 def doubtful_pools(votes: Votes, item: np.ndarray, label: np.ndarray, num_classes: int) -> list[str]:
@@ -146,7 +146,7 @@ def _refuse_misspelt_classes(votes: Votes) -> None:
                 f"the classes as the votes of {votes.raw.source} write them; nobody voted for it, and "
                 f"{unknown[close]} votes are for {close!r}"
             )
-            corrected = [close if each == name else each for each in votes.given]
+            corrected = [close if label == name else label for label in votes.given]
             fix = f"did you mean {close!r}? Pass `classes={corrected}`, or `abstain_labels={[close]}`."
             raise invalid("classes", name, rule, fix)
 
@@ -192,6 +192,6 @@ def _values(entries: Sequence[Fired], rule: str) -> Counter[str]:
     seen: Counter[str] = Counter()
     for entry in entries:
         if entry.rule == rule and entry.values is not None:
-            found: Any = entry.values.value_counts().to_pylist()
-            seen.update({each["values"].strip(): each["counts"] for each in found if each["values"]})
+            tally: Any = entry.values.value_counts().to_pylist()
+            seen.update({value["values"].strip(): value["counts"] for value in tally if value["values"]})
     return Counter(dict(seen.most_common()))

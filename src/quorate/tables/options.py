@@ -118,11 +118,11 @@ class TableOptions:
         ['--task-column', 'photo', '--classes', 'cat,dog', '--strict']
         """
         typed: list[str] = []
-        for each in OPTIONS.values():
-            value = getattr(self, each.name)
-            if value == each.default:
+        for option in OPTIONS.values():
+            value = getattr(self, option.name)
+            if value == option.default:
                 continue
-            typed.append(each.spelling)
+            typed.append(option.spelling)
             if isinstance(value, str):
                 typed.append(value)
             elif not isinstance(value, bool):
@@ -180,8 +180,8 @@ def check_names(given: Mapping[str, object], known: Collection[str]) -> None:
 
 def _names(keywords: object) -> Collection[str]:
     """The names of the arguments of a function, or of the fields of a TypedDict or a dataclass."""
-    found: Collection[str] = keywords.__annotations__
-    return found
+    names: Collection[str] = keywords.__annotations__
+    return names
 
 
 def shows(keywords: type) -> Callable[[F], F]:
@@ -189,13 +189,14 @@ def shows(keywords: type) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         signature = inspect.signature(function)
-        own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+        keyword_only, rest = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD
+        named = [parameter for parameter in signature.parameters.values() if parameter.kind is not rest]
         more = [
-            inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=each.type)
-            for each in OPTIONS.values()
-            if each.name in _names(keywords)
+            inspect.Parameter(option.name, keyword_only, default=option.default, annotation=option.type)
+            for option in OPTIONS.values()
+            if option.name in _names(keywords)
         ]
-        function.__signature__ = signature.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
+        function.__signature__ = signature.replace(parameters=[*named, *more])  # type: ignore[attr-defined]
         return function
 
     return decorate
@@ -203,8 +204,8 @@ def shows(keywords: type) -> Callable[[F], F]:
 
 def options_page() -> str:
     """The table of docs/tables.md: a row per option."""
-    rows = [
-        f"| `{each.name}` | `{each.spelling}` | {each.help} | {'' if each.default is None else f'`{each.default}`'} |"
-        for each in OPTIONS.values()
-    ]
-    return "\n".join(["| argument | option | meaning | default |", "|---|---|---|---|", *rows]) + "\n"
+    lines = ["| argument | option | meaning | default |", "|---|---|---|---|"]
+    for option in OPTIONS.values():
+        default = "" if option.default is None else f"`{option.default}`"
+        lines.append(f"| `{option.name}` | `{option.spelling}` | {option.help} | {default} |")
+    return "\n".join(lines) + "\n"

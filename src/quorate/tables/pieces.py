@@ -126,7 +126,7 @@ class SeenIds:
         >>> seen.first(["a", "b", "a"]).tolist(), seen.first(["c", "b"]).tolist()
         ([True, True, False], [True, False])
         """
-        digests = np.frombuffer(b"".join(blake2b(each.encode(), digest_size=8).digest() for each in ids), np.uint64)
+        digests = np.frombuffer(b"".join(blake2b(item.encode(), digest_size=8).digest() for item in ids), np.uint64)
         fresh = np.zeros(len(digests), dtype=bool)
         fresh[np.unique(digests, return_index=True)[1]] = True
         for level in self._levels:
@@ -160,9 +160,9 @@ def _table_model(opened: Opened, name: str, reading: PieceOptions) -> ModelRows:
     def rows() -> Iterator[Rows]:
         seen, is_first = SeenIds(), True
         for part, batch in _pieces(opened, reading.batch_rows):
-            given = from_table(part, name, **how)
-            table = checked(given)
-            probs = _probs(table, reading, given.decisions, check=is_first)
+            predictions = from_table(part, name, **how)
+            table = checked(predictions)
+            probs = _probs(table, reading, predictions.decisions, check=is_first)
             ids, is_first = table.ids.to_pylist(), False
             fresh = seen.first([whole_number(item) for item in ids])
             again = np.flatnonzero(~fresh)
@@ -177,12 +177,12 @@ def _table_model(opened: Opened, name: str, reading: PieceOptions) -> ModelRows:
 
 def _probs(table: CheckedPredictions, reading: PieceOptions, decisions: Sequence[str], *, check: bool) -> FloatArray:
     """The probabilities over the classes; rules that fired go to the findings. `check`: refuse unusable numbers."""
-    found = aligned(table, reading.classes, given=True)
+    final = aligned(table, reading.classes, given=True)
     if check:
-        refuse_unusable(found)
+        refuse_unusable(final)
     reading.findings.decide(decisions)
-    reading.findings.add([*table.entries, *found.entries])
-    return found.probs
+    reading.findings.add([*table.entries, *final.entries])
+    return final.probs
 
 
 def _own_types(opened: Opened, reading: PieceOptions) -> OwnTypes:
@@ -202,11 +202,11 @@ def _own_types(opened: Opened, reading: PieceOptions) -> OwnTypes:
 def _whole_models(source: PredictionLike, reading: PieceOptions) -> list[ModelRows]:
     """Classifiers of an array or a file that is read into memory; their rows come in batches."""
     keywords = reading.options.keywords(read_predictions) | {"classes": reading.classes, "strict": False}
-    found = read_predictions(source, **keywords)
+    predictions = read_predictions(source, **keywords)
 
     def model(table: CheckedPredictions) -> ModelRows:
         def rows() -> Iterator[Rows]:
-            probs = _probs(table, reading, found.report.decisions, check=True)
+            probs = _probs(table, reading, predictions.report.decisions, check=True)
             ids = table.ids.to_pylist()
             for start in range(0, len(ids), reading.batch_rows):
                 part = slice(start, start + reading.batch_rows)
@@ -214,7 +214,7 @@ def _whole_models(source: PredictionLike, reading: PieceOptions) -> list[ModelRo
 
         return ModelRows(table.model, table.source, rows, len(table.ids) if table.is_unnamed else None)
 
-    return [model(table) for table in found.tables]
+    return [model(table) for table in predictions.tables]
 
 
 @source_is("votes")

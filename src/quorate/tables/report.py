@@ -94,21 +94,21 @@ class Report:
 
     def understood(self, rejects: str | None = None) -> list[str]:
         """Warnings, and a line on what was read; what else was found has a second line. `rejects`: the file's name."""
-        lost = ", ".join(f"{each.rule} {each.count:,}" for each in self.findings if each.set_aside)
+        lost = ", ".join(f"{finding.rule} {finding.count:,}" for finding in self.findings if finding.set_aside)
         aside = f"; {self.num_set_aside:,} rows set aside: {lost}{f' ({rejects})' if rejects else ''}" if lost else ""
         votes, items = (self.totals.get(name, 0) for name in ("votes", "items"))
-        kept = [each for each in self.findings if RULES[each.rule].strict and not each.set_aside]
+        kept = [finding for finding in self.findings if RULES[finding.rule].strict and not finding.set_aside]
         return [
-            *(f"Warning: {each}" for each in self.warnings),
+            *(f"Warning: {finding}" for finding in self.warnings),
             f"Read {votes:,} votes of {items:,} items{f': {self.columns}' if self.columns else ''}{aside}.",
-            *([f"Also found: {', '.join(each.such for each in kept)}."] if kept else []),
+            *([f"Also found: {', '.join(finding.such for finding in kept)}."] if kept else []),
         ]
 
     def lines(self) -> list[str]:
         """The summary for people, as lines."""
         totals = ", ".join(f"{number} {name[:-1] if number == 1 else name}" for name, number in self.totals.items())
-        found = [f"{f.rule} {f.count}: {f.done}" for f in self.findings]
-        return [*self.decisions, totals, *found]
+        fired = [f"{f.rule} {f.count}: {f.done}" for f in self.findings]
+        return [*self.decisions, totals, *fired]
 
 
 def merged(reports: Sequence[Report], *, totals: Mapping[str, int], entries: Sequence[Fired] = ()) -> Report:
@@ -128,14 +128,14 @@ def refuse_dirt(entries: Sequence[Fired], hint: str = "") -> None:
     first = min(entries, key=lambda entry: int(entry.rows.min()) if len(entry.rows) and entry.rows.min() else 2**62)
     sample = _samples(first)[0] if len(first.rows) else {}
     cells = ", ".join(f"{name} {shown(value)}" for name, value in sample.items() if name in ("task", "worker", "value"))
-    place = f"row {sample['row']}" if "row" in sample else None
+    row = f"row {sample['row']}" if "row" in sample else None
     more = sum(entry.count for entry in entries) - 1
     by_rule = ", ".join(f"{n} {rule}" for rule, n in _tally(entries).items())
     own_fix = "Name the classes: `classes=[...]`. " if first.rule == "doubtful-label" else ""
     fix = f"{own_fix}Correct the source, or read it without `strict`.{hint and f' {hint}'}"
     met = f"{RULES[first.rule].met}{f' ({cells})' if cells else ''}"
     rule = f"no irregularity, because of `strict`; found: {met}, and {more} more (in all: {by_rule})"
-    raise invalid("source", first.source, rule, fix, place=place)
+    raise invalid("source", first.source, rule, fix, place=row)
 
 
 def _tally(entries: Sequence[Fired]) -> dict[str, int]:

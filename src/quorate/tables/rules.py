@@ -95,7 +95,7 @@ def fired(
 ) -> Fired:
     """An entry from row numbers and the texts of these rows, which the file of rejects shows."""
     numbers = np.asarray(rows, dtype=np.int64)
-    task, worker, value = (None if each is None else as_text(each) for each in (tasks, workers, values))
+    task, worker, value = (None if texts is None else as_text(texts) for texts in (tasks, workers, values))
     return Fired(rule, source, len(numbers) if count is None else count, numbers, task, worker, value)
 
 

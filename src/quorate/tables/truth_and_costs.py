@@ -28,18 +28,18 @@ def read_truth(truth: TableLike, joined: Joined) -> IntArray:
             raise invalid("truth", value, rule, "spell the classes as in `votes`, and leave out the other rows.")
     position = {whole_number(name): number for number, name in enumerate(joined.items)}
     number = {name: k for k, name in enumerate(joined.classes)}
-    known = np.full(joined.num_items, -1)
+    true_classes = np.full(joined.num_items, -1)
     items = gold.raw.task.texts(gold.counts_vote).to_pylist()
     labels = gold.raw.label.texts(gold.counts_vote).to_pylist()
     for item, label in zip(items, labels, strict=True):
-        place = position.get(whole_number(item), -1)
-        if place >= 0 and known[place] not in (-1, number[label]):
+        row = position.get(whole_number(item), -1)
+        if row >= 0 and true_classes[row] not in (-1, number[label]):
             raise invalid("truth", f"item {item!r}", "one true class per item; it has two", "keep one row per item.")
-        if place >= 0:
-            known[place] = number[label]
-    if not (known >= 0).any():
+        if row >= 0:
+            true_classes[row] = number[label]
+    if not (true_classes >= 0).any():
         raise invalid("truth", str(truth), "true classes of items in `votes`; none of its items is", "check its ids.")
-    return known
+    return true_classes
 
 
 def read_costs(costs: Costs, people: Sequence[str]) -> tuple[float, ...]:
@@ -51,11 +51,11 @@ def read_costs(costs: Costs, people: Sequence[str]) -> tuple[float, ...]:
     (1.0, 3.0)
     """
     named: dict[str, object] = {}
-    known = set(people)
+    voters = set(people)
     for who, cost in costs.items() if isinstance(costs, Mapping) else _cost_rows(costs):
         if named.setdefault(name_text(who), cost) != cost:
             raise invalid("costs", who, "one cost per person; this one has two", "keep one row.")
-    unknown = [who for who in named if who not in known]
+    unknown = [who for who in named if who not in voters]
     if unknown or not named:
         rule = f"costs of people who voted, such as {list(people)[:3]}"
         raise invalid("costs", unknown[:3], rule, "spell the people as in `votes`, and leave out the others.")

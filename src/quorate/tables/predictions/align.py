@@ -41,24 +41,24 @@ class Aligned:
 
 def named_classes(tables: Sequence[CheckedPredictions], given: tuple[str, ...] | None) -> tuple[str, ...]:
     """The classes given, or every class of the classifiers in the order of their columns."""
-    known: list[str] = list(given or ())
+    classes: list[str] = list(given or ())
     if given is None:
         for table in tables:
-            known += [name for name in matched(table, tuple(known), given=False).values() if name not in known]
-    return tuple(known)
+            classes += [name for name in matched(table, tuple(classes), given=False).values() if name not in classes]
+    return tuple(classes)
 
 
 def aligned(table: CheckedPredictions, classes: tuple[str, ...], *, given: bool) -> Aligned:
     """The classifier's rows with a column for each of `classes`, floored, each summing to 1."""
     column_of = {name: number for number, name in enumerate(classes)}
     names = matched(table, classes, given=given)
-    own = [number for number, name in enumerate(table.classes) if names.get(name) in column_of]
-    target = [column_of[names[table.classes[number]]] for number in own]
+    kept = [number for number, name in enumerate(table.classes) if names.get(name) in column_of]
+    target = [column_of[names[table.classes[number]]] for number in kept]
     values = np.full((len(table.rows), len(classes)), np.nan)
-    values[:, target] = table.values[:, own]
+    values[:, target] = table.values[:, kept]
     entries = _class_entries(table, classes, names, target)
     usable = table.usable
-    if len(own) < len(table.classes):  # probability of the classes left out is lost, so check the sums again
+    if len(kept) < len(table.classes):  # probability of the classes left out is lost, so check the sums again
         usable, more = _still_sums(table, values)
         entries += more
     probs = np.full(values.shape, 1.0 / len(classes))
@@ -70,15 +70,15 @@ def matched(table: CheckedPredictions, known: tuple[str, ...], *, given: bool) -
     """Own class name -> final class name. An exact match takes precedence over one that needs a rule."""
     matches = dict(zip(table.classes, match_labels(table.classes, known, given=given), strict=True))
     taken = {match.name for match in matches.values() if match.rule is None}
-    found: dict[str, str] = {}
+    final: dict[str, str] = {}
     for name, match in matches.items():
         if match.rule is None or match.name not in taken:
             if match.name is not None:
-                found[name] = match.name
+                final[name] = match.name
                 taken.add(match.name)
         elif not given:
-            found[name] = name
-    return found
+            final[name] = name
+    return final
 
 
 def looked_up(source: Aligned, items: pa.Array) -> tuple[FloatArray, np.ndarray, np.ndarray]:
@@ -99,12 +99,12 @@ def _class_entries(
     dropped = [name for name in table.classes if name not in names]
     absent = [name for number, name in enumerate(classes) if number not in set(target)]
     respelled = [name for name, final in names.items() if final != name]
-    found = {
+    by_rule = {
         "ignored-column": dropped,
         "missing-class": [] if table.shares_rest else absent,
         "spelling": respelled,
     }
-    return [entry for rule, those in found.items() for entry in fired_whole(rule, table.source, those, of="columns")]
+    return [entry for rule, those in by_rule.items() for entry in fired_whole(rule, table.source, those, of="columns")]
 
 
 def _still_sums(table: CheckedPredictions, values: FloatArray) -> tuple[np.ndarray, list[Fired]]:
@@ -115,7 +115,7 @@ def _still_sums(table: CheckedPredictions, values: FloatArray) -> tuple[np.ndarr
     task = encode(table.ids)
 
     def sum_texts(at: IntArray) -> list[str]:
-        return [f"sum {each:.6g} over the classes given" for each in total[at]]
+        return [f"sum {row_sum:.6g} over the classes given" for row_sum in total[at]]
 
     entries = hits("bad-number", table.source, table.rows, far, task, value=sum_texts)
     return table.usable & ~far, entries + hits("rounded", table.source, table.rows, near, task)
@@ -214,7 +214,7 @@ def without_other_columns(predictions: Predictions, voted: Sequence[str]) -> Pre
 
 def _without_other_columns(table: CheckedPredictions, voted: Sequence[str]) -> CheckedPredictions:
     keep = class_places(table, voted)
-    left = [name for place, name in enumerate(table.classes) if place not in keep]
+    left = [name for k, name in enumerate(table.classes) if k not in keep]
     if not left:
         return table
     return narrowed(table, keep, entries=fired_whole("ignored-column", table.source, left, of="columns"))
@@ -233,17 +233,17 @@ def class_places(table: CheckedPredictions, voted: Sequence[str]) -> list[int]:
     """
     every = list(range(len(table.classes)))
     matches = match_labels(table.classes, tuple(voted), given=True)
-    named = [place for place in every if matches[place].name is not None]
+    named = [k for k in every if matches[k].name is not None]
     if table.shares_rest or len(named) < 2 or len(named) == len(every) or not len(table.rows):
         return every
     for tolerance in (SUM_ROUNDING, SUM_TOLERANCE):
         off = [np.abs(table.values[:, places].sum(axis=1) - 1) for places in (named, every)]
-        alone, together = (float((each <= tolerance).mean()) for each in off)
+        alone, together = (float((distance <= tolerance).mean()) for distance in off)
         if alone >= NEARLY_ALL and alone > together and (tolerance == SUM_ROUNDING or together < 0.5):
             return named
-    zeros = [place for place in every if place not in named and not np.nan_to_num(table.values[:, place]).any()]
+    zeros = [k for k in every if k not in named and not np.nan_to_num(table.values[:, k]).any()]
     are_shares = np.modf(np.nan_to_num(table.values[:, named]))[0].any()  # in one-hot labels, zeros may be a rare class
-    return [place for place in every if not are_shares or place not in zeros]
+    return [k for k in every if not are_shares or k not in zeros]
 
 
 def unpredicted_labels(tables: Sequence[CheckedPredictions], predicted: Sequence[str], votes: Votes) -> list[str]:

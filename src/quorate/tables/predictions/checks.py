@@ -89,10 +89,10 @@ def narrowed(table: CheckedPredictions, keep: Sequence[int], *, entries: Sequenc
     """The predictions with some of the columns only, checked again; `entries` are added."""
     kept = table.values[:, list(keep)]
     blank = [entry.rows for entry in table.entries if entry.rule == "no-answer"]
-    given = Given(
+    narrow = Given(
         model=table.model,
         source=table.source,
-        classes=tuple(table.classes[place] for place in keep),
+        classes=tuple(table.classes[k] for k in keep),
         task=encode(table.ids),
         values=kept,
         unsaid=np.zeros(kept.shape, dtype=bool),
@@ -100,9 +100,9 @@ def narrowed(table: CheckedPredictions, keep: Sequence[int], *, entries: Sequenc
         rows=table.rows,
         shares_rest=table.shares_rest,
     )
-    usable, unusable = _judged(given, given.task, np.ones(len(kept), dtype=bool))
+    usable, unusable = _judged(narrow, narrow.task, np.ones(len(kept), dtype=bool))
     earlier = [entry for entry in table.entries if entry.rule not in _OF_ROWS]
-    return replace(table, classes=given.classes, values=kept, usable=usable, entries=(*earlier, *entries, *unusable))
+    return replace(table, classes=narrow.classes, values=kept, usable=usable, entries=(*earlier, *entries, *unusable))
 
 
 def sums(values: FloatArray) -> FloatArray:
@@ -120,8 +120,8 @@ def _judged(given: Given, task: Coded, among: np.ndarray) -> tuple[np.ndarray, l
         off = np.maximum(total - 1, 0)
     fine = ~bad & ~given.is_blank
     far, near = fine & (off > SUM_TOLERANCE), fine & (off <= SUM_TOLERANCE) & (off > SUM_ROUNDING)
-    found = (("no-answer", given.is_blank), ("bad-number", bad | far), ("rounded", near))
-    entries = [entry for rule, hit in found for entry in _entries(rule, given, task, hit & among)]
+    by_rule = (("no-answer", given.is_blank), ("bad-number", bad | far), ("rounded", near))
+    entries = [entry for rule, hit in by_rule for entry in _entries(rule, given, task, hit & among)]
     return fine & ~far, entries
 
 

@@ -127,8 +127,8 @@ def class_columns(table: pa.Table, others: Sequence[str], classes: tuple[str, ..
     if classes is not None:
         plain = dict(zip(others, match_labels(others, classes, given=True), strict=True))
         bare = dict(zip(others, match_labels([_bare(name) for name in others], classes, given=True), strict=True))
-        found = {name: plain[name].name or bare[name].name for name in others}
-        return {name: each for name, each in found.items() if each is not None}
+        class_of = {name: plain[name].name or bare[name].name for name in others}
+        return {column: name for column, name in class_of.items() if name is not None}
     roles = {squeezed(name) for role in ("prediction", "score", "timestamp") for name in SYNONYMS[role]}
     named = [name for name in others if squeezed(name) not in roles and not is_nameless(name)]
     numeric = [name for name in named if _is_numeric(table[name])]
@@ -141,7 +141,8 @@ def class_columns(table: pa.Table, others: Sequence[str], classes: tuple[str, ..
 def _bare(name: str) -> str:
     """A column's name without "prob_" and the like."""
     return next(
-        (name[len(each) :] for each in PREFIXES if name.lower().startswith(each) and len(name) > len(each)), name
+        (name[len(prefix) :] for prefix in PREFIXES if name.lower().startswith(prefix) and len(name) > len(prefix)),
+        name,
     )
 
 
@@ -231,18 +232,22 @@ def from_labels(
     for rule in ("spelling", "unknown-label"):
         hit = np.array([match.rule == rule for match in matches] + [False])[label.codes]
         more += hits(rule, source, rows, hit, task, value=label)
-    known = list(dict.fromkeys([*(classes or ()), *(match.name for match in matches if match.name is not None)]))
-    place = {name: number for number, name in enumerate(known)}
-    column = np.array([-1 if match.name is None else place[match.name] for match in matches] + [-1])[label.codes]
+    names_of_classes = list(
+        dict.fromkeys([*(classes or ()), *(match.name for match in matches if match.name is not None)])
+    )
+    column_of = {name: k for k, name in enumerate(names_of_classes)}
+    column = np.array([-1 if match.name is None else column_of[match.name] for match in matches] + [-1])[label.codes]
     blank = blank_cells(label)
     at = np.flatnonzero((column >= 0) | blank)  # an unknown label is set aside: the item has no prediction
     column, task = column[at], Coded(task.codes[at], task.names)
-    values = np.full((len(at), len(known)), np.nan)
+    values = np.full((len(at), len(names_of_classes)), np.nan)
     named = np.flatnonzero(column >= 0)
     values[named, column[named]] = sure[at][named]
     unsaid = np.ones(values.shape, dtype=bool)
     unsaid[named, column[named]] = False
-    return Given(model, source, tuple(known), task, values, unsaid, column < 0, rows[at], True, decisions, tuple(more))
+    return Given(
+        model, source, tuple(names_of_classes), task, values, unsaid, column < 0, rows[at], True, decisions, tuple(more)
+    )
 
 
 def _confidence(table: pa.Table, score: str | None) -> Numbers:
@@ -256,9 +261,9 @@ def _scores(opened: Opened, model: str, item: str, score: str, classes: tuple[st
         rule = f"a label column beside the score {score!r}, or a score column named after its class"
         fix = "rename the column, or name both classes, the scored one last: `classes=[...]`."
         raise invalid("source", opened.name, rule, fix)
-    given = _vectors(opened, model, item, {score: classes[1]}, [score])
+    predictions = _vectors(opened, model, item, {score: classes[1]}, [score])
     decision = f"one score {score!r} per item: the probability of {classes[1]!r}, the rest for {classes[0]!r}"
-    return replace(given, shares_rest=True, decisions=_decisions(opened, decision))
+    return replace(predictions, shares_rest=True, decisions=_decisions(opened, decision))
 
 
 def _decisions(opened: Opened, decision: str) -> tuple[str, ...]:
@@ -295,12 +300,12 @@ def _vector_classes(
     opened: Opened, column: str, cells: pa.ChunkedArray, classes: tuple[str, ...] | None
 ) -> tuple[str, ...]:
     """The classes: the keys of mappings in order of appearance, or `classes` for lists."""
-    found = first_vector(cells)
-    if isinstance(found, dict):
+    vector = first_vector(cells)
+    if isinstance(vector, dict):
         return tuple(dict.fromkeys(str(key) for cell in _predictions(cells) if isinstance(cell, dict) for key in cell))
-    if classes is None or found is None or len(classes) != len(found):
-        given = "" if classes is None else f"; {len(classes)} are given, {list(classes[:10])}"
-        rule = f"the classes of {column!r}, which is a list of {len(found or ())}{given}"
+    if classes is None or vector is None or len(classes) != len(vector):
+        named = "" if classes is None else f"; {len(classes)} are given, {list(classes[:10])}"
+        rule = f"the classes of {column!r}, which is a list of {len(vector or ())}{named}"
         raise invalid("source", opened.name, rule, "name them in order: `classes=['a', 'b', ...]`.")
     return classes
 
@@ -339,9 +344,9 @@ def _prediction(cell: object) -> dict[str, Any] | list[Any] | None:
     >>> _prediction('{"cat": "0.7", "dog": 0.3}'), _prediction("cat"), _prediction('["a"]')
     ({'cat': '0.7', 'dog': 0.3}, None, None)
     """
-    found = nested_cell(cell)
-    values = found.values() if isinstance(found, dict) else found
-    return found if values and all(map(_is_number, values)) else None
+    vector = nested_cell(cell)
+    values = vector.values() if isinstance(vector, dict) else vector
+    return vector if values and all(map(_is_number, values)) else None
 
 
 def _is_number(value: object) -> bool:

@@ -77,24 +77,24 @@ def read_predictions(
     >>> found.classes, found.report.count("rounded")
     (('cat', 'dog'), 1)
     """
-    known = class_texts(classes)
+    names = class_texts(classes)
     how: dict[str, Any] = {
-        "classes": known,
+        "classes": names,
         "id_column": name_texts(id_column),
         "probs_column": name_texts(probs_column),
         "prediction_column": name_texts(prediction_column),
         "task": name_texts(task),
     }
-    given = [
+    unchecked = [
         table
         for name, source in named_sources(sources)
         for table in _open(source, name, how, field=field, encoding=encoding)
     ]
-    tables = tuple(checked(table) for table in _with_unique_names(given))
+    tables = tuple(checked(table) for table in _with_unique_names(unchecked))
     entries = tuple(entry for table in tables for entry in table.entries)
     if strict:
         refuse_dirt(entries, _read_as_classes(tables))
-    decisions = tuple(line for table in given for line in table.decisions)
+    decisions = tuple(line for table in unchecked for line in table.decisions)
     totals = {"predictions": sum(len(table.ids) for table in tables), "models": len(tables)}
     return Predictions(tables, Report(tuple(dict.fromkeys(decisions)), totals, entries))
 
@@ -187,16 +187,16 @@ def from_array(
     items = list(ids) if ids is not None else list(range(num_items))
     several = [f"{model}-{number}" for number in range(num_models)] if num_models > 1 else [model]
     labels = list(models) if models is not None else several
-    for what, found, expected in (
+    for what, listed, expected in (
         ("classes", names, num_classes),
         ("ids", items, num_items),
         ("models", labels, num_models),
     ):
-        if len(found) != expected:
+        if len(listed) != expected:
             rule = f"{expected} names for {where}, which has shape {stack.shape}"
-            raise invalid(what, list(found), rule, f"name all {expected}; there are {len(found)}.")
-    given = [_given(each, label, where, names, items) for each, label in zip(stack, labels, strict=True)]
-    return [replace(each, is_unnamed=ids is None) for each in given]
+            raise invalid(what, list(listed), rule, f"name all {expected}; there are {len(listed)}.")
+    unchecked = [_given(array, label, where, names, items) for array, label in zip(stack, labels, strict=True)]
+    return [replace(predictions, is_unnamed=ids is None) for predictions in unchecked]
 
 
 def from_file(file: Path, model: str, *, classes: Sequence[str] | None) -> list[Given]:
@@ -219,7 +219,7 @@ def from_file(file: Path, model: str, *, classes: Sequence[str] | None) -> list[
 
 
 def _given(array: np.ndarray, model: str, source: str, classes: tuple[str, ...], ids: Sequence[Any]) -> Given:
-    texts = pa.array([cell_text(each.item() if isinstance(each, np.generic) else each) for each in ids], type=TEXT)
+    texts = pa.array([cell_text(item.item() if isinstance(item, np.generic) else item) for item in ids], type=TEXT)
     return Given(
         model=model,
         source=source,
@@ -238,8 +238,8 @@ def _load(file: Path) -> dict[str, Any]:
     loaded = plain_arrays(file)
     if not isinstance(loaded, dict):
         return {"probs": loaded}
-    found = {name: loaded[name] for name in (*_PROBS, *_IDS, "classes", "models") if name in loaded}
-    if found or len(loaded) != 1:
-        return found
+    arrays = {name: loaded[name] for name in (*_PROBS, *_IDS, "classes", "models") if name in loaded}
+    if arrays or len(loaded) != 1:
+        return arrays
     (lone,) = loaded.values()
     return {"probs": lone}  # whatever its name

@@ -38,21 +38,21 @@ def open_frame(frame: object, *, name: str = "frame") -> Opened:
     if nw.dependencies.is_pandas_dataframe(frame):
         frame, headers, headed = _plain_pandas(frame, name)
     try:
-        known = nw.from_native(frame)
+        native = nw.from_native(frame)
     except TypeError as cause:
         rule = f"a path, or a pandas, polars or PyArrow table, not {type(frame).__name__}"
         raise invalid("source", frame, rule, "pass one of these.") from cause
-    if isinstance(known, nw.LazyFrame):
-        known = known.collect()
-    columns = [str(column) for column in known.columns]
+    if isinstance(native, nw.LazyFrame):
+        native = native.collect()
+    columns = [str(column) for column in native.columns]
     clean = [column.removeprefix("\ufeff") for column in columns]
-    table = _arrow(known, columns).rename_columns(clean)
+    table = _arrow(native, columns).rename_columns(clean)
     return Opened(
         name=name,
         kind="frame",
         columns=unique_columns(clean, name),
         read=partial(_read, table),
-        backend="datasets" if is_dataset else str(known.implementation.value),
+        backend="datasets" if is_dataset else str(native.implementation.value),
         frame=table,
         headers=headers,
         headed=headed,
@@ -61,18 +61,18 @@ def open_frame(frame: object, *, name: str = "frame") -> Opened:
 
 def _plain_pandas(frame: Any, name: str) -> tuple[Any, dict[str, Any], str]:  # noqa: ANN401 - of pandas
     """The frame with text column names and its ids in a column; the original names that were not text; their title."""
-    own = _one_level(frame.columns)
-    texts = [name_text(each) for each in own]
+    headers = _one_level(frame.columns)
+    texts = [name_text(name) for name in headers]
     unique_columns(texts, name)
-    levels = _id_levels(frame.index, texts, own)
+    levels = _id_levels(frame.index, texts, headers)
     plain = frame.copy(deep=False)
     plain.columns = texts
-    for place, level in enumerate(levels):
+    for position, level in enumerate(levels):
         if level is not None:
-            plain.insert(min(place, plain.shape[1]), level, frame.index.get_level_values(place))
-    headers = {text: each for text, each in zip(texts, own, strict=True) if not isinstance(each, str)}
-    headed = next((str(each) for each in reversed(frame.columns.names) if each is not None), "")
-    return plain, headers, headed
+            plain.insert(min(position, plain.shape[1]), level, frame.index.get_level_values(position))
+    own_headers = {text: header for text, header in zip(texts, headers, strict=True) if not isinstance(header, str)}
+    headed = next((str(title) for title in reversed(frame.columns.names) if title is not None), "")
+    return plain, own_headers, headed
 
 
 def _one_level(columns: Any) -> list[Any]:  # noqa: ANN401
@@ -82,26 +82,26 @@ def _one_level(columns: Any) -> list[Any]:  # noqa: ANN401
     telling = [level for level in range(columns.nlevels) if columns.get_level_values(level).nunique() > 1]
     if len(telling) == 1:
         return list(columns.get_level_values(telling[0]))
-    return ["_".join(text for text in map(name_text, each) if text) for each in columns]
+    return ["_".join(text for text in map(name_text, levels) if text) for levels in columns]
 
 
-def _id_levels(index: Any, texts: Sequence[str], own: Sequence[Any]) -> list[str | None]:  # noqa: ANN401
+def _id_levels(index: Any, texts: Sequence[str], headers: Sequence[Any]) -> list[str | None]:  # noqa: ANN401
     """The column name of each level of the index; None: the level is not read as a column.
 
     A named level is read if its name has a known role, or if no column is named like an item. An index without a name
     is read only if it cannot be row numbers: it holds text, or the column names are not all text.
     """
     has_item = find_column("task", texts) is not None
-    known = {squeezed(each) for role in ("task", "worker", "label", "timestamp") for each in SYNONYMS[role]}
+    roles = {squeezed(synonym) for role in ("task", "worker", "label", "timestamp") for synonym in SYNONYMS[role]}
     if index.nlevels == 1 and index.name is None:
         holds_text = index.inferred_type in ("string", "mixed", "categorical")
         numbered = index.inferred_type != "integer" or list(index[:2]) == [0, 1][: len(index)]
-        is_ids = holds_text or (not numbered and not all(isinstance(each, str) for each in own))
+        is_ids = holds_text or (not numbered and not all(isinstance(header, str) for header in headers))
         return ["index"] if is_ids and not has_item and index.is_unique else [None]
-    names = [None if each is None else name_text(each) for each in index.names]
+    names = [None if name is None else name_text(name) for name in index.names]
     return [
-        each if each is not None and each not in texts and (squeezed(each) in known or not has_item) else None
-        for each in names
+        name if name is not None and name not in texts and (squeezed(name) in roles or not has_item) else None
+        for name in names
     ]
 
 
@@ -111,12 +111,12 @@ def _from_dataset(dataset: Any) -> pa.Table:  # noqa: ANN401 - of an optional li
         rule = f"one split of a dataset, not {type(dataset).__name__}"
         raise invalid("source", dataset, rule, 'pass one of them, e.g. dataset["train"].')
     table = dataset.with_format("arrow")[:]
-    for place, name in enumerate(table.column_names):
+    for position, name in enumerate(table.column_names):
         names = getattr(dataset.features[name], "names", None)
-        if names is not None and pa.types.is_integer(table.schema.field(place).type):
+        if names is not None and pa.types.is_integer(table.schema.field(position).type):
             numbers = pc.if_else(pc.less(table[name], 0), None, table[name])  # -1: no label
             table = table.set_column(
-                place, name, pa.chunked_array([pa.array(names, type=TEXT).take(numbers.combine_chunks())])
+                position, name, pa.chunked_array([pa.array(names, type=TEXT).take(numbers.combine_chunks())])
             )
     return table
 

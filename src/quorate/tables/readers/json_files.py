@@ -48,8 +48,8 @@ def _sized(path: Path) -> Iterator[tuple[int, Any, int, int]]:
     try:
         with pa.OSFile(str(path)) as raw, pa.input_stream(raw, compression=packing(path)) as stream:
             text = _text(Counted(stream, path) if packing(path) else stream, encoding_of(_first_bytes(path))[0])
-            each = _lines(text, path) if is_lines(path) else _elements(text, path)
-            for number, record, size in each:
+            decoded = _lines(text, path) if is_lines(path) else _elements(text, path)
+            for number, record, size in decoded:
                 yield number, record if isinstance(record, dict) else None, raw.tell(), size
     except InvalidInput:
         raise
@@ -66,15 +66,15 @@ def is_lines(path: Path) -> bool:
 
 def first_records(path: Path, most: int = 1000) -> list[dict[str, Any]]:
     """The first readable records, to detect what the file holds."""
-    found: list[dict[str, Any]] = []
+    readable: list[dict[str, Any]] = []
     length = 0
     for number, record, _, size in _sized(path):
         length += size
         if record is not None:
-            found.append(record)
-        if number >= most or (found and length >= FIRST):
+            readable.append(record)
+        if number >= most or (readable and length >= FIRST):
             break
-    return found
+    return readable
 
 
 def json_text(value: object) -> str | None:
@@ -98,9 +98,9 @@ def _text(stream: pa.NativeFile, encoding: str) -> TextIO:
 
 
 def _lines(text: TextIO, path: Path) -> Iterator[tuple[int, Any, int]]:
-    most = max_size() // IN_MEMORY
-    for number, line in enumerate(iter(lambda: text.readline(most + 1), ""), start=1):
-        if len(line) > most:
+    longest = max_size() // IN_MEMORY
+    for number, line in enumerate(iter(lambda: text.readline(longest + 1), ""), start=1):
+        if len(line) > longest:
             raise too_large(path, IN_MEMORY * len(line), max_size())
         if not line.strip():
             yield number, {}, len(line)
@@ -113,8 +113,8 @@ def _lines(text: TextIO, path: Path) -> Iterator[tuple[int, Any, int]]:
 
 def _elements(text: TextIO, path: Path) -> Iterator[tuple[int, Any, int]]:
     """The elements of one JSON array, decoded one by one."""
-    most = max(1, max_size() // IN_MEMORY)
-    chunk = min(CHUNK, most)
+    longest = max(1, max_size() // IN_MEMORY)
+    chunk = min(CHUNK, longest)
     buffer = text.read(chunk).lstrip()
     if not buffer.startswith("["):
         rule = "a JSON array of records, which begins with ["
@@ -130,7 +130,7 @@ def _elements(text: TextIO, path: Path) -> Iterator[tuple[int, Any, int]]:
             rule = f"plain records; record {number + 1} is nested too deeply"
             raise invalid("source", str(path), rule, "remove it.") from cause
         except ValueError as cause:
-            if len(buffer) > most:
+            if len(buffer) > longest:
                 raise too_large(path, IN_MEMORY * len(buffer), max_size()) from cause
             more = text.read(max(chunk, len(buffer)))  # doubles, so that a large record is not decoded too often
             if not more:
@@ -165,7 +165,7 @@ def is_label_studio(path: Path) -> bool:
 
 def studio_chunks(path: Path, *, task: str | None, control: str | None, progress: Progress | None) -> Iterator[Chunk]:
     """The votes of an export. `task`: a field of `data` to use as item id; `control`: the `from_name` to read."""
-    found: list[Annotation] = []
+    annotations: list[Annotation] = []
     total, what = path.stat().st_size, f"reading {path.name}"
     bad: list[int] = []
     tasks: list[str | None] = []
@@ -175,14 +175,14 @@ def studio_chunks(path: Path, *, task: str | None, control: str | None, progress
         if record is None:
             bad.append(number)
             continue
-        found.extend(_annotations(number, record, task, control))
+        annotations.extend(_annotations(number, record, task, control))
         tasks.append(item_id(record, task))
-        if len(found) >= BLOCK or len(tasks) >= BLOCK:
-            yield _chunk(path.name, found, bad, tasks, num_rows)
-            found, bad, tasks, num_rows = [], [], [], 0
+        if len(annotations) >= BLOCK or len(tasks) >= BLOCK:
+            yield _chunk(path.name, annotations, bad, tasks, num_rows)
+            annotations, bad, tasks, num_rows = [], [], [], 0
             if progress is not None:
                 progress(min(done, total), total, what)
-    yield _chunk(path.name, found, bad, tasks, num_rows)
+    yield _chunk(path.name, annotations, bad, tasks, num_rows)
     if progress is not None:
         progress(total, total, what)
 
@@ -218,9 +218,9 @@ def check_field(path: Path, name: str | None, *, argument: str) -> None:
 
 def _annotations(number: int, record: Mapping[str, Any], task: str | None, control: str | None) -> list[Annotation]:
     item = item_id(record, task)
-    given = record.get("annotations") or record.get("completions")
-    every = given if isinstance(given, list) else []
-    return [_annotation(number, item, each, control) for each in every if isinstance(each, dict)]
+    listed = record.get("annotations") or record.get("completions")
+    every = listed if isinstance(listed, list) else []
+    return [_annotation(number, item, annotation, control) for annotation in every if isinstance(annotation, dict)]
 
 
 def _annotation(number: int, item: str | None, given: Mapping[str, Any], control: str | None) -> Annotation:
@@ -241,11 +241,11 @@ def _worker(given: object) -> str | None:
 def _chunk(name: str, found: list[Annotation], bad: list[int], tasks: list[str | None], num_rows: int) -> Chunk:
     entries = [fired("unreadable", name, bad)] if bad else []
     for rule in ("no-answer", "unreadable"):
-        aside = [each for each in found if each.rule == rule]
+        aside = [annotation for annotation in found if annotation.rule == rule]
         if aside:
-            items, workers, labels = ([getattr(a, each) for a in aside] for each in ("task", "worker", "label"))
+            items, workers, labels = ([getattr(a, field) for a in aside] for field in ("task", "worker", "label"))
             entries.append(fired(rule, name, [a.row for a in aside], tasks=items, workers=workers, values=labels))
-    votes = [each for each in found if each.rule is None]
+    votes = [annotation for annotation in found if annotation.rule is None]
     every = encode(pa.array([*(vote.task for vote in votes), *tasks], type=TEXT))  # includes tasks without votes
     times = pa.array([vote.time for vote in votes], type=TEXT)
     return Chunk(
@@ -275,8 +275,8 @@ def from_studio(file: Path, model: str, *, task: str | None, field: str | None) 
         return [_from_field(file, model, task, field)]
     by_version: dict[str, list[_StudioPrediction]] = {}
     for number, record, _ in records(file):
-        given = (record or {}).get("predictions")
-        for prediction in given if isinstance(given, list) else []:
+        listed = (record or {}).get("predictions")
+        for prediction in listed if isinstance(listed, list) else []:
             if isinstance(prediction, dict):
                 version = str(prediction.get("model_version") or model)
                 read = _studio_prediction(number, item_id(record, task), prediction)
@@ -297,42 +297,44 @@ def _studio_prediction(number: int, item: str | None, prediction: Mapping[str, A
 
 
 def _from_choices(source: str, version: str, rows: list[_StudioPrediction]) -> Given:
-    scores = as_numbers(pa.array([each.score for each in rows], type=TEXT), blank=HARD_LABEL_ACCURACY).values
+    scores = as_numbers(
+        pa.array([prediction.score for prediction in rows], type=TEXT), blank=HARD_LABEL_ACCURACY
+    ).values
     decision = f"{source}: the choice and score of {version!r}'s predictions; the rest shared by the other classes"
     return from_labels(
         version,
         source,
-        encode(pa.array([each.task for each in rows], type=TEXT)),
-        encode(pa.array([each.label for each in rows], type=TEXT)),
+        encode(pa.array([prediction.task for prediction in rows], type=TEXT)),
+        encode(pa.array([prediction.label for prediction in rows], type=TEXT)),
         scores,
-        np.array([each.row for each in rows], dtype=np.int64),
+        np.array([prediction.row for prediction in rows], dtype=np.int64),
         classes=None,
         decisions=(decision,),
     )
 
 
 def _from_field(file: Path, model: str, task: str | None, field: str) -> Given:
-    found: list[tuple[int, str | None, Mapping[str, Any]]] = []
+    rows: list[tuple[int, str | None, Mapping[str, Any]]] = []
     for number, record, _ in records(file):
         if record is not None:
             data = record.get("data")
             probs = data.get(field) if isinstance(data, dict) else None
-            found.append((number, item_id(record, task), probs if isinstance(probs, dict) else {}))
-    classes = tuple(dict.fromkeys(name for _, _, probs in found for name in probs))
+            rows.append((number, item_id(record, task), probs if isinstance(probs, dict) else {}))
+    classes = tuple(dict.fromkeys(name for _, _, probs in rows for name in probs))
     if not classes:
         rule = f"a field of the data in {file.name} that maps classes to probabilities"
         raise invalid("field", field, rule, "name another.")
-    columns = [pa.array([json_text(probs.get(name)) for _, _, probs in found], type=TEXT) for name in classes]
+    columns = [pa.array([json_text(probs.get(name)) for _, _, probs in rows], type=TEXT) for name in classes]
     values = np.column_stack([as_numbers(column, blank=0.0).values for column in columns])
     return Given(
         model=model,
         source=file.name,
         classes=classes,
-        task=encode(pa.array([item for _, item, _ in found], type=TEXT)),
+        task=encode(pa.array([item for _, item, _ in rows], type=TEXT)),
         values=values,
         unsaid=np.zeros(values.shape, dtype=bool),
-        is_blank=np.array([not probs for _, _, probs in found], dtype=bool),
-        rows=np.array([number for number, _, _ in found], dtype=np.int64),
+        is_blank=np.array([not probs for _, _, probs in rows], dtype=bool),
+        rows=np.array([number for number, _, _ in rows], dtype=np.int64),
         shares_rest=False,
         decisions=(f"{file.name}: probabilities by class from data.{field}",),
     )

@@ -101,17 +101,17 @@ def _open_text(file: Path, encoding: str | None = None) -> Opened:
         raise invalid(
             "source", str(file), f"a file that can be read ({cause})", "save or compress it again."
         ) from cause
-    found = sniff(first, is_cut=len(first) == HEAD_BYTES, encoding=encoding)
-    if not found.columns:
+    sniffed = sniff(first, is_cut=len(first) == HEAD_BYTES, encoding=encoding)
+    if not sniffed.columns:
         rule = f"a header in the first line, which is empty or beyond {HEAD_BYTES} bytes"
         raise invalid("source", str(file), rule, "put the header first.")
     names = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
     return Opened(
         name=file.name,
         kind="csv",
-        columns=unique_columns(found.columns, file.name),
-        read=partial(_read_text, file, found),
-        decisions=(f"{file.name}: {found.encoding} text, columns separated by {names[found.delimiter]}",),
+        columns=unique_columns(sniffed.columns, file.name),
+        read=partial(_read_text, file, sniffed),
+        decisions=(f"{file.name}: {sniffed.encoding} text, columns separated by {names[sniffed.delimiter]}",),
     )
 
 
@@ -215,12 +215,12 @@ def sniff(head: bytes, *, is_cut: bool = False, encoding: str | None = None) -> 
     >>> sniff("task;worker;label\\n1;ann;cat\\n".encode("utf-8-sig"))
     Sniffed(encoding='utf-8', has_mark=True, delimiter=';', columns=('task', 'worker', 'label'))
     """
-    found, has_mark = encoding_of(head)
-    encoding = found if has_mark or encoding is None else encoding
+    guess, has_mark = encoding_of(head)
+    encoding = guess if has_mark or encoding is None else encoding
     lines = head.decode(encoding, errors="replace").removeprefix("\ufeff").splitlines(keepends=True)
     whole = lines[:-1] if is_cut else lines
-    parsed = {each: _records(whole, each) for each in DELIMITERS}
-    best = max(DELIMITERS, key=lambda each: _score(parsed[each]))
+    parsed = {sign: _records(whole, sign) for sign in DELIMITERS}
+    best = max(DELIMITERS, key=lambda sign: _score(parsed[sign]))
     header = parsed[best][0] if parsed[best] else []
     return Sniffed(encoding, has_mark, best, tuple(header))
 
@@ -308,10 +308,10 @@ def sheet_of(path: Path) -> tuple[Path, str | None]:
     >>> book.name, sheet, sheet_of(Path("votes#2.xlsx"))[1]
     ('book.xlsx', 'probs', None)
     """
-    found = re.fullmatch(r"(.+\.xls[xm])#(.+)", path.name, flags=re.IGNORECASE)
-    if found is None or path.is_file():
+    parts = re.fullmatch(r"(.+\.xls[xm])#(.+)", path.name, flags=re.IGNORECASE)
+    if parts is None or path.is_file():
         return path, None
-    return path.with_name(found[1]), found[2]
+    return path.with_name(parts[1]), parts[2]
 
 
 def open_sheet(path: Path) -> Opened:
@@ -363,14 +363,14 @@ def _rows(file: Path, sheet: str | None) -> Iterator[tuple[Any, ...]]:
         except (BadZipFile, KeyError, ValueError, OSError) as cause:
             raise invalid("source", str(file), f"an Excel workbook ({cause})", "save it as .xlsx.") from cause
         try:
-            titles = tuple(each.title for each in book.worksheets)
+            titles = tuple(sheet_read.title for sheet_read in book.worksheets)
             if sheet is not None and sheet not in titles:
                 rule = f"one of the sheets {list(titles[:MOST_NAMED])} after the #"
                 raise invalid("source", f"{file}#{sheet}", rule, "name one of them.")
-            found = book.worksheets[0 if sheet is None else titles.index(sheet)].iter_rows(values_only=True)
-            yield next(found, ())
+            rows = book.worksheets[0 if sheet is None else titles.index(sheet)].iter_rows(values_only=True)
+            yield next(rows, ())
             yield titles
-            yield from found
+            yield from rows
         finally:
             book.close()
 

@@ -115,7 +115,7 @@ def text_batches(
 
     def batch() -> TableBatch:
         by_column = list(zip(*cells, strict=True)) or [()] * len(wanted)
-        table = pa.table({each: pa.array(column, type=TEXT) for each, column in zip(wanted, by_column, strict=True)})
+        table = pa.table({title: pa.array(column, type=TEXT) for title, column in zip(wanted, by_column, strict=True)})
         entries = (fired("unreadable", name, bad),) if bad else ()
         return TableBatch(table, np.asarray(numbers, dtype=np.int64), done, done if total is None else total, entries)
 
@@ -170,7 +170,7 @@ def as_numbers(column: pa.ChunkedArray, *, blank: float) -> Numbers:
         return Numbers(np.where(is_blank, blank, values), np.asarray(is_blank), 0)
     coded = encode(column)
     parsed = [_number(text, blank) for text in coded.names.to_pylist()] + [(blank, True, False)]
-    values, blanks, commas = (np.array(each) for each in zip(*parsed, strict=True))
+    values, blanks, commas = (np.array(part) for part in zip(*parsed, strict=True))
     return Numbers(
         values.astype(np.float64)[coded.codes],
         blanks.astype(bool)[coded.codes],

@@ -94,7 +94,7 @@ def blank_cells(coded: Coded) -> np.ndarray:
 
 
 def _without_blanks(raw: Raw) -> tuple[Raw, list[Fired]]:
-    no_task, no_label, no_worker = (blank_cells(each) for each in (raw.task, raw.label, raw.worker))
+    no_task, no_label, no_worker = (blank_cells(coded) for coded in (raw.task, raw.label, raw.worker))
     entries = _entry("no-item", raw, no_task, raw.label)
     entries += _entry("no-answer", raw, no_label & ~no_task)
     keep = ~(no_task | no_label)
@@ -109,11 +109,11 @@ def _without_abstentions(raw: Raw, named: Sequence[str]) -> tuple[Raw, list[Fire
     if not named:
         return raw, []
     hit = _cells(raw.label, np.array(are_abstentions(raw.label.names.to_pylist(), named), dtype=bool))
-    known = raw.classes
-    if known is not None:
-        known = tuple(name for name, out in zip(known, are_abstentions(known, named), strict=True) if not out)
+    classes = raw.classes
+    if classes is not None:
+        classes = tuple(name for name, out in zip(classes, are_abstentions(classes, named), strict=True) if not out)
     entries = _entry("no-answer", raw, hit, raw.label)
-    return only(replace(raw, classes=known), ~hit), [replace(entry, is_wanted=True) for entry in entries]
+    return only(replace(raw, classes=classes), ~hit), [replace(entry, is_wanted=True) for entry in entries]
 
 
 def _line_breaks(raw: Raw) -> list[Fired]:
@@ -164,7 +164,7 @@ def _contested(raw: Raw) -> IntArray:
 def _counts(raw: Raw, at: IntArray) -> np.ndarray:
     """Which contested votes count: a person's last label on an item, and of the votes for it at the end the first."""
     time = np.zeros(len(at)) if raw.time is None else filled(raw.time)[at]
-    task, worker, label = (each.codes[at] for each in (raw.task, raw.worker, raw.label))
+    task, worker, label = (coded.codes[at] for coded in (raw.task, raw.worker, raw.label))
     order = np.lexsort((at, time, worker, task))
     task, worker, label = task[order], worker[order], label[order]
     new_pair = np.append(True, (task[1:] != task[:-1]) | (worker[1:] != worker[:-1]))

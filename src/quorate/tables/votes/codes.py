@@ -215,8 +215,8 @@ def collect(chunks: Iterable[Chunk], source: str, *, has_workers: bool = True) -
         odd += chunk.odd_times if len(odd) < MOST_SAMPLES else ()
     task, worker, label = (merge(pile.parts) for pile in piles)
     all_rows = np.concatenate(rows) if rows else np.empty(0, dtype=np.int64)
-    known = [time for time in times if time is not None]
-    time = np.concatenate(known) if known and len(known) == len(times) else None
+    timed = [time for time in times if time is not None]
+    time = np.concatenate(timed) if timed and len(timed) == len(times) else None
     return Raw(
         source, task, worker, label, time, all_rows, tuple(entries), num_rows, has_workers, odd_times=tuple(odd)
     )  # fmt: skip
@@ -234,6 +234,6 @@ def only(raw: Raw, keep: np.ndarray) -> Raw:
     """The votes where `keep` is True."""
     if keep.all():
         return raw
-    task, worker, label = (Coded(each.codes[keep], each.names) for each in (raw.task, raw.worker, raw.label))
+    task, worker, label = (Coded(coded.codes[keep], coded.names) for coded in (raw.task, raw.worker, raw.label))
     time = None if raw.time is None else raw.time[keep]
     return replace(raw, task=task, worker=worker, label=label, time=time, rows=raw.rows[keep])

@@ -131,11 +131,11 @@ def _found(opened: Opened, role: str, named: str | None, argument: str | None = 
 
 
 def _item(opened: Opened, task: str | None, role: str) -> str:
-    found = _found(opened, role, task, "task")
-    if found is None:
+    column = _found(opened, role, task, "task")
+    if column is None:
         rule = f"a column for the item; it has {list(opened.columns)[:12]}"
         raise invalid("votes", opened.name, rule, f"name it: `task=...`{opened.advice}.")
-    return found
+    return column
 
 
 def _long(opened: Opened, task: str | None, worker: str | None, label: str | None, timestamp: str | None) -> Layout:
@@ -173,15 +173,15 @@ def _cells(opened: Opened, item: str, rest: Sequence[str], label: str | None) ->
         rule = f"a column of {opened.name} with a list of labels or a mapping of label to count in each cell"
         raise invalid("label", column, rule, "name it: `label=...`, or pass another format.")
     parts: Parts = "bars" if bars else "labels"
-    own = cell_type(opened, column)
+    kind = cell_type(opened, column)
     if cells and isinstance(cells[0], dict):
-        parts, own = "people" if are_by_person(cells) else "counts", None
+        parts, kind = "people" if are_by_person(cells) else "counts", None
     return Layout(
         "cells",
         lambda progress: read_cells(opened, item, column, progress, parts=parts),
         f"item {item!r}, all votes of an item in {column!r}",
         _ignored(opened, [item, column]),
-        OwnTypes(task=cell_type(opened, item), label=own),
+        OwnTypes(task=cell_type(opened, item), label=kind),
     )
 
 
@@ -202,11 +202,11 @@ def _counts(opened: Opened, item: str, rest: Sequence[str], classes: Sequence[st
 def _counted(opened: Opened, columns: Sequence[str]) -> list[str]:
     """The columns of numbers that are not named like a summary; one that is the sum of the others is refused."""
     table = head(opened)
-    found = {name: as_numbers(table[name], blank=0.0).values for name in columns if not is_summary(name)}
-    picked = [name for name, cells in found.items() if np.isnan(cells).sum() <= len(cells) / 2]
+    cells_of = {name: as_numbers(table[name], blank=0.0).values for name in columns if not is_summary(name)}
+    picked = [name for name, cells in cells_of.items() if np.isnan(cells).sum() <= len(cells) / 2]
     if len(picked) < 3 or table.num_rows < FEWEST:
         return picked
-    numbers = np.column_stack([found[name] for name in picked])
+    numbers = np.column_stack([cells_of[name] for name in picked])
     total = (2 * numbers == numbers.sum(axis=1, keepdims=True)).mean(axis=0) >= 0.98
     if total.any():
         name = picked[int(total.argmax())]
@@ -246,11 +246,11 @@ def _voters(table: pa.Table, columns: Sequence[str], classes: Sequence[str] | No
     """The columns that hold a class or a label of another column, and are not named like a summary of the votes."""
     values = {name: _distinct(table[name]) for name in columns if not is_summary(name)}
     if classes is not None:
-        return [name for name, found in values.items() if found & set(classes)]
-    several = {each for found in values.values() for each in found}
-    alone = {each for each in several if sum(each in found for found in values.values()) == 1}
+        return [name for name, labels in values.items() if labels & set(classes)]
+    several = {label for labels in values.values() for label in labels}
+    alone = {label for label in several if sum(label in labels for labels in values.values()) == 1}
     few = [name for name in values if (~blank_cells(encode(table[name]))).sum() < FEWEST]
-    return [name for name, found in values.items() if found - alone or name in few]
+    return [name for name, labels in values.items() if labels - alone or name in few]
 
 
 def _distinct(column: pa.ChunkedArray) -> set[str]:
@@ -265,8 +265,8 @@ def _majorities(table: pa.Table, columns: Sequence[str]) -> list[str]:
     if len(columns) < 4 or not 2 <= num_labels <= MOST_LABELS:
         return []
     codes = np.where(blank_cells(cells), -1, cells.codes).reshape(len(columns), -1).T  # (rows, columns)
-    own = codes[:, :, None] == np.arange(num_labels)
-    rest = own.sum(axis=1, keepdims=True, dtype=np.int16) - own  # (rows, columns, labels): votes of the others
+    ballots = codes[:, :, None] == np.arange(num_labels)
+    rest = ballots.sum(axis=1, keepdims=True, dtype=np.int16) - ballots  # (rows, columns, labels): votes of the others
     top, votes = rest.max(axis=2), rest.sum(axis=2)
     disputed = (top < votes) & (2 * top > votes) & (codes >= 0)
     differs = disputed & (rest.argmax(axis=2) != codes)

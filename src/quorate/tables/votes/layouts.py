@@ -119,10 +119,10 @@ def _usable(source: str, task: Coded, table: np.ndarray, rows: IntArray) -> tupl
     first = first_of_each(task.codes, usable)
 
     def shown(at: IntArray) -> list[str]:
-        return [" ".join(f"{number:g}" for number in table[each]) for each in at]
+        return [" ".join(f"{number:g}" for number in table[row]) for row in at]
 
-    found = (("no-item", absent), ("bad-number", ~absent & ~good), ("duplicate", usable & ~first))
-    entries = [entry for rule, hit in found for entry in hits(rule, source, rows, hit, task, value=shown)]
+    by_rule = (("no-item", absent), ("bad-number", ~absent & ~good), ("duplicate", usable & ~first))
+    entries = [entry for rule, hit in by_rule for entry in hits(rule, source, rows, hit, task, value=shown)]
     return first, entries
 
 
@@ -146,15 +146,15 @@ def read_cells(opened: Opened, task: str, column: str, progress: Progress | None
         for batch in batches(opened, [task, column], progress):
             cells = batch.table[column].to_pylist()
             votes = [_cell_votes(nested_cell(cell, bars=parts == "bars"), parts) for cell in cells]
-            every = [(place, *each) for place, cell in enumerate(votes) for each in cell or ()]
-            place, people, labels, times = map(list, zip(*every, strict=True)) if every else ([],) * 4
+            every = [(cell_number, *vote) for cell_number, cell in enumerate(votes) for vote in cell or ()]
+            cell_number, people, labels, times = map(list, zip(*every, strict=True)) if every else ([],) * 4
             if has_counts:
                 classes.update(dict.fromkeys(name for name in labels if name is not None))
                 num_votes += sum(times)
                 check_votes(opened.name, num_votes)
-            items, at = encode(batch.table[task]), np.repeat(np.asarray(place, dtype=np.int64), times)
+            items, at = encode(batch.table[task]), np.repeat(np.asarray(cell_number, dtype=np.int64), times)
             coded, who = (encode(pa.array(names, type=TEXT)) for names in (labels, people))
-            bad = [place for place, cell in enumerate(votes) if cell is None]
+            bad = [cell_number for cell_number, cell in enumerate(votes) if cell is None]
             yield Chunk(
                 task=Coded(items.codes[at], items.names),
                 worker=Coded(np.repeat(who.codes, times), who.names),
@@ -173,7 +173,7 @@ def _unread_cells(source: str, items: Coded, cells: pa.ChunkedArray, rows: IntAr
     if not bad:
         return []
     at = np.asarray(bad, dtype=np.int64)
-    values = [str(cells[place].as_py())[:200] for place in bad]
+    values = [str(cells[row].as_py())[:200] for row in bad]
     return [fired("unreadable", source, rows[at], tasks=items.texts(at), values=values)]
 
 
@@ -182,7 +182,7 @@ def _cell_votes(cell: object, parts: Parts) -> CellVotes | None:
     if parts in ("labels", "bars"):
         if not isinstance(cell, list) or not all(map(_is_label, cell)):
             return None
-        return [(None, name_text(each), 1) for each in cell if each is not None] or [(None, None, 1)]
+        return [(None, name_text(label), 1) for label in cell if label is not None] or [(None, None, 1)]
     if not isinstance(cell, dict):
         return [] if cell == [] else None
     if parts == "people":
@@ -190,8 +190,8 @@ def _cell_votes(cell: object, parts: Parts) -> CellVotes | None:
             return None
         return [(str(who), name_text(label), 1) for who, label in cell.items() if label is not None]
     counts = {str(name): _whole(value) for name, value in cell.items()}
-    found: CellVotes = [(None, name, count) for name, count in counts.items() if count is not None]
-    return found if len(found) == len(cell) else None
+    votes: CellVotes = [(None, name, count) for name, count in counts.items() if count is not None]
+    return votes if len(votes) == len(cell) else None
 
 
 def _is_label(value: object) -> bool:

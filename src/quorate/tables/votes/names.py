@@ -127,7 +127,7 @@ def find_column(
     if tried in columns:
         return tried
     by_name = {squeezed(column): column for column in reversed(columns)}
-    return next((by_name[squeezed(each)] for each in SYNONYMS[role] if squeezed(each) in by_name), None)
+    return next((by_name[squeezed(synonym)] for synonym in SYNONYMS[role] if squeezed(synonym) in by_name), None)
 
 
 def is_summary(column: str) -> bool:
@@ -200,8 +200,8 @@ def match_labels(labels: Sequence[str | None], classes: Sequence[str] | None, *,
     >>> [match.name for match in match_labels(["cat", " cat", "Cat", "bird"], ["cat", "dog"], given=True)]
     ['cat', 'cat', 'cat', None]
     """
-    known = tuple(classes) if classes is not None else ()
-    exact, numbers, cases = set(known), _unique(known, whole_number), _unique(known, str.casefold)
+    names = tuple(classes) if classes is not None else ()
+    exact, numbers, cases = set(names), _unique(names, whole_number), _unique(names, str.casefold)
     written = {label.strip() for label in labels if label is not None}
     matches = {label: _match(label, exact, numbers, cases, None if given else written) for label in labels if label}
     return [matches.get(label or "", Match(None, None)) for label in labels]
@@ -213,8 +213,8 @@ def whole_number(text: str) -> str:
     >>> whole_number("1.0"), whole_number("01.0"), whole_number("1.5")
     ('1', '01.0', '1.5')
     """
-    found = _WHOLE.fullmatch(text)
-    return found[1] if found else text
+    whole = _WHOLE.fullmatch(text)
+    return whole[1] if whole else text
 
 
 def cell_text(value: object) -> str | None:
@@ -269,7 +269,7 @@ def meant(name: str, names: Sequence[str]) -> str | None:
     >>> meant("dgo", ["cat", "dog"]), meant("CAT", ["cat", "dog"]), meant("horse", ["cat", "dog"])
     ('dog', 'cat', None)
     """
-    folded = {each.casefold(): each for each in reversed(names)}
+    folded = {candidate.casefold(): candidate for candidate in reversed(names)}
     close = get_close_matches(name.strip().casefold(), list(folded), n=1)
     return folded[close[0]] if close else None
 
@@ -310,7 +310,7 @@ def _unique(names: Sequence[str], form: Callable[[str], str]) -> dict[str, str]:
     """`form(name)` -> name, for the forms that only one name has."""
     forms = [form(name) for name in names]
     shared = Counter(forms)
-    return {each: name for each, name in zip(forms, names, strict=True) if shared[each] == 1}
+    return {form_of_name: name for form_of_name, name in zip(forms, names, strict=True) if shared[form_of_name] == 1}
 
 
 NO_ANSWER = frozenset(

@@ -125,19 +125,19 @@ def read_votes(
     """
     if format not in get_args(Format):
         raise invalid("format", format, f"one of {', '.join(get_args(Format))}", "pass one of them.")
-    given = class_texts(classes)
-    task, worker, label, timestamp = (name_texts(each) for each in (task, worker, label, timestamp))
-    abstain = abstain_names(abstain_labels, given)
+    named = class_texts(classes)
+    task, worker, label, timestamp = (name_texts(argument) for argument in (task, worker, label, timestamp))
+    abstain = abstain_names(abstain_labels, named)
     if isinstance(source, np.ndarray):
         _refuse_columns(worker=worker, label=label, timestamp=timestamp)
-        raw = raw_of_array(source, voters, given)
-        return cleaned(Votes(raw, _NONE, (), (f"votes: an array {source.shape}",), given), abstain, strict=strict)
+        raw = raw_of_array(source, voters, named)
+        return cleaned(Votes(raw, _NONE, (), (f"votes: an array {source.shape}",), named), abstain, strict=strict)
     if is_studio(source, format):
         raw, decisions = _studio(existing(source), task, label, progress)
-        return cleaned(Votes(raw, _NONE, (), decisions, given), abstain, strict=strict)
+        return cleaned(Votes(raw, _NONE, (), decisions, named), abstain, strict=strict)
     opened = open_votes(source, ignore_columns, encoding)
-    layout = choose(opened, format=format, task=task, worker=worker, label=label, timestamp=timestamp, classes=given)
-    return cleaned(opened_votes(opened, layout, given, progress), abstain, strict=strict)
+    layout = choose(opened, format=format, task=task, worker=worker, label=label, timestamp=timestamp, classes=named)
+    return cleaned(opened_votes(opened, layout, named, progress), abstain, strict=strict)
 
 
 _NONE = np.empty(0, dtype=bool)

@@ -52,8 +52,8 @@ class VoteOrder:
 
     def describe(self) -> dict[str, Any]:
         """As plain values, for summary.json."""
-        found = {"sorted_by": self.sorted_by, "mostly": self.mostly, "tau": self.tau, "z": self.z}
-        return found | {"items": self.num_items, "by_people": self.by_people}
+        measures = {"sorted_by": self.sorted_by, "mostly": self.mostly, "tau": self.tau, "z": self.z}
+        return measures | {"items": self.num_items, "by_people": self.by_people}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +108,15 @@ def vote_order(joined: Joined) -> VoteOrder:
     named = bool((worker >= 0).all())
     fixed = named and _has_fixed_order(worker, starts)
     least = SORTED if named and not fixed else SORTED_PEOPLE
-    found: list[tuple[SortedBy, Inversions]] = [
+    measured: list[tuple[SortedBy, Inversions]] = [
         ("label", inversions(_natural(joined.classes)[label], starts)),
         ("label", _crossed(label, starts)),
     ]
     if not fixed:  # people who err more and come last would look sorted
-        found.append(("majority", inversions(-_times_in_item(label, starts), starts)))
-    name, best = max(found, key=lambda each: (abs(each[1].tau) >= least, abs(each[1].tau) >= SORTED, abs(each[1].z)))
+        measured.append(("majority", inversions(-_times_in_item(label, starts), starts)))
+    name, best = max(
+        measured, key=lambda measure: (abs(measure[1].tau) >= least, abs(measure[1].tau) >= SORTED, abs(measure[1].z))
+    )
     is_sorted = abs(best.tau) >= least and abs(best.z) >= CLEAR
     mostly = not is_sorted and not named and abs(best.tau) >= SORTED and abs(best.z) >= VERY_CLEAR
     sorted_by = name if is_sorted or mostly else None
@@ -136,8 +138,8 @@ def _looked_at(starts: IntArray) -> tuple[IntArray, IntArray]:
     step = max(1, int(np.ceil(kept.sum() / MOST_LOOKED_AT)))
     rows, kept = rows[::step], kept[::step]
     new = np.append(0, np.cumsum(kept))
-    place = np.arange(new[-1]) - np.repeat(new[:-1], kept)
-    spread = place * np.repeat(lengths[rows], kept) // np.repeat(kept, kept)
+    position = np.arange(new[-1]) - np.repeat(new[:-1], kept)
+    spread = position * np.repeat(lengths[rows], kept) // np.repeat(kept, kept)
     return np.repeat(starts[rows], kept) + spread, new
 
 
@@ -153,9 +155,9 @@ def _natural(classes: Sequence[str]) -> IntArray:
 def _by_place(codes: IntArray, starts: IntArray) -> IntArray:
     """Ranks of the codes by their average position within items."""
     lengths = np.repeat(np.diff(starts), np.diff(starts))
-    place = (np.arange(len(codes)) - np.repeat(starts[:-1], np.diff(starts))) / np.maximum(lengths - 1, 1)
+    position = (np.arange(len(codes)) - np.repeat(starts[:-1], np.diff(starts))) / np.maximum(lengths - 1, 1)
     number = np.maximum(np.bincount(codes), 1)
-    mean: FloatArray = np.bincount(codes, place) / number
+    mean: FloatArray = np.bincount(codes, position) / number
     return np.argsort(np.argsort(mean, kind="stable"), kind="stable")
 
 

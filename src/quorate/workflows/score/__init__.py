@@ -82,9 +82,9 @@ class Scores(ToFrames):
 
     def summary(self) -> dict[str, Any]:
         """For JSON."""
-        found = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "report"}
+        figures = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "report"}
         stop = self.num_items - self.num_ask
-        return found | {"ask": self.num_ask, "stop": stop, "tables": self.report.as_dict(), "version": __version__}
+        return figures | {"ask": self.num_ask, "stop": stop, "tables": self.report.as_dict(), "version": __version__}
 
 
 @shows(ScoreKeywords)
@@ -123,17 +123,17 @@ def score(
     {'ask': 1, 'confident': 1}
     """
     check_names(tables, ScoreKeywords.__annotations__)
-    known = params if isinstance(params, ParamsFile) else read_params(params)
+    learned = params if isinstance(params, ParamsFile) else read_params(params)
     if error_cost is not None:
-        known = known.with_error_cost(read_error_cost(error_cost, known.classes))
+        learned = learned.with_error_cost(read_error_cost(error_cost, learned.classes))
     file = Path(out)
     known_ending(file)
-    given = known.abstain_labels if abstain_labels is None else abstain_labels
+    abstentions = learned.abstain_labels if abstain_labels is None else abstain_labels
     with Findings(file.with_name(f"{file.stem}.rejects.csv")) as findings:
         reading = PieceOptions(
-            TableOptions(**tables), known.classes, abstain_names(given, known.classes), BATCH_ROWS, findings
+            TableOptions(**tables), learned.classes, abstain_names(abstentions, learned.classes), BATCH_ROWS, findings
         )  # fmt: skip
-        job = _Job(known, predictions, votes, reading, pool_size, cluster, progress)
+        job = _Job(learned, predictions, votes, reading, pool_size, cluster, progress)
         return _written(job, file, findings)
 
 
@@ -152,27 +152,27 @@ class _Job:
 
 def _written(job: _Job, file: Path, findings: Findings) -> Scores:
     """Read, score and write, batch by batch; no file remains if anything is refused."""
-    begin, known = time.perf_counter(), job.params
-    pool_size = known.pool_size if job.pool_size is None else members(job.pool_size)
-    method, num_classes = known.method(), len(known.classes)
-    how = _decider(method, known, pool_size)
+    begin, learned = time.perf_counter(), job.params
+    pool_size = learned.pool_size if job.pool_size is None else members(job.pool_size)
+    method, num_classes = learned.method(), len(learned.classes)
+    how = _decider(method, learned, pool_size)
     first, *more = _models(job)
     refuse_unnamed([first, *more], with_votes=job.votes is not None)
-    others = [InOrder(each.rows(), argument="predictions", num_classes=num_classes) for each in more]
+    others = [InOrder(source_rows.rows(), argument="predictions", num_classes=num_classes) for source_rows in more]
     counts = counts_in_pieces(job.votes, job.reading)
     votes = voters(counts, num_classes)
-    own = OwnTypes(task=first.own.task, label=counts.own.label or first.own.label)
+    types = OwnTypes(task=first.own.task, label=counts.own.label or first.own.label)
     tally = _Tally()
-    with table_file(file, schema(known.classes, own)) as writer, scored_by(how, job.cluster) as scored:
+    with table_file(file, schema(learned.classes, types)) as writer, scored_by(how, job.cluster) as scored:
         for batch, outcome in scored(item_batches(first, others, votes, pool_size)):
             reasons = how.reasons(outcome.codes)
             writer.write_table(
-                scored_table(batch.ids, batch.votes, outcome.probs, outcome.labels, reasons, known.classes, own)
+                scored_table(batch.ids, batch.votes, outcome.probs, outcome.labels, reasons, learned.classes, types)
             )
             tally.add(batch, outcome, reasons)
             if job.progress is not None:
                 job.progress(batch.done, batch.total, f"scoring {first.source}")
-        left_over = [each.finish() for each in (*others, votes)][-1]
+        left_over = [source_rows.finish() for source_rows in (*others, votes)][-1]
         _check_match(tally, left_over, first.source, findings)
     source = Path(job.votes).name if isinstance(job.votes, (str, Path)) else "frame"
     findings.warn(*doubtful_rows(source, tally.num_votes, findings.lost(source)))
@@ -186,7 +186,7 @@ def _written(job: _Job, file: Path, findings: Findings) -> Scores:
         models=tuple(model.name for model in (first, *more)),
         method=method.describe(),
         pool_size=pool_size,
-        pool_rule=known.pool_rule if job.pool_size is None else "given",
+        pool_rule=learned.pool_rule if job.pool_size is None else "given",
         seconds=time.perf_counter() - begin,
         report=findings.report({"items": tally.num_items, "votes": tally.num_votes}),
         rejects=str(findings.path) if findings.num_set_aside else None,
@@ -236,11 +236,11 @@ class _Tally:
 
 def _models(job: _Job) -> list[ModelRows]:
     """One per model of the parameters: by name if all names are known, else in the order given."""
-    known = job.params
+    learned = job.params
     sources = list(job.predictions) if isinstance(job.predictions, (list, tuple)) else [job.predictions]
-    found = [model for source in sources for model in predictions_in_pieces(source, job.reading)]
-    if len(found) != len(known.models):
-        rule = f"{len(known.models)} classifiers, as in `params`: {', '.join(known.models)}"
-        raise invalid("predictions", [each.name for each in found], rule, "pass one source for each.")
-    by_name = {model.name: model for model in found}
-    return [by_name[name] for name in known.models] if set(by_name) == set(known.models) else found
+    read = [model for source in sources for model in predictions_in_pieces(source, job.reading)]
+    if len(read) != len(learned.models):
+        rule = f"{len(learned.models)} classifiers, as in `params`: {', '.join(learned.models)}"
+        raise invalid("predictions", [model.name for model in read], rule, "pass one source for each.")
+    by_name = {model.name: model for model in read}
+    return [by_name[name] for name in learned.models] if set(by_name) == set(learned.models) else read

@@ -43,11 +43,11 @@ def _on_dask(
 ) -> Iterator[tuple[ItemBatch, BatchDecisions]]:
     """The batches in their order; some are on their way while the next are read."""
     waiting: deque[tuple[ItemBatch, Any]] = deque()
-    most = IN_FLIGHT * max(1, cluster.num_workers)
+    num_waiting = IN_FLIGHT * max(1, cluster.num_workers)
     with cluster.failures():
         for batch in batches:
             waiting.append((batch, cluster.submit(decider.decide, batch.predictions, batch.votes)))
-            if len(waiting) >= most:
+            if len(waiting) >= num_waiting:
                 yield _first(waiting)
         while waiting:
             yield _first(waiting)

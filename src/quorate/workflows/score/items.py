@@ -57,14 +57,14 @@ class InOrder:
     def take(self, ids: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Walk both lists once."""
         values = np.zeros((len(ids), self._num_classes))
-        found = np.zeros(len(ids), dtype=bool)
+        is_there = np.zeros(len(ids), dtype=bool)
         for row, item in enumerate(ids):
             if not self._has_next():
                 break
             if whole_number(self._ids[self._next]) == whole_number(item):
-                values[row], found[row] = self._values[self._next], True
+                values[row], is_there[row] = self._values[self._next], True
                 self._next += 1
-        return values, found
+        return values, is_there
 
     def finish(self) -> int:
         """Raise if a row is left: its item is out of order, or missing, in the first table."""
@@ -93,11 +93,11 @@ class ById:
     def take(self, ids: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Look each up."""
         at = np.array([self._place.get(whole_number(item), -1) for item in ids], dtype=np.int64)
-        found = at >= 0
+        is_there = at >= 0
         values = np.zeros((len(ids), self._values.shape[1]))
-        values[found] = self._values[at[found]]
-        self._asked[at[found]] = True
-        return values, found
+        values[is_there] = self._values[at[is_there]]
+        self._asked[at[is_there]] = True
+        return values, is_there
 
     def finish(self) -> int:
         """Items that are not in the first table."""
@@ -118,9 +118,9 @@ def item_batches(first: ModelRows, others: Sequence[Follower], votes: Follower, 
     """
     for rows in first.rows():
         stack = [rows.values]
-        for each in others:
-            values, found = each.take(rows.ids)
-            values[~found] = 1.0 / values.shape[1]
+        for follower in others:
+            values, is_there = follower.take(rows.ids)
+            values[~is_there] = 1.0 / values.shape[1]
             stack.append(values)
         counts = votes.take(rows.ids)[0].astype(np.int64)
         over = np.flatnonzero(counts.sum(axis=1) > pool_size)
