@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from quorate.tables.error_cost import ErrorCost, is_number, read_error_cost
-    from quorate.tables.findings import Findings
     from quorate.tables.joined import Joined, join
     from quorate.tables.misread_checks import FEWEST, doubtful_rows, refuse_misread_votes
     from quorate.tables.options import (
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
         table_options,
     )
     from quorate.tables.pieces import (
+        Findings,
         ModelRows,
         PieceOptions,
         Rows,
@@ -46,14 +46,15 @@ if TYPE_CHECKING:
 
 _ON_FIRST_USE = {  # module -> names
     "error_cost": ("ErrorCost", "is_number", "read_error_cost"),
-    "findings": ("Findings",),
     "joined": ("Joined", "join"),
     "misread_checks": ("FEWEST", "doubtful_rows", "refuse_misread_votes"),
     "options": (
         "HARD_LABEL_ACCURACY", "OPTIONS", "Format", "Option", "ScoreKeywords", "TableKeywords", "TableOptions",
         "check_names", "shows", "table_options",
     ),
-    "pieces": ("ModelRows", "PieceOptions", "Rows", "VoteRows", "counts_in_pieces", "predictions_in_pieces"),
+    "pieces": (
+        "Findings", "ModelRows", "PieceOptions", "Rows", "VoteRows", "counts_in_pieces", "predictions_in_pieces",
+    ),
     "predictions.align": ("probabilities_by_id",),
     "predictions.read": ("Predictions", "read_predictions"),
     "readers.open_files": ("existing",),

@@ -41,14 +41,14 @@ def refuse_misread_votes(votes: Votes, predicted: Sequence[str] = (), *, in_orde
 
 def doubtful_votes(votes: Votes) -> list[str]:
     """Warnings about the rows of votes: most set aside, or many second votes of a person on an item."""
+    return doubtful_rows(votes.raw.source, votes.num_votes, [*votes.raw.entries, *votes.settled])
+
+
+def doubtful_rows(source: str, num_votes: int, entries: Sequence[Fired]) -> list[str]:
+    """The same from the number of votes that count and the rules that fired."""
     lost = Counter[str]()
-    for entry in (*votes.raw.entries, *votes.settled):
-        lost[entry.rule] += entry.count if RULES[entry.rule].set_aside else 0
-    return doubtful_rows(votes.raw.source, votes.num_votes, lost)
-
-
-def doubtful_rows(source: str, num_votes: int, lost: Counter[str]) -> list[str]:
-    """The same from the number of votes that count, and of rows that each rule set aside."""
+    for entry in entries:
+        lost[entry.rule] += entry.count if entry.source == source and RULES[entry.rule].set_aside else 0
     warnings, total, again = [], lost.total(), lost["duplicate"]
     if total >= FEWEST and total > num_votes:
         worst = ", ".join(f"{rule} {count}" for rule, count in lost.most_common(2) if count)

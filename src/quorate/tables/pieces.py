@@ -7,7 +7,7 @@ Label Studio exports are held in memory. Repeated ids are found with eight bytes
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from quorate.arrow import pa
 from quorate.errors import source_is
 from quorate.frames import TEXTS, OwnTypes, in_own_type
-from quorate.tables.findings import Findings
 from quorate.tables.options import TableOptions
 from quorate.tables.predictions.align import aligned, refuse_unusable
 from quorate.tables.predictions.checks import CheckedPredictions, checked
@@ -27,6 +26,7 @@ from quorate.tables.readers.frames import cell_type, header_type, open_frame
 from quorate.tables.readers.json_files import is_label_studio
 from quorate.tables.readers.open_files import ending_of, existing, open_file
 from quorate.tables.readers.sources import Opened, TableBatch
+from quorate.tables.report import Report
 from quorate.tables.rules import Fired, fired
 from quorate.tables.votes.codes import by_first, encode
 from quorate.tables.votes.formats import choose
@@ -35,6 +35,25 @@ from quorate.tables.votes.read import Votes, cleaned, is_studio, open_votes, ope
 from quorate.types import FloatArray, PredictionLike, TableLike
 
 Digests = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What was found in the pieces: decisions on how to read, warnings, and the rules that fired."""
+
+    decisions: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    entries: list[Fired] = field(default_factory=list)
+
+    def add(self, entries: Sequence[Fired], decisions: Sequence[str] = ()) -> None:
+        """Add what was found in a piece; what is about a whole column or file counts once."""
+        of_files = {(entry.rule, entry.source) for entry in self.entries if entry.is_of_file}
+        self.entries.extend(entry for entry in entries if (entry.rule, entry.source) not in of_files)
+        self.decisions.extend(line for line in decisions if line not in self.decisions)
+
+    def report(self, totals: dict[str, int]) -> Report:
+        """The findings as a report."""
+        return Report(tuple(self.decisions), totals, tuple(self.entries), warnings=tuple(self.warnings))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,8 +199,7 @@ def _probs(table: CheckedPredictions, reading: PieceOptions, decisions: Sequence
     final = aligned(table, reading.classes, given=True)
     if check:
         refuse_unusable(final)
-    reading.findings.decide(decisions)
-    reading.findings.add([*table.entries, *final.entries])
+    reading.findings.add([*table.entries, *final.entries], decisions)
     return final.probs
 
 
@@ -231,7 +249,7 @@ def counts_in_pieces(votes: TableLike | None, reading: PieceOptions) -> VoteRows
         if layout.kind == "counts":
             return VoteRows(_streamed(opened, options, reading), streamed=True, own=layout.own)
     read = read_votes(votes, **options.keywords(read_votes) | {"abstain_labels": reading.abstain, "strict": False})
-    reading.findings.warn(*read.warnings)
+    reading.findings.warnings.extend(read.warnings)
     return VoteRows(iter([_counted(read, reading)]), streamed=False, own=read.own)
 
 
@@ -245,8 +263,8 @@ def _streamed(opened: Opened, options: TableOptions, reading: PieceOptions) -> I
 def _counted(votes: Votes, reading: PieceOptions) -> Rows:
     """Counts of votes by item, in the order of first votes; rules that fired go to the findings."""
     raw, kept, num_classes = votes.raw, votes.counts_vote, len(reading.classes)
-    reading.findings.decide(votes.decisions)
-    reading.findings.add([*raw.entries, *(entry for entry in votes.settled if entry.rule != "unmatched")])
+    settled = [entry for entry in votes.settled if entry.rule != "unmatched"]
+    reading.findings.add([*raw.entries, *settled], votes.decisions)
     number = {name: k for k, name in enumerate(reading.classes)}
     class_of = np.array([number.get(name, -1) for name in raw.label.names.to_pylist()], dtype=np.int64)
     task = raw.task.codes[kept]

@@ -80,6 +80,12 @@ class Fired:
     tasks: pa.Array | None = None
     workers: pa.Array | None = None
     values: pa.Array | None = None
+
+    @property
+    def is_of_file(self) -> bool:
+        """Whether it is about whole items or columns: then row numbers are 0."""
+        return len(self.rows) > 0 and not self.rows.any()
+
     is_wanted: bool = False
 
 

@@ -129,12 +129,10 @@ def score(
     file = Path(out)
     known_ending(file)
     abstentions = learned.abstain_labels if abstain_labels is None else abstain_labels
-    with Findings(file.with_name(f"{file.stem}.rejects.csv")) as findings:
-        reading = PieceOptions(
-            TableOptions(**tables), learned.classes, abstain_names(abstentions, learned.classes), BATCH_ROWS, findings
-        )  # fmt: skip
-        job = _Job(learned, predictions, votes, reading, pool_size, cluster, progress)
-        return _written(job, file, findings)
+    reading = PieceOptions(
+        TableOptions(**tables), learned.classes, abstain_names(abstentions, learned.classes), BATCH_ROWS, Findings()
+    )  # fmt: skip
+    return _written(_Job(learned, predictions, votes, reading, pool_size, cluster, progress), file)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,9 +148,9 @@ class _Job:
     progress: Progress | None
 
 
-def _written(job: _Job, file: Path, findings: Findings) -> Scores:
+def _written(job: _Job, file: Path) -> Scores:
     """Read, score and write, batch by batch; no file remains if anything is refused."""
-    begin, learned = time.perf_counter(), job.params
+    begin, learned, findings = time.perf_counter(), job.params, job.reading.findings
     pool_size = learned.pool_size if job.pool_size is None else members(job.pool_size)
     method, num_classes = learned.method(), len(learned.classes)
     how = _decider(method, learned, pool_size)
@@ -175,7 +173,8 @@ def _written(job: _Job, file: Path, findings: Findings) -> Scores:
         left_over = [source_rows.finish() for source_rows in (*others, votes)][-1]
         _check_match(tally, left_over, first.source, findings)
     source = Path(job.votes).name if isinstance(job.votes, (str, Path)) else "frame"
-    findings.warn(*doubtful_rows(source, tally.num_votes, findings.lost(source)))
+    findings.warnings.extend(doubtful_rows(source, tally.num_votes, findings.entries))
+    report = findings.report({"items": tally.num_items, "votes": tally.num_votes})
     return Scores(
         out=str(file),
         num_items=tally.num_items,
@@ -188,9 +187,18 @@ def _written(job: _Job, file: Path, findings: Findings) -> Scores:
         pool_size=pool_size,
         pool_rule=learned.pool_rule if job.pool_size is None else "given",
         seconds=time.perf_counter() - begin,
-        report=findings.report({"items": tally.num_items, "votes": tally.num_votes}),
-        rejects=str(findings.path) if findings.num_set_aside else None,
+        report=report,
+        rejects=_write_rejects(report, file.with_name(f"{file.stem}.rejects.csv")),
     )
+
+
+def _write_rejects(report: Report, path: Path) -> str | None:
+    """The file of the rows set aside; None, and none of an earlier run remains, if there are none."""
+    if not report.num_set_aside:
+        path.unlink(missing_ok=True)
+        return None
+    report.write_rejects(path)
+    return str(path)
 
 
 def _check_match(tally: _Tally, left_over: int, source: str, findings: Findings) -> None:
@@ -202,7 +210,8 @@ def _check_match(tally: _Tally, left_over: int, source: str, findings: Findings)
         raise invalid("predictions", source, rule, "check that the ids mean the same in both: `task`, `id_column`.")
     if left_over > max(tally.num_voted, FEWEST):
         many = f"{tally.num_voted} of {tally.num_voted + left_over} items with votes"
-        findings.warn(f"{source} predicts {many}: check that the ids mean the same in both, `task`, `id_column`.")
+        text = f"{source} predicts {many}: check that the ids mean the same in both, `task`, `id_column`."
+        findings.warnings.append(text)
 
 
 def _decider(method: Method, known: ParamsFile, pool_size: int) -> Decider:
