@@ -6,7 +6,7 @@ A test compares the page with what this prints.
 from __future__ import annotations
 
 from quorate.tables import RULES
-from quorate.tables.votes.names import SUMMARIES, SYNONYMS
+from quorate.tables.columns import SUMMARIES, SYNONYMS
 
 HEAD = """# Rules and names of tables
 

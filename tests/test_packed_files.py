@@ -178,8 +178,8 @@ def test_a_size_that_is_none_is_refused(text):
 
 
 def test_ragged_rows_are_listed_up_to_a_number_and_counted_beyond_it(tmp_path, monkeypatch):
-    monkeypatch.setattr("quorate.tables.readers.open_files.MOST_RAGGED", 10)
-    monkeypatch.setattr("quorate.tables.readers.open_files.BLOCK_BYTES", 256)
+    monkeypatch.setattr("quorate.tables.readers.delimited.MOST_RAGGED", 10)
+    monkeypatch.setattr("quorate.tables.readers.delimited.BLOCK_BYTES", 256)
     (tmp_path / "v.csv").write_text("item,worker,label\n" + "1,a,x\nbad\nbad\n2,b,\n" * 50)
     report = read_votes(tmp_path / "v.csv").report
     assert report.count("unreadable") == 100

@@ -19,6 +19,10 @@ AUTHORS = (
     "3c9670817267f3780e1a082707468f66d52adec7/data/"
 )
 PAPER = "Showalter et al., Bayesian Online Learning for Consensus Prediction, AISTATS 2024 (arXiv:2312.07679)"
+Loader = Callable[..., VoteDataset]
+LOADERS: dict[str, tuple[Loader, tuple[str, ...]]] = {
+    module.NAME: (module.load, module.FILES) for module in (cifar10h, imagenet16h, imagenet16h_shift, chaosnli)
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +129,4 @@ CATALOGUE: dict[str, Source] = {
             ),
         ),
     )
-}
-
-
-Loader = Callable[..., VoteDataset]
-LOADERS: dict[str, tuple[Loader, tuple[str, ...]]] = {
-    module.NAME: (module.load, module.FILES) for module in (cifar10h, imagenet16h, imagenet16h_shift, chaosnli)
 }

@@ -29,6 +29,7 @@ AUTHORS = ("cifar-10H", "cifar-10", "imagenet-16H-distshift", "imagenet-16H")
 CHAOS = ("chaosNLI_v1.0", "model_predictions")
 SUBFOLDERS = ("", "raw", "data", *AUTHORS, *CHAOS, *(f"data/{name}" for name in (*AUTHORS, *CHAOS)))
 PICKLES = (".pkl", ".pickle")
+PAPERS_OWN = "the paper's own predictions"  # in a note of every data set that holds them
 
 
 def extra(module: str) -> ModuleType:
@@ -90,9 +91,6 @@ def beside(file: Path, names: Sequence[str]) -> Path | None:
 def unknown_form(file: Path, dataset: str, forms: str) -> InvalidInput:
     """The error for a file that no loader of the data set can read."""
     return invalid("path", str(file), f"a known form of {dataset}: {forms}", "see docs/data.md.")
-
-
-PAPERS_OWN = "the paper's own predictions"  # in a note of every data set that holds them
 
 
 def read_from(*files: Path, own: bool = False) -> str:

@@ -21,6 +21,14 @@ from quorate.validate import SUM_TOLERANCE, invalid
 
 CELL_BYTES = 64  # memory of a number in a list and in a row
 ITEM_COLUMNS = ("item", "item_id", "index", "id", "", "__index_level_0__")
+Paths = str | Path | Iterable[str | Path] | Mapping[str, str | Path]
+STACKS = (
+    "probs",
+    "model_confs",
+    "predictions",
+)  # keys that hold (T, K) or (M, T, K); the second is the authors' name
+SHAPES = "the shape (items, classes), or (models, items, classes)"
+AUTHORS_FILES = ("cifar10-fixmatch-rs1-s40.pkl", "imagenet_16h.pkl")  # not normalised; the authors' code does it
 
 
 def read_csv(file: Path, classes: Sequence[str]) -> dict[str, FloatArray]:
@@ -108,15 +116,6 @@ def _is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-Paths = str | Path | Iterable[str | Path] | Mapping[str, str | Path]
-STACKS = (
-    "probs",
-    "model_confs",
-    "predictions",
-)  # keys that hold (T, K) or (M, T, K); the second is the authors' name
-SHAPES = "the shape (items, classes), or (models, items, classes)"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -218,6 +217,3 @@ def _checked(stack: ArrayLike, where: str, num_items: int, num_classes: int) -> 
         fix = "pass probabilities, not logits or counts."
         raise invalid("predictions", where, rule, fix, error=InvalidPrediction)
     return probs, notes
-
-
-AUTHORS_FILES = ("cifar10-fixmatch-rs1-s40.pkl", "imagenet_16h.pkl")  # not normalised; the authors' code does it

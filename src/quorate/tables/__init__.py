@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from quorate.tables.error_cost import ErrorCost, is_number, read_error_cost
     from quorate.tables.joined import Joined, join
+    from quorate.tables.labels import abstain_names
     from quorate.tables.misread_checks import FEWEST, doubtful_rows, refuse_misread_votes
     from quorate.tables.options import (
         HARD_LABEL_ACCURACY,
@@ -39,8 +40,8 @@ if TYPE_CHECKING:
     from quorate.tables.report import REJECT_COLUMNS, Finding, Report, reject_tables
     from quorate.tables.rules import RULES
     from quorate.tables.small_tables import text_rows
+    from quorate.tables.texts import whole_number
     from quorate.tables.truth_and_costs import Costs, read_costs, read_truth
-    from quorate.tables.votes.names import abstain_names, whole_number
     from quorate.tables.votes.read import Votes, read_votes
     from quorate.tables.votes.vote_order import VoteOrder, vote_order
 
@@ -62,21 +63,11 @@ _ON_FIRST_USE = {  # module -> names
     "rules": ("RULES",),
     "small_tables": ("text_rows",),
     "truth_and_costs": ("Costs", "read_costs", "read_truth"),
-    "votes.names": ("abstain_names", "whole_number"),
+    "labels": ("abstain_names",),
+    "texts": ("whole_number",),
     "votes.read": ("Votes", "read_votes"),
     "votes.vote_order": ("VoteOrder", "vote_order"),
 }  # fmt: skip
-
-
-def __getattr__(name: str) -> object:
-    for module, names in _ON_FIRST_USE.items():
-        if name in names:
-            value: object = getattr(import_module(f"quorate.tables.{module}"), name)
-            globals()[name] = value
-            return value
-    raise AttributeError(f"module 'quorate.tables' has no attribute {name!r}")
-
-
 __all__ = [
     "FEWEST",
     "HARD_LABEL_ACCURACY",
@@ -123,3 +114,12 @@ __all__ = [
     "vote_order",
     "whole_number",
 ]
+
+
+def __getattr__(name: str) -> object:
+    for module, names in _ON_FIRST_USE.items():
+        if name in names:
+            value: object = getattr(import_module(f"quorate.tables.{module}"), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module 'quorate.tables' has no attribute {name!r}")

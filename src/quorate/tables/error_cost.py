@@ -14,7 +14,8 @@ import numpy as np
 
 from quorate.decision.error_costs import DEFAULT_ERROR_COST, ErrorCosts
 from quorate.errors import shown, source_is
-from quorate.tables.votes.names import meant, name_text
+from quorate.tables.labels import meant
+from quorate.tables.texts import name_text
 from quorate.types import FloatArray, TableLike
 from quorate.validate import above_zero, as_floats, invalid
 

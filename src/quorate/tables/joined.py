@@ -35,14 +35,16 @@ from quorate.tables.predictions.read import Predictions, uniform
 from quorate.tables.readers.sources import filled
 from quorate.tables.report import Report, merged, refuse_dirt
 from quorate.tables.rules import Fired, fired_whole
+from quorate.tables.texts import class_texts
 from quorate.tables.votes.clean import relabelled, settle, spelled_as
 from quorate.tables.votes.codes import by_first
-from quorate.tables.votes.names import class_texts
 from quorate.tables.votes.read import Votes, label_entries
 from quorate.types import FloatArray, IntArray, VoteDataset, frozen_array
 from quorate.validate import MOST_VOTES, invalid
 
 MOST_CELLS = 2_000_000_000  # of the padded table of votes, two bytes each
+Array = TypeVar("Array", bound=np.ndarray)
+MOST_CLASSES = 2**15 - 1  # votes are kept as int16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,10 +136,6 @@ class Joined:
         if self.time is not None:
             columns["timestamp"] = pa.array(self.time[at], from_pandas=True)
         return give_back(pa.table(columns), self.backend if backend is None else backend)
-
-
-Array = TypeVar("Array", bound=np.ndarray)
-MOST_CLASSES = 2**15 - 1  # votes are kept as int16
 
 
 def join(

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from quorate.errors import shown
+from quorate.tables.labels import means_no_answer, meant
 from quorate.tables.predictions.align import Aligned, matched, refuse_unusable
 from quorate.tables.predictions.checks import CheckedPredictions
 from quorate.tables.rules import RULES, Fired
-from quorate.tables.votes.names import means_no_answer, meant
 from quorate.tables.votes.read import Votes
 from quorate.validate import invalid
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from typing import Any, Literal, TypedDict, TypeVar, get_args
 
-from quorate.tables.votes.names import class_texts
+from quorate.tables.texts import class_texts
 from quorate.validate import invalid
 
 Format = Literal["auto", "long", "wide", "counts", "cells", "label-studio"]

@@ -17,20 +17,21 @@ from numpy.typing import NDArray
 from quorate.arrow import pa
 from quorate.errors import source_is
 from quorate.frames import TEXTS, OwnTypes, in_own_type
+from quorate.tables.columns import find_column
+from quorate.tables.label_studio import is_label_studio
 from quorate.tables.options import TableOptions
 from quorate.tables.predictions.align import aligned, refuse_unusable
 from quorate.tables.predictions.checks import CheckedPredictions, checked
 from quorate.tables.predictions.forms import from_table
 from quorate.tables.predictions.read import read_predictions
 from quorate.tables.readers.frames import cell_type, header_type, open_frame
-from quorate.tables.readers.json_files import is_label_studio
 from quorate.tables.readers.open_files import ending_of, existing, open_file
 from quorate.tables.readers.sources import Opened, TableBatch
 from quorate.tables.report import Report
 from quorate.tables.rules import Fired, fired
+from quorate.tables.texts import whole_number
 from quorate.tables.votes.codes import by_first, encode
 from quorate.tables.votes.formats import choose
-from quorate.tables.votes.names import find_column, whole_number
 from quorate.tables.votes.read import Votes, cleaned, is_studio, open_votes, opened_votes, read_votes
 from quorate.types import FloatArray, PredictionLike, TableLike
 

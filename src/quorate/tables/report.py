@@ -1,7 +1,7 @@
 """The rules that fired -> a frozen summary, a few lines for people, and a file of the rows set aside.
 
 The file lists every row that a rule set aside, except ragged rows beyond the first 100,000 of a table
-(`open_files.MOST_RAGGED`), which are only counted.
+(`delimited.MOST_RAGGED`), which are only counted.
 """
 
 from __future__ import annotations
@@ -15,6 +15,11 @@ from quorate.arrow import TEXT, known_ending, pa, table_file
 from quorate.errors import shown
 from quorate.tables.rules import MOST_SAMPLES, RULES, Fired
 from quorate.validate import invalid
+
+REJECT_COLUMNS = pa.schema(
+    [("source", TEXT), ("row", pa.int64())] + [(name, TEXT) for name in ("rule", "reason", "task", "worker", "value")]
+)
+BLOCK = 100_000  # rows written at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,12 +171,6 @@ def _sample(entry: Fired, at: int) -> dict[str, Any]:
         if texts is not None and texts[at].is_valid:
             sample[name] = texts[at].as_py()
     return sample
-
-
-REJECT_COLUMNS = pa.schema(
-    [("source", TEXT), ("row", pa.int64())] + [(name, TEXT) for name in ("rule", "reason", "task", "worker", "value")]
-)
-BLOCK = 100_000  # rows written at a time
 
 
 def write_rejects(entries: Iterable[Fired], path: str | Path) -> int:

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from quorate.errors import source_is
+from quorate.tables.columns import find_column
 from quorate.tables.joined import Joined
 from quorate.tables.small_tables import opened, text_rows
-from quorate.tables.votes.names import find_column, name_text, whole_number
+from quorate.tables.texts import name_text, whole_number
 from quorate.tables.votes.read import read_votes
 from quorate.types import IntArray, TableLike
 from quorate.validate import invalid

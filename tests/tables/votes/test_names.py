@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from quorate.tables import join, read_predictions, read_votes
-from quorate.tables.votes.names import find_column
+from quorate.tables.columns import find_column
 
 
 def long_table(item="item", label="label", worker="reader"):

@@ -97,7 +97,7 @@ def test_ragged_rows_and_empty_lines_are_set_aside_under_their_own_numbers(tmp_p
 
 
 def test_row_numbers_hold_over_many_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr("quorate.tables.readers.open_files.BLOCK_BYTES", 256)
+    monkeypatch.setattr("quorate.tables.readers.delimited.BLOCK_BYTES", 256)
     rows = [[str(n), "a", "x" if n % 2 else "y"] for n in range(2, 302)]
     for bad in (40, 41, 150, 299):
         rows[bad - 2] = [str(bad), "a"]

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quorate.arrow import pa, pc
+from quorate.tables.labels import match_labels, meant
 from quorate.tables.predictions.checks import CheckedPredictions, narrowed, sums
 from quorate.tables.rules import MOST_SAMPLES, NEARLY_ALL, SUM_TOLERANCE, Fired, fired_whole
 from quorate.tables.votes.codes import encode, hits
-from quorate.tables.votes.names import match_labels, meant
 from quorate.types import FloatArray, IntArray
 from quorate.validate import PREDICTION_FLOOR, SUM_ROUNDING, floored, invalid
 

@@ -13,6 +13,8 @@ from typing import Any, cast
 import numpy as np
 
 from quorate.arrow import TEXT, pa
+from quorate.tables.columns import SYNONYMS, find_column, is_nameless, refuse_own_output, squeezed
+from quorate.tables.labels import match_labels
 from quorate.tables.options import HARD_LABEL_ACCURACY
 from quorate.tables.predictions.checks import Given
 from quorate.tables.readers.sources import (
@@ -28,14 +30,6 @@ from quorate.tables.readers.sources import (
 from quorate.tables.rules import Fired, fired, fired_whole
 from quorate.tables.votes.clean import blank_cells
 from quorate.tables.votes.codes import Coded, encode, hits, merge
-from quorate.tables.votes.names import (
-    SYNONYMS,
-    find_column,
-    is_nameless,
-    match_labels,
-    refuse_own_output,
-    squeezed,
-)
 from quorate.validate import invalid
 
 NOT_A_PREDICTION = "no prediction"  # not a number, so the rule "bad-number" applies

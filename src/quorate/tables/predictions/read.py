@@ -16,19 +16,21 @@ from numpy.typing import ArrayLike
 
 from quorate.arrow import TEXT, pa
 from quorate.packed_files import plain_arrays
+from quorate.tables.label_studio import from_studio, is_label_studio
 from quorate.tables.predictions.align import columns_read
 from quorate.tables.predictions.checks import CheckedPredictions, Given, checked
 from quorate.tables.predictions.forms import from_table
 from quorate.tables.readers.frames import open_frame
-from quorate.tables.readers.json_files import from_studio, is_label_studio
 from quorate.tables.readers.open_files import ending_of, existing, open_file
 from quorate.tables.report import Report, refuse_dirt
+from quorate.tables.texts import cell_text, class_texts, name_texts
 from quorate.tables.votes.codes import encode
-from quorate.tables.votes.names import cell_text, class_texts, name_texts
 from quorate.types import FloatArray, PredictionLike
 from quorate.validate import as_floats, class_names, invalid
 
 PredictionSources = PredictionLike | Sequence[PredictionLike] | Mapping[str, PredictionLike]
+_PROBS = ("probs", "predictions", "probabilities")
+_IDS = ("ids", "items", "item_ids", "tasks")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,10 +162,6 @@ def _with_unique_names(tables: Sequence[Given]) -> list[Given]:
 def uniform(num_items: int, num_classes: int) -> FloatArray:
     """Predictions without a classifier: every class equally likely, (1, T, K)."""
     return np.full((1, num_items, num_classes), 1.0 / num_classes)
-
-
-_PROBS = ("probs", "predictions", "probabilities")
-_IDS = ("ids", "items", "item_ids", "tasks")
 
 
 def from_array(

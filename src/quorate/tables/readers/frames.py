@@ -13,8 +13,9 @@ import numpy as np
 
 from quorate.arrow import TEXT, pa, pc
 from quorate.frames import narwhals
+from quorate.tables.columns import SYNONYMS, find_column, squeezed
 from quorate.tables.readers.sources import Opened, TableBatch, unique_columns
-from quorate.tables.votes.names import SYNONYMS, cell_text, find_column, name_text, squeezed
+from quorate.tables.texts import cell_text, name_text
 from quorate.validate import invalid
 
 BLOCK_ROWS = 1 << 17

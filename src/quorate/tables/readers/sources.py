@@ -24,6 +24,7 @@ from quorate.validate import invalid
 TEXT_BYTES, TEXT_ROWS, TEXT_CELLS = 1 << 26, 1 << 17, 1 << 22  # of a batch of text; a sheet may be 16384 columns wide
 CELL_BYTES = 8  # of a cell besides its text
 MOST_PYTHON = 20_000  # characters of a list as Python writes it: reading it takes some hundred bytes for each
+_MICRO, _UTC = pa.timestamp("us"), pa.timestamp("us", tz="UTC")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -191,9 +192,6 @@ def _number(text: str | None, blank: float) -> tuple[float, bool, bool]:
         return float(bare.replace(",", ".")), False, "," in bare
     except ValueError:
         return np.nan, False, False
-
-
-_MICRO, _UTC = pa.timestamp("us"), pa.timestamp("us", tz="UTC")
 
 
 def seconds(column: pa.ChunkedArray) -> FloatArray:

@@ -11,10 +11,10 @@ from dataclasses import replace
 import numpy as np
 
 from quorate.arrow import TEXT, pa, pc
+from quorate.tables.labels import are_abstentions, match_labels
 from quorate.tables.readers.sources import filled
 from quorate.tables.rules import Fired, fired_whole
 from quorate.tables.votes.codes import Coded, Raw, hits, only, renamed
-from quorate.tables.votes.names import are_abstentions, match_labels
 from quorate.types import IntArray
 
 WHOLE_NUMBER = r"^(-?(?:0|[1-9][0-9]*))\.0+$"

@@ -18,6 +18,7 @@ from quorate.types import FloatArray, IntArray
 from quorate.validate import invalid
 
 Codes = NDArray[np.int32]
+FEWEST_NAMES = 4_000_000  # names that may wait before they are merged
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,9 +149,6 @@ def hits(
     values = value.texts(at) if isinstance(value, Coded) else None if value is None else value(at)
     texts = {"tasks": task.texts(at), "workers": workers, "values": values}
     return [fired(rule, source, rows[at], count=len(every), **texts)]
-
-
-FEWEST_NAMES = 4_000_000  # names that may wait before they are merged
 
 
 @dataclass(frozen=True, slots=True, eq=False)

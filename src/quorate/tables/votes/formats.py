@@ -14,19 +14,13 @@ import numpy as np
 
 from quorate.arrow import pa
 from quorate.frames import TEXTS, OwnTypes
+from quorate.tables.columns import find_column, is_numbered_person, is_summary, label_like, refuse_own_output
 from quorate.tables.readers.frames import cell_type, header_type
 from quorate.tables.readers.sources import Opened, as_numbers, head, nested_cell
 from quorate.tables.rules import Fired, fired_whole
 from quorate.tables.votes.clean import blank_cells
 from quorate.tables.votes.codes import Raw, encode, merge
 from quorate.tables.votes.layouts import Parts, are_by_person, read_cells, read_counts, read_long, read_wide
-from quorate.tables.votes.names import (
-    find_column,
-    is_numbered_person,
-    is_summary,
-    label_like,
-    refuse_own_output,
-)
 from quorate.types import Progress
 from quorate.validate import invalid
 

@@ -17,13 +17,15 @@ from quorate.arrow import TEXT, pa
 from quorate.packed_files import check_votes
 from quorate.tables.readers.sources import Opened, TableBatch, as_numbers, batches, nested_cell, seconds, unread
 from quorate.tables.rules import Fired, fired
+from quorate.tables.texts import name_text
 from quorate.tables.votes.clean import blank_cells, tidy_ids
 from quorate.tables.votes.codes import Chunk, Coded, Raw, collect, constant, encode, first_of_each, hits, merge
-from quorate.tables.votes.names import name_text
 from quorate.types import IntArray, Progress
 from quorate.validate import MOST_VOTES
 
 MOST_CELLS = 4_000_000  # cells held as numbers at a time
+Parts = Literal["labels", "bars", "counts", "people"]
+CellVotes = list[tuple[str | None, str | None, int]]  # who, label, how often
 
 
 def read_long(
@@ -124,10 +126,6 @@ def _usable(source: str, task: Coded, table: np.ndarray, rows: IntArray) -> tupl
     by_rule = (("no-item", absent), ("bad-number", ~absent & ~good), ("duplicate", usable & ~first))
     entries = [entry for rule, hit in by_rule for entry in hits(rule, source, rows, hit, task, value=shown)]
     return first, entries
-
-
-Parts = Literal["labels", "bars", "counts", "people"]
-CellVotes = list[tuple[str | None, str | None, int]]  # who, label, how often
 
 
 def are_by_person(cells: Sequence[object]) -> bool:

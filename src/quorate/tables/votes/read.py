@@ -15,20 +15,23 @@ import numpy as np
 
 from quorate.arrow import pa
 from quorate.frames import TEXTS, OwnTypes
+from quorate.tables.label_studio import check_field, is_label_studio, studio_chunks
+from quorate.tables.labels import abstain_names, differ_by_case, means_no_answer
 from quorate.tables.options import Format
 from quorate.tables.readers.frames import open_frame
-from quorate.tables.readers.json_files import check_field, is_label_studio, studio_chunks
 from quorate.tables.readers.open_files import ending_of, existing, open_file
 from quorate.tables.readers.sources import Opened, without_columns
 from quorate.tables.report import Report, refuse_dirt
 from quorate.tables.rules import Fired
+from quorate.tables.texts import class_texts, name_texts
 from quorate.tables.votes.arrays import raw_of_array
 from quorate.tables.votes.clean import clean, settle
 from quorate.tables.votes.codes import Raw, by_first, collect, first_of_each, hits
 from quorate.tables.votes.formats import Layout, choose
-from quorate.tables.votes.names import abstain_names, class_texts, differ_by_case, means_no_answer, name_texts
 from quorate.types import IntArray, Progress, TableLike
 from quorate.validate import invalid
+
+_NONE = np.empty(0, dtype=bool)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,9 +141,6 @@ def read_votes(
     opened = open_votes(source, ignore_columns, encoding)
     layout = choose(opened, format=format, task=task, worker=worker, label=label, timestamp=timestamp, classes=named)
     return cleaned(opened_votes(opened, layout, named, progress), abstain, strict=strict)
-
-
-_NONE = np.empty(0, dtype=bool)
 
 
 def _refuse_columns(**columns: str | Sequence[str] | None) -> None:

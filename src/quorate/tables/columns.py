@@ -1,22 +1,12 @@
-"""Names as people write them -> their meaning: columns -> roles, labels -> classes, labels -> "no answer".
-
-Called by the readers; if the caller names a column, nothing is guessed. Needs only the standard library and numpy, so
-that the options of the commands are known without the extra `tables`.
-"""
+"""Names of columns -> their roles: item, worker, label, time, prediction. A column that the caller names is taken."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from datetime import date, datetime
-from difflib import get_close_matches
-from typing import Any
+from collections.abc import Sequence
+from functools import cache
 
-import numpy as np
-
-from quorate.validate import class_names, invalid
+from quorate.validate import invalid
 
 # Names for voters; "user" comes last, because it may also be the user who wrote the text.
 PEOPLE = (
@@ -137,13 +127,13 @@ def is_summary(column: str) -> bool:
     [True, True, True, True, False, False]
     """
     name = squeezed(column)
-    return name in SUMMARIES or _LABEL_OF_OUTCOME.fullmatch(name) is not None
+    return name in SUMMARIES or _label_of_outcome().fullmatch(name) is not None
 
 
-_LABEL_OF_OUTCOME = re.compile(
-    f"({'|'.join(sorted(SUMMARIES))}|{_OUTCOMES})"
-    f"({'|'.join(squeezed(name) for name in (*SYNONYMS['label'], *SYNONYMS['prediction']))})s?"
-)
+@cache
+def _label_of_outcome() -> re.Pattern[str]:
+    labels = "|".join(squeezed(name) for name in (*SYNONYMS["label"], *SYNONYMS["prediction"]))
+    return re.compile(f"({'|'.join(sorted(SUMMARIES))}|{_OUTCOMES})({labels})s?")
 
 
 def is_nameless(column: str) -> bool:
@@ -181,180 +171,3 @@ def is_numbered_person(column: str) -> bool:
     stem = re.sub(r"([\s_.\-]*\d+|[\s_.\-]+[A-Za-z])$", "", column.strip())
     names = {squeezed(name) for name in SYNONYMS["worker"]} | {"r", "w", "a", "u"}
     return stem != column.strip() and squeezed(stem) in names
-
-
-_WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]*))\.0+")
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """The class of a label (None: unknown), and the rule that was needed to match it (None: an exact match)."""
-
-    name: str | None
-    rule: str | None
-
-
-def match_labels(labels: Sequence[str | None], classes: Sequence[str] | None, *, given: bool) -> list[Match]:
-    """The class of each label. Without `classes` every label is a class; other labels are unknown only if `given`.
-
-    >>> [match.name for match in match_labels(["cat", " cat", "Cat", "bird"], ["cat", "dog"], given=True)]
-    ['cat', 'cat', 'cat', None]
-    """
-    names = tuple(classes) if classes is not None else ()
-    exact, numbers, cases = set(names), _unique(names, whole_number), _unique(names, str.casefold)
-    written = {label.strip() for label in labels if label is not None}
-    matches = {label: _match(label, exact, numbers, cases, None if given else written) for label in labels if label}
-    return [matches.get(label or "", Match(None, None)) for label in labels]
-
-
-def whole_number(text: str) -> str:
-    """A whole number without its decimals; any other text unchanged.
-
-    >>> whole_number("1.0"), whole_number("01.0"), whole_number("1.5")
-    ('1', '01.0', '1.5')
-    """
-    whole = _WHOLE.fullmatch(text)
-    return whole[1] if whole else text
-
-
-def cell_text(value: object) -> str | None:
-    """A cell's value as text, as in a CSV.
-
-    >>> cell_text(7.0), cell_text("007"), cell_text(True), cell_text(None)
-    ('7.0', '007', 'true', None)
-    """
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (datetime, date)):
-        return value.isoformat()
-    return str(value)
-
-
-def name_text(name: object) -> str:
-    """A column's or a class's name as text, written like a cell with the same value.
-
-    >>> name_text("cat"), name_text(np.int64(3)), name_text(True), name_text(2.0)
-    ('cat', '3', 'true', '2')
-    """
-    if isinstance(name, str):
-        return name
-    plain = name.item() if isinstance(name, np.generic) else name
-    return whole_number(cell_text(plain) or "") if isinstance(plain, (bool, int, float)) else str(plain)
-
-
-def name_texts(names: Any) -> Any:  # noqa: ANN401
-    """One name or several as text; None stays None."""
-    if names is None or isinstance(names, str):
-        return names
-    return [name_text(name) for name in names] if isinstance(names, Iterable) else name_text(names)
-
-
-def class_texts(classes: Sequence[Any] | None) -> tuple[str, ...] | None:
-    """The classes a caller names, such as `model.classes_`, as text; at least two different ones, or None.
-
-    >>> class_texts(np.array([0, 1]))
-    ('0', '1')
-    """
-    if classes is None:
-        return None
-    texts = classes if isinstance(classes, str) else name_texts(classes)
-    return class_names(texts)
-
-
-def meant(name: str, names: Sequence[str]) -> str | None:
-    """The one of `names` that a misspelt name probably stands for, or None.
-
-    >>> meant("dgo", ["cat", "dog"]), meant("CAT", ["cat", "dog"]), meant("horse", ["cat", "dog"])
-    ('dog', 'cat', None)
-    """
-    folded = {candidate.casefold(): candidate for candidate in reversed(names)}
-    close = get_close_matches(name.strip().casefold(), list(folded), n=1)
-    return folded[close[0]] if close else None
-
-
-def differ_by_case(names: Iterable[str]) -> list[str]:
-    """The names that differ from another one by case only.
-
-    >>> differ_by_case(["cat", "Cat", "dog"])
-    ['cat', 'Cat']
-    """
-    folded: dict[str, list[str]] = {}
-    for name in names:
-        folded.setdefault(name.casefold(), []).append(name)
-    return [name for group in folded.values() if len(group) > 1 for name in group]
-
-
-def _match(
-    label: str, exact: set[str], numbers: dict[str, str], cases: dict[str, str], written: set[str] | None
-) -> Match:
-    """`written`: the labels of the column, each of which is a class; None: only those known are."""
-    if label in exact:
-        return Match(label, None)
-    bare = label.strip()
-    if bare in exact:
-        return Match(bare, "spelling")
-    number = whole_number(bare)
-    if number in numbers:
-        return Match(numbers[number], "spelling")
-    if bare.casefold() in cases:
-        return Match(cases[bare.casefold()], "spelling")
-    if written is None:
-        return Match(None, "unknown-label")
-    name = number if number in written else bare  # "1.0" stays, except beside "1"
-    return Match(name, "spelling" if name != label else None)
-
-
-def _unique(names: Sequence[str], form: Callable[[str], str]) -> dict[str, str]:
-    """`form(name)` -> name, for the forms that only one name has."""
-    forms = [form(name) for name in names]
-    shared = Counter(forms)
-    return {form_of_name: name for form_of_name, name in zip(forms, names, strict=True) if shared[form_of_name] == 1}
-
-
-NO_ANSWER = frozenset(
-    {
-        "abstain", "abstained", "abstention", "cannotsay", "cannottell", "cantsay", "canttell", "dk", "dontknow",
-        "donotknow", "idk", "idontknow", "na", "nan", "noanswer", "noopinion", "noresponse", "none", "notapplicable",
-        "notsure", "null", "pass", "skip", "skipped", "undecided", "unknown", "unsure",
-    }
-)  # fmt: skip
-
-
-def means_no_answer(label: str) -> bool:
-    """Whether a label is one of NO_ANSWER, ignoring case, spaces and signs, or consists of question marks only.
-
-    >>> [means_no_answer(label) for label in ("Don't know", "N/A", "?", "none", "cat", "c++")]
-    [True, True, True, True, False, False]
-    """
-    bare = re.sub(r"[\W_]+", "", label).casefold()
-    return bare in NO_ANSWER or re.fullmatch(r"[\s?]*\?[\s?]*", label) is not None
-
-
-def abstain_names(labels: str | Sequence[str] | None, classes: Sequence[str] | None) -> tuple[str, ...]:
-    """The labels named as abstentions; none of them may be a class.
-
-    >>> abstain_names(["NA", "don't know"], None)
-    ('NA', "don't know")
-    """
-    if labels is None:
-        return ()
-    parts = labels.split(",") if isinstance(labels, str) else list(labels)
-    names = tuple(dict.fromkeys(str(name).strip() for name in parts))
-    if not all(names):
-        rule = "labels that are not empty"
-        raise invalid("abstain_labels", labels, rule, "leave the empty one out: a blank cell is an abstention anyway.")
-    both = [name for name in names if name in (classes or ())]
-    if both:
-        raise invalid("abstain_labels", both[0], "a label that is not one of `classes`", "leave it out of one of them.")
-    return names
-
-
-def are_abstentions(labels: Sequence[str | None], named: Sequence[str]) -> list[bool]:
-    """For each label, whether it is one of `named`; matched like classes.
-
-    >>> are_abstentions(["na ", "cat", None], ["NA"])
-    [True, False, False]
-    """
-    return [match.name is not None for match in match_labels(labels, tuple(named), given=True)]
