@@ -19,6 +19,7 @@ from quorate.methods import method
 from quorate.rng import stream
 from quorate.workflows.plan.replays import ORDERS
 from quorate.workflows.plan.report import page, screen
+from quorate.workflows.run.screen import screen as run_screen
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 import plan_coverage
@@ -119,6 +120,29 @@ def test_of_a_class_with_few_items_nothing_is_promised():
     assert found.items < 10 and found.share is None
     with pytest.raises(InvalidInput, match="at least 10 items"):
         quorate.plan(rare, target_error=0.1, recall={"class-2": 0.5})
+
+
+@pytest.fixture(scope="module")
+def rare():
+    """120 items, 12 of which are findings that the classifier hardly sees."""
+    rng = stream(3, "rare")
+    truth = (np.arange(120) < 12)[rng.permutation(120)].astype(int)
+    votes = np.where(rng.random((120, 5)) < 0.9, truth[:, None], 1 - truth[:, None])
+    sick = np.where(truth == 1, rng.beta(2, 6, 120), rng.beta(1, 30, 120))
+    return votes, np.column_stack([1 - sick, sick])
+
+
+@pytest.mark.parametrize("what", ["run", "plan"])
+def test_a_class_that_loses_items_is_named_with_the_cost_that_keeps_it(rare, what, tmp_path):
+    options = {"error_cost": 4, "classes": ["none", "finding"]}
+    found = getattr(quorate, what)(*rare, **options)
+    lost = found.lost if what == "plan" else found.tradeoff.lost
+    assert lost.name == "finding" and lost.found < 0.9 and lost.kept >= 0.9 and lost.error_cost in (400, 1000, 2000)
+    found.save(tmp_path / what)
+    kept = quorate.run(*rare, **options | {"error_cost": tmp_path / what / "class-costs.csv"})
+    assert kept.recall["finding"] >= 0.85
+    lines = screen(found, None) if what == "plan" else run_screen(found.summary(), str(tmp_path))
+    assert len(lines) <= 24 and sum("finding" in line and "loses" in line for line in lines) == 1
 
 
 def test_a_table_whose_errors_all_cost_the_same_is_the_number():

@@ -7,18 +7,20 @@ Replays the pilot under the settings of one method (`settings`, `replays`), fore
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 from typing import Unpack, cast
 
 import numpy as np
 
-from quorate.decision.error_costs import ErrorCosts
+from quorate.decision.error_costs import DEFAULT_ERROR_COST, ErrorCosts
 from quorate.decision.policy import QueryPolicy
 from quorate.errors import shown
 from quorate.files import check_free
 from quorate.methods import Method, Target, checked_target, chosen_method, with_costs
 from quorate.rng import stream
+from quorate.session.tuning import tuned
 from quorate.tables import (
     Costs,
     ErrorCost,
@@ -30,13 +32,14 @@ from quorate.tables import (
     shows,
     table_options,
 )
-from quorate.types import IntArray, Progress, TableLike
+from quorate.types import FloatArray, IntArray, Progress, TableLike
 from quorate.validate import bounded, fraction, invalid, members, whole
 from quorate.workflows.inputs import PredictionSources, VoteSource, read_inputs, truth_of
+from quorate.workflows.lost_class import Found, LostClass, lost_class, shares_found
 from quorate.workflows.plan.advise import Advice, advise
 from quorate.workflows.plan.forecast import FEW, Goal, Range, Recall
 from quorate.workflows.plan.notes import command, notes_of
-from quorate.workflows.plan.replays import Pilot, some_items
+from quorate.workflows.plan.replays import Pilot, Setting, some_items
 from quorate.workflows.plan.result import Plan, Point
 from quorate.workflows.plan.settings import Candidate
 
@@ -136,6 +139,7 @@ def plan(
         votes=forecast.votes_of(place, level),
         error=forecast.errors_of(place, level),
         recall=forecast.recall_of(place, level),
+        lost=_lost(pilot, advice),
         curve=_curve(advice, goal),
         floor=float(np.nanmean(advice.settled.errors)),
         settled=float(advice.settled.votes.mean()),
@@ -206,6 +210,29 @@ def _check(pilot: Pilot, goal: Goal) -> None:
         if items < FEW:
             rule = f"a class with at least {FEW} items in the pilot; {name!r} has {items:.3g}"
             raise invalid("recall", name, rule, "record more items of it, or leave it out.")
+
+
+def _lost(pilot: Pilot, advice: Advice) -> LostClass | None:
+    """The class that loses most, and what missing one must cost."""
+    scored, truth = pilot.is_scored, pilot.truth.mean(axis=0)
+    chosen, identity = advice.setting.candidate.method, np.eye(truth.shape[1])
+
+    def found(setting: Setting) -> FloatArray:
+        return shares_found(truth[scored], identity[setting.answers].mean(axis=0)[scored])
+
+    def replayed(costs: ErrorCosts) -> Found:
+        usual = replace(tuned(chosen, {"error_cost": DEFAULT_ERROR_COST}), choose=None)
+        (setting,) = pilot.replayed([Candidate(replace(usual, costs=costs))], None, "")
+        return found(setting), float(setting.votes.mean())
+
+    own = chosen.parameters.get("error_cost")
+    costs = None
+    if own is not None and not chosen.answers_by_people:
+        costs = own * (1.0 - identity) if chosen.costs is None else chosen.costs.votes
+    return lost_class(
+        pilot.joined.classes, truth[scored].sum(axis=0), found(advice.setting), found(advice.settled),
+        costs=costs, replayed=replayed,
+    )  # fmt: skip
 
 
 def _curve(advice: Advice, goal: Goal) -> tuple[Point, ...]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -12,6 +10,7 @@ from quorate.reports.format import WIDTH, counted, percent, wrapped
 from quorate.reports.section import Chart, Document, Section, Table, data_section
 from quorate.reports.svg import lines as lines_chart
 from quorate.version import __version__
+from quorate.workflows.lost_class import costs_csv
 from quorate.workflows.plan.forecast import Range, Recall
 
 if TYPE_CHECKING:
@@ -171,7 +170,8 @@ def screen(plan: Plan, saved: str | None) -> list[str]:
     end = [_read(plan), *_command(plan), *([] if saved is None else [f"Report: {saved}/report.html"])]
     warnings = [line for each in plan.tables.warnings[:1] for line in wrapped(f"Warning: {each}")]
     top = [*warnings, *wrapped(sentence(plan)), "", *table, ""]
-    notes = [line for note in plan.notes[:3] for line in wrapped(note)]
+    lost = [] if plan.lost is None else [str(plan.lost)]
+    notes = [line for note in [*lost, *plan.notes][:3] for line in wrapped(note)]
     room = MOST_LINES - len(top) - len(end)
     classes = [recall_text(each) for each in lowest(plan)]
     head = "Recall, with its range in the next batch:"
@@ -200,12 +200,7 @@ def _command(plan: Plan) -> list[str]:
 def cost_table(plan: Plan) -> str:
     """The table of error costs as a CSV: a row per truth, a column per answer."""
     assert plan.method.costs is not None
-    names = [each.name for each in plan.recall]
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(
-        [["truth", *names], *([name, *row] for name, row in zip(names, plan.method.costs.votes.tolist(), strict=True))]
-    )
-    return text.getvalue()
+    return costs_csv([each.name for each in plan.recall], plan.method.costs.votes)
 
 
 def page(plan: Plan) -> str:
@@ -238,7 +233,7 @@ def page(plan: Plan) -> str:
             question="Which setting for the next batch?",
             answer=sentence(plan),
             picture=chart,
-            notes=plan.notes[:6],
+            notes=tuple(filter(None, [str(plan.lost or ""), *plan.notes]))[:6],
             sections=(
                 Section("next", "Use it", commands=(("On recorded votes", plan.command),)),
                 Section("settings", "Votes and errors", tables=(trade_off,)),

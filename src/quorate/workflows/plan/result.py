@@ -12,6 +12,7 @@ from quorate.methods import Method
 from quorate.reports.format import json_page
 from quorate.tables import Report
 from quorate.version import __version__
+from quorate.workflows.lost_class import LostClass
 from quorate.workflows.plan import report
 from quorate.workflows.plan.forecast import Goal, Range, Recall
 from quorate.workflows.plan.notes import ERROR_COSTS
@@ -36,9 +37,9 @@ class Plan:
 
     `met` whether it keeps the goal with the confidence level; `chance` with which it does   `method` for `quorate.run`,
     with the table of error costs if there is one; `error_cost` is that table by names   `votes` per item, `error` the
-    share of wrong answers, or their cost: each expected, low, high   `recall` of every class   `curve` of all settings
-    by rising votes   `floor` the error when asking until settled, `settled` its votes per item   `cost_per_vote` 1
-    unless people differ
+    share of wrong answers, or their cost: each expected, low, high   `recall` of every class   `lost` one that loses
+    more than a tenth of its items   `curve` of all settings by rising votes   `floor` the error when asking until
+    settled, `settled` its votes per item   `cost_per_vote` 1 unless people differ
     """
 
     met: bool
@@ -50,6 +51,7 @@ class Plan:
     votes: Range
     error: Range
     recall: tuple[Recall, ...]
+    lost: LostClass | None
     curve: tuple[Point, ...]
     floor: float
     settled: float
@@ -87,6 +89,7 @@ class Plan:
             "error": asdict(self.error),
             "money": None if self.money is None else asdict(self.money),
             "recall": [asdict(each) for each in self.recall],
+            "lost_class": None if self.lost is None else asdict(self.lost) | {"sentence": str(self.lost)},
             "curve": [
                 {"setting": report.label(self, each)} | {key: getattr(each, name) for key, name in point.items()}
                 for each in self.curve
@@ -102,6 +105,8 @@ class Plan:
         files: dict[str, Content] = {"rejects.csv": self.tables.write_rejects, "report.html": report.page(self)}
         if self.method.costs is not None:
             files[ERROR_COSTS] = report.cost_table(self)
+        if self.lost is not None and self.lost.table is not None:
+            files["class-costs.csv"] = self.lost.table
         files["plan.json"] = json_page(self.summary())
         write_folder(check_free(folder, overwrite=overwrite), files)
 

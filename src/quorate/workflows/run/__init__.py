@@ -126,7 +126,10 @@ def run(
     if plan.method.target == "truth":
         agreed = pool_agreement(pools, outcome.labels)
         pools = by_truth(pools)
-    around = measured_tradeoff(pools, plan, outcome, settled, has_classifier=bool(models), voter_costs=voter_costs)
+    around = measured_tradeoff(
+        pools, plan, outcome, settled, has_classifier=bool(models), voter_costs=voter_costs,
+        classes=joined.classes,
+    )  # fmt: skip
     result = RunResult(
         outcome=outcome,
         pools=replace(pools, stream=outcome.stream),

@@ -55,7 +55,7 @@ def _sorted(summary: Mapping[str, Any]) -> list[str]:
 def notes(summary: Mapping[str, Any]) -> list[str]:
     """What a reader must know before acting on the figures, the most important first."""
     pools, error, control = summary["pools"], summary["error"], summary["control"]
-    found = []
+    found = [summary["lost_class"]["sentence"]] if summary["lost_class"] is not None else []
     if control is not None:
         found.append(str(control["unreachable"] or control["sentence"]))
         found += _few_errors(summary)
@@ -65,7 +65,6 @@ def notes(summary: Mapping[str, Any]) -> list[str]:
         found.append(f"Only {_many(error['scored_items'], 'item')} scored: too few for a reliable error.")
     if summary["classifier"]["saves_nothing"]:
         found.append("The classifier saves nothing here: check that it belongs to these items, or leave it out.")
-    found += _missed(summary)
     if pools["short_of_votes"]:
         found.append(f"{_many(pools['short_of_votes'], 'item')} out of recorded votes: more would have been asked.")
     if control is not None and control.get("incomplete_audits"):
@@ -99,16 +98,6 @@ def _about_truth(summary: Mapping[str, Any]) -> list[str]:
         f"Truth cannot be told from agreement with {known} items of known class: people who share their errors look "
         f"right, and the confidence is a score. {FEWEST_GOLD} or more (`truth`) tell them apart."
     ]
-
-
-def _missed(summary: Mapping[str, Any]) -> list[str]:
-    """A class of which more than half the items got another answer; a low overall error can hide this."""
-    lost = [row for row in summary["per_class"] if row["verdict"] >= 1 and row["missed"] > row["verdict"] / 2]
-    if not lost:
-        return []
-    name = max(lost, key=lambda row: row["verdict"])["class"]
-    others = f" and {len(lost) - 1} more are" if len(lost) > 1 else " is"
-    return [f"Class {name!r}{others} mostly missed: say what that costs with a table, `--error-cost costs.csv`."]
 
 
 def _order(summary: Mapping[str, Any]) -> list[str]:

@@ -315,6 +315,9 @@ def write_run(result: RunResult, folder: Path) -> tuple[Path, ...]:
         "report.html": result.to_html(),
         "summary.json": json_page(result.summary()),
     }
+    lost = result.tradeoff.lost
+    if lost is not None and lost.table is not None:
+        return write_folder(folder, {"class-costs.csv": lost.table} | {name: files[name] for name in files_of(result)})
     return write_folder(folder, {name: files[name] for name in files_of(result)})
 
 

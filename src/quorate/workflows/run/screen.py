@@ -135,9 +135,9 @@ def worth(summary: Mapping[str, Any]) -> list[str]:
 
 
 def lowest_recall(summary: Mapping[str, Any]) -> list[str]:
-    """The class with the largest share of missed items."""
+    """The class with the largest share of missed items, unless a note names it."""
     there = [row for row in summary["per_class"] if row["verdict"] >= 1]
-    if len(there) < 2:
+    if len(there) < 2 or summary["lost_class"] is not None:
         return []
     if not any(row["missed"] for row in there):
         return ["No item of any class was missed."]

@@ -44,6 +44,7 @@ def summarise(result: RunResult) -> dict[str, Any]:
         "pools": pools_summary(result),
         "stop_reasons": dict(sorted(Counter(result.outcome.reasons).items())),
         "per_class": per_class(result),
+        "lost_class": _lost(result),
         "confusion": confusion_summary(result),
         "control": None if result.control is None else dict(result.control),
         "people": people_summary(result),
@@ -61,7 +62,7 @@ def summarise(result: RunResult) -> dict[str, Any]:
 def tradeoff_summary(result: RunResult) -> dict[str, Any]:
     """Votes per item and the share wrong around the setting of the run, and at the ends."""
     found = asdict(result.tradeoff)
-    return {key: value for key, value in found.items() if not key.endswith("_classifier")}
+    return {key: value for key, value in found.items() if not key.endswith(("_classifier", "lost"))}
 
 
 def classifier_summary(result: RunResult) -> dict[str, Any]:
@@ -74,6 +75,11 @@ def classifier_summary(result: RunResult) -> dict[str, Any]:
         "saves_nothing": found.saves_nothing,
         "swapped_columns": [asdict(each) for each in result.swaps],
     }
+
+
+def _lost(result: RunResult) -> dict[str, Any] | None:
+    lost = result.tradeoff.lost
+    return None if lost is None else asdict(lost) | {"sentence": str(lost)}
 
 
 def _confidence_is(result: RunResult) -> ConfidenceKind:

@@ -6,10 +6,12 @@ replays use at most `MOST_ITEMS` items, drawn by the seed of the run. Called by 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from quorate.decision.error_costs import DEFAULT_ERROR_COST, ErrorCosts
 from quorate.methods import Method, policy_parameters
 from quorate.posterior.settled import plurality_shares
 from quorate.rng import stream as random_stream
@@ -18,6 +20,7 @@ from quorate.streams.pools import Pools
 from quorate.streams.prepare import Stream
 from quorate.streams.replay import ReplayResult
 from quorate.types import FloatArray, IntArray
+from quorate.workflows.lost_class import Found, LostClass, lost_class, shares_found
 from quorate.workflows.run.replay import RunPlan, replayed
 
 MOST_ITEMS = 20_000
@@ -39,7 +42,7 @@ class Tradeoff:
     """`cheaper`, `dearer`: a quarter of and four times the error cost; None for a run that has no error cost.
 
     `with_classifier`, `without_classifier`: two replays at the run's own setting; None without a classifier
-    `items`: how many items these replays used
+    `items`: how many items these replays used   `lost`: a class that loses more than a tenth of its items
     """
 
     this_run: Point
@@ -50,6 +53,7 @@ class Tradeoff:
     with_classifier: Point | None
     without_classifier: Point | None
     items: int
+    lost: LostClass | None
 
     @property
     def saves_nothing(self) -> bool:
@@ -66,6 +70,7 @@ def measured_tradeoff(
     *,
     has_classifier: bool,
     voter_costs: tuple[float, ...] | None,
+    classes: Sequence[str],
 ) -> Tradeoff:
     """The trade-off of a finished run; `settled` (T,) votes of each item until its pool is settled."""
     stream, cost = pools.stream, policy_parameters(plan.method).get("error_cost")
@@ -73,11 +78,30 @@ def measured_tradeoff(
     rows = _sample(len(stream.items), most, plan.seed)
     part = pools if len(rows) == len(stream.items) else _part(pools, rows)
 
+    def again(method: Method, items: Pools) -> ReplayResult:
+        aimed = replace(plan, method=method)
+        return replayed(items, aimed, ids=[str(t) for t in items.stream.items], voter_costs=voter_costs, progress=None)
+
     def at(method: Method, items: Pools) -> Point:
-        again = replace(plan, method=method)
-        done = replayed(items, again, ids=[str(t) for t in items.stream.items], voter_costs=voter_costs, progress=None)
+        done = again(method, items)
         return Point(done.mean_cost, _error(items, done.labels))
 
+    def with_table(costs: ErrorCosts) -> Found:
+        usual = tuned(plan.method, {"error_cost": DEFAULT_ERROR_COST})
+        done = again(replace(usual, costs=costs), part)
+        return _found(part, done.labels), done.mean_cost
+
+    table = None if plan.method.costs is None else plan.method.costs.votes
+    if cost is not None and table is None and not plan.method.needs_people:
+        table = (cost if plan.aim.budget is None else DEFAULT_ERROR_COST) * (1.0 - np.eye(len(classes)))
+    lost = lost_class(
+        classes,
+        pools.truth[pools.is_scored].sum(axis=0),
+        _found(pools, outcome.labels),
+        shares_found(pools.truth[pools.is_scored], plurality_shares(pools.stream.counts)[pools.is_scored]),
+        costs=table if cost is not None and plan.aim.target_error is None else None,
+        replayed=with_table,
+    )
     if plan.aim.budget is not None or plan.aim.target_error is not None:
         cost = None
     costs = [] if cost is None else [cost * factor for factor in FACTORS]
@@ -91,8 +115,14 @@ def measured_tradeoff(
     cheaper, dearer = around or (None, None)
     return Tradeoff(
         this, cheaper, dearer, Point(float(settled.mean()), top), Point(float(stream.recorded.mean()), top),
-        own, alone, len(rows),
+        own, alone, len(rows), lost,
     )  # fmt: skip
+
+
+def _found(pools: Pools, labels: IntArray) -> FloatArray:
+    """(K,) the share of each class's scored items that these answers find."""
+    scored = pools.is_scored
+    return shares_found(pools.truth[scored], np.eye(pools.truth.shape[1])[labels[scored]])
 
 
 def _error(pools: Pools, labels: IntArray) -> float | None:
