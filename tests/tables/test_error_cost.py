@@ -55,12 +55,12 @@ def test_a_mistake_is_named(source, value):
     ("text", "value"),
     [
         ("truth,cancer\nhealthy,1\nhealthy,2\n", "healthy"),
-        ("truth,cancer\nhealthy,1,9\n", "costs.csv"),
+        ("truth,cancer\nhealthy,1,9\n", None),
         ("truth\nhealthy\n", ["truth"]),
     ],
 )
 def test_a_table_that_is_none_is_refused(tmp_path, text, value):
     file = tmp_path / "costs.csv"
     file.write_text(text)
-    with refused("error_cost", value=value):
+    with refused("error_cost", value=str(file) if value is None else value):
         read_error_cost(file, CLASSES)

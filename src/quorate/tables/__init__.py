@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     )
     from quorate.tables.predictions.align import probabilities_by_id as probabilities_by_id
     from quorate.tables.predictions.read import Predictions, read_predictions
+    from quorate.tables.predictions.read import predictions_by as predictions_by
     from quorate.tables.readers.open_files import existing as existing
     from quorate.tables.report import REJECT_COLUMNS as REJECT_COLUMNS
     from quorate.tables.report import Finding, Report
@@ -93,6 +94,7 @@ if TYPE_CHECKING:
     from quorate.tables.truth_and_costs import read_costs as read_costs
     from quorate.tables.truth_and_costs import read_truth as read_truth
     from quorate.tables.votes.read import Votes, read_votes
+    from quorate.tables.votes.read import votes_by as votes_by
     from quorate.tables.votes.vote_order import VoteOrder as VoteOrder
     from quorate.tables.votes.vote_order import vote_order as vote_order
 
@@ -108,7 +110,7 @@ _ON_FIRST_USE = {  # module -> names
         "Findings", "ModelRows", "PieceOptions", "Rows", "VoteRows", "counts_in_pieces", "predictions_in_pieces",
     ),
     "predictions.align": ("probabilities_by_id",),
-    "predictions.read": ("Predictions", "read_predictions"),
+    "predictions.read": ("Predictions", "predictions_by", "read_predictions"),
     "readers.open_files": ("existing",),
     "report": ("REJECT_COLUMNS", "Finding", "Report", "reject_tables"),
     "rules": ("RULES",),
@@ -116,7 +118,7 @@ _ON_FIRST_USE = {  # module -> names
     "truth_and_costs": ("Costs", "read_costs", "read_truth"),
     "labels": ("abstain_names",),
     "texts": ("whole_number",),
-    "votes.read": ("Votes", "read_votes"),
+    "votes.read": ("Votes", "read_votes", "votes_by"),
     "votes.vote_order": ("VoteOrder", "vote_order"),
 }  # fmt: skip
 __all__ = [

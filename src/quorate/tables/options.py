@@ -12,11 +12,15 @@ from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from typing import Any, Literal, TypedDict, TypeVar, get_args
 
-from quorate.tables.texts import class_texts
+from quorate.tables.labels import abstain_names
+from quorate.tables.texts import class_texts, name_texts
 from quorate.validate import invalid
 
 Format = Literal["auto", "long", "wide", "counts", "cells", "label-studio"]
 Tables = Literal["votes", "predictions", "both"]
+_COLUMNS = (
+    "task", "worker", "label", "timestamp", "id_column", "probs_column", "prediction_column", "ignore_columns",
+)  # fmt: skip
 HARD_LABEL_ACCURACY = 0.9  # of a bare label, as in a live session; the method learns the classifier's real accuracy
 
 T = TypeVar("T")
@@ -100,8 +104,22 @@ class TableOptions:
     )
 
     def __post_init__(self) -> None:
-        """Classes may be numbers, as a classifier's `classes_` are."""
+        """Names of columns and classes may be numbers, as those of a frame and a classifier's `classes_` are."""
+        if self.format not in get_args(Format):
+            raise invalid("format", self.format, f"one of {', '.join(get_args(Format))}", "pass one of them.")
         object.__setattr__(self, "classes", class_texts(self.classes))
+        for column in _COLUMNS:
+            object.__setattr__(self, column, name_texts(getattr(self, column)))
+
+    @property
+    def class_names(self) -> tuple[str, ...] | None:
+        """The classes that the caller named, as text."""
+        return class_texts(self.classes)
+
+    @property
+    def abstentions(self) -> tuple[str, ...]:
+        """The labels that mean no answer."""
+        return abstain_names(self.abstain_labels, self.classes)
 
     def keywords(self, taken_by: object) -> dict[str, Any]:
         """The options that `taken_by` (a function, a TypedDict or a dataclass) accepts, as keyword arguments.
@@ -135,22 +153,17 @@ OPTIONS: dict[str, Option] = {
 }
 
 
-class ScoreKeywords(TypedDict, total=False):
-    """The options that `quorate.score` shares with `quorate.run`; the others come from the parameter file."""
-
+class _LayoutKeywords(TypedDict, total=False):
     task: str | None
     worker: str | Sequence[str] | None
     label: str | None
-    id_column: str | None
-    probs_column: str | None
-    prediction_column: str | None
     format: Format
     ignore_columns: str | Sequence[str] | None
     encoding: str | None
 
 
-class TableKeywords(ScoreKeywords, total=False):
-    """`TableOptions` as keyword arguments, all optional: `run(votes, predictions, task="photo")`."""
+class VoteKeywords(_LayoutKeywords, total=False):
+    """The options that apply to votes, as keyword arguments, all optional: `read_votes(votes, task="photo")`."""
 
     timestamp: str | None
     classes: Sequence[Any] | None
@@ -158,13 +171,25 @@ class TableKeywords(ScoreKeywords, total=False):
     strict: bool
 
 
-def table_options(given: Mapping[str, object]) -> TableOptions:
+class ScoreKeywords(_LayoutKeywords, total=False):
+    """The options that `quorate.score` shares with `quorate.run`; the others come from the parameter file."""
+
+    id_column: str | None
+    probs_column: str | None
+    prediction_column: str | None
+
+
+class TableKeywords(VoteKeywords, ScoreKeywords, total=False):
+    """`TableOptions` as keyword arguments, all optional: `run(votes, predictions, task="photo")`."""
+
+
+def table_options(given: Mapping[str, object], allowed: object = TableKeywords) -> TableOptions:
     """The options given as keyword arguments; the error for an unknown name suggests the nearest one.
 
     >>> table_options({"label": "Read"}).label
     'Read'
     """
-    check_names(given, OPTIONS)
+    check_names(given, _names(allowed))
     return TableOptions(**given)  # type: ignore[arg-type]  # `Unpack[TableKeywords]` of the caller checks the types
 
 

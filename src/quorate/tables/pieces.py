@@ -23,7 +23,7 @@ from quorate.tables.options import TableOptions
 from quorate.tables.predictions.align import aligned, refuse_unusable
 from quorate.tables.predictions.checks import CheckedPredictions, checked
 from quorate.tables.predictions.forms import from_table
-from quorate.tables.predictions.read import read_predictions
+from quorate.tables.predictions.read import predictions_by
 from quorate.tables.readers.frames import cell_type, header_type, open_frame
 from quorate.tables.readers.open_files import ending_of, existing, open_file
 from quorate.tables.readers.sources import Opened, TableBatch
@@ -32,7 +32,7 @@ from quorate.tables.rules import Fired, fired
 from quorate.tables.texts import whole_number
 from quorate.tables.votes.codes import by_first, encode
 from quorate.tables.votes.formats import choose
-from quorate.tables.votes.read import Votes, cleaned, is_studio, open_votes, opened_votes, read_votes
+from quorate.tables.votes.read import Votes, cleaned, is_studio, open_votes, opened_votes, votes_by
 from quorate.types import FloatArray, PredictionLike, TableLike
 
 Digests = NDArray[np.uint64]
@@ -59,11 +59,10 @@ class Findings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PieceOptions:
-    """How to read the tables: `options`, the classes, labels that mean no answer, rows per batch, where rules go."""
+    """How to read the tables: `options`, which name the classes, rows per batch, where rules go."""
 
     options: TableOptions
     classes: tuple[str, ...]
-    abstain: tuple[str, ...]
     batch_rows: int
     findings: Findings
 
@@ -175,12 +174,11 @@ def predictions_in_pieces(source: PredictionLike, reading: PieceOptions) -> list
 
 def _table_model(opened: Opened, name: str, reading: PieceOptions) -> ModelRows:
     """A classifier in a table, read batch by batch; an id that occurred before is set aside."""
-    how = reading.options.keywords(from_table) | {"classes": reading.classes}
 
     def rows() -> Iterator[Rows]:
         seen, is_first = SeenIds(), True
         for part, batch in _pieces(opened, reading.batch_rows):
-            predictions = from_table(part, name, **how)
+            predictions = from_table(part, name, reading.options)
             table = checked(predictions)
             probs = _probs(table, reading, predictions.decisions, check=is_first)
             ids, is_first = table.ids.to_pylist(), False
@@ -220,8 +218,7 @@ def _own_types(opened: Opened, reading: PieceOptions) -> OwnTypes:
 
 def _whole_models(source: PredictionLike, reading: PieceOptions) -> list[ModelRows]:
     """Classifiers of an array or a file that is read into memory; their rows come in batches."""
-    keywords = reading.options.keywords(read_predictions) | {"classes": reading.classes, "strict": False}
-    predictions = read_predictions(source, **keywords)
+    predictions = predictions_by(reading.options, source)
 
     def model(table: CheckedPredictions) -> ModelRows:
         def rows() -> Iterator[Rows]:
@@ -239,25 +236,24 @@ def _whole_models(source: PredictionLike, reading: PieceOptions) -> list[ModelRo
 @source_is("votes")
 def counts_in_pieces(votes: TableLike | None, reading: PieceOptions) -> VoteRows:
     """The votes of the items, and the types of their ids and labels in a frame: counts are streamed, others held."""
-    options = replace(reading.options, classes=reading.classes)
+    options = reading.options
     if votes is None:
         return VoteRows(iter([Rows([], np.zeros((0, len(reading.classes))))]), streamed=False)
     if not is_studio(votes, options.format):
-        opened = open_votes(votes, options.ignore_columns, options.encoding)
+        opened = open_votes(votes, options)
         if options.task is None and options.id_column in opened.columns:
             options = replace(options, task=options.id_column)
-        layout = choose(opened, **options.keywords(choose))
+        layout = choose(opened, options)
         if layout.kind == "counts":
             return VoteRows(_streamed(opened, options, reading), streamed=True, own=layout.own)
-    read = read_votes(votes, **options.keywords(read_votes) | {"abstain_labels": reading.abstain, "strict": False})
+    read = votes_by(options, votes)
     reading.findings.warnings.extend(read.warnings)
     return VoteRows(iter([_counted(read, reading)]), streamed=False, own=read.own)
 
 
 def _streamed(opened: Opened, options: TableOptions, reading: PieceOptions) -> Iterator[Rows]:
     for part, batch in _pieces(opened, reading.batch_rows):
-        layout = choose(part, **options.keywords(choose))
-        votes = cleaned(opened_votes(part, layout, reading.classes), reading.abstain)
+        votes = cleaned(opened_votes(part, choose(part, options), reading.classes), options)
         yield replace(_counted(votes, reading), done=batch.done, total=batch.total)
 
 

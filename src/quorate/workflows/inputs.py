@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from quorate.errors import source_is
-from quorate.tables import Joined, TableOptions, join, read_predictions, read_truth, read_votes
+from quorate.tables import Joined, TableOptions, join, predictions_by, read_truth, votes_by
 from quorate.types import IntArray, PredictionLike, Progress, TableLike, VoteDataset
 
 VoteSource = TableLike | np.ndarray | VoteDataset
@@ -37,16 +37,16 @@ def read_inputs(
             predictions = dict(zip(votes.models, np.asarray(votes.predictions), strict=True))
         voters, votes = votes.voters, votes.votes
     with source_is("votes"):
-        keywords = columns.keywords(read_votes) | {"strict": False}  # `join` is strict, once the classes are known
-        read = read_votes(votes, progress=progress, voters=voters, **keywords)
+        lenient = replace(columns, strict=False)  # `join` is strict, once the classes are known
+        read = votes_by(lenient, votes, progress=progress, voters=voters)
     if not by_time and read.raw.time is not None:
         read = replace(read, raw=replace(read.raw, time=None))
     predicted = None
     if predictions is not None:
         with source_is("predictions"):
-            predicted = read_predictions(predictions, **columns.keywords(read_predictions))
+            predicted = predictions_by(columns, predictions)
     has_order = read.raw.classes is None  # only counts know their classes from the format
-    return join(read, predicted, **columns.keywords(join)), has_order
+    return join(read, predicted, classes=columns.classes, strict=columns.strict), has_order
 
 
 def truth_of(votes: VoteSource, truth: TableLike | None, joined: Joined) -> IntArray | None:

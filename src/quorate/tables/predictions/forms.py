@@ -15,7 +15,7 @@ import numpy as np
 from quorate.arrow import TEXT, pa
 from quorate.tables.columns import SYNONYMS, find_column, is_nameless, refuse_own_output, squeezed
 from quorate.tables.labels import match_labels
-from quorate.tables.options import HARD_LABEL_ACCURACY
+from quorate.tables.options import HARD_LABEL_ACCURACY, TableOptions
 from quorate.tables.predictions.checks import Given
 from quorate.tables.readers.sources import (
     Numbers,
@@ -36,21 +36,14 @@ NOT_A_PREDICTION = "no prediction"  # not a number, so the rule "bad-number" app
 PREFIXES = ("probability_", "proba_", "prob_", "score_", "pred_", "p_")
 
 
-def from_table(
-    opened: Opened,
-    model: str,
-    *,
-    classes: tuple[str, ...] | None,
-    id_column: str | None,
-    task: str | None = None,
-    probs_column: str | None = None,
-    prediction_column: str | None = None,
-) -> Given:
+def from_table(opened: Opened, model: str, options: TableOptions) -> Given:
     """The predictions of a table with an id column; without `id_column`, `task` is tried first."""
+    classes, probs_column, prediction_column = options.class_names, options.probs_column, options.prediction_column
     if probs_column is None and prediction_column is None:
         refuse_own_output(opened.columns, opened.name, expected="predictions")
     about = {"source": opened.name, "advice": opened.advice}
-    item = find_column("item", opened.columns, named=id_column, argument="id_column", tried=task, **about)
+    about_id = {"named": options.id_column, "argument": "id_column", "tried": options.task, **about}
+    item = find_column("item", opened.columns, **about_id)
     if item is None:
         rule = f"an id column; it has {list(opened.columns)[:30]}"
         raise invalid("source", opened.name, rule, f"name it: `id_column=...`{opened.advice}.")

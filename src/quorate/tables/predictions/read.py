@@ -17,13 +17,14 @@ from numpy.typing import ArrayLike
 from quorate.arrow import TEXT, pa
 from quorate.packed_files import plain_arrays
 from quorate.tables.label_studio import from_studio, is_label_studio
+from quorate.tables.options import TableOptions
 from quorate.tables.predictions.align import columns_read
 from quorate.tables.predictions.checks import CheckedPredictions, Given, checked
 from quorate.tables.predictions.forms import from_table
 from quorate.tables.readers.frames import open_frame
 from quorate.tables.readers.open_files import ending_of, existing, open_file
 from quorate.tables.report import Report, refuse_dirt
-from quorate.tables.texts import cell_text, class_texts, name_texts
+from quorate.tables.texts import cell_text
 from quorate.tables.votes.codes import encode
 from quorate.types import FloatArray, PredictionLike
 from quorate.validate import as_floats, class_names, invalid
@@ -79,22 +80,19 @@ def read_predictions(
     >>> found.classes, found.report.count("rounded")
     (('cat', 'dog'), 1)
     """
-    names = class_texts(classes)
-    how: dict[str, Any] = {
-        "classes": names,
-        "id_column": name_texts(id_column),
-        "probs_column": name_texts(probs_column),
-        "prediction_column": name_texts(prediction_column),
-        "task": name_texts(task),
-    }
-    unchecked = [
-        table
-        for name, source in named_sources(sources)
-        for table in _open(source, name, how, field=field, encoding=encoding)
-    ]
+    options = TableOptions(
+        classes=classes, id_column=id_column, probs_column=probs_column, prediction_column=prediction_column,
+        encoding=encoding, strict=strict, task=task,
+    )  # fmt: skip
+    return predictions_by(options, sources, field=field)
+
+
+def predictions_by(options: TableOptions, sources: PredictionSources, *, field: str | None = None) -> Predictions:
+    """`read_predictions` with its options as one value."""
+    unchecked = [table for name, source in named_sources(sources) for table in _open(source, name, options, field)]
     tables = tuple(checked(table) for table in _with_unique_names(unchecked))
     entries = tuple(entry for table in tables for entry in table.entries)
-    if strict:
+    if options.strict:
         refuse_dirt(entries, _read_as_classes(tables))
     decisions = tuple(line for table in unchecked for line in table.decisions)
     totals = {"predictions": sum(len(table.ids) for table in tables), "models": len(tables)}
@@ -121,31 +119,23 @@ def named_sources(sources: PredictionSources) -> list[tuple[str | None, Predicti
     return pairs
 
 
-def _open(
-    source: PredictionLike,
-    name: str | None,
-    how: dict[str, Any],
-    *,
-    field: str | None,
-    encoding: str | None,
-) -> list[Given]:
-    """Every classifier of one source, unchecked; `how`: arguments of `from_table`."""
-    classes = how["classes"]
+def _open(source: PredictionLike, name: str | None, options: TableOptions, field: str | None) -> list[Given]:
+    """Every classifier of one source, unchecked."""
     if isinstance(source, np.ndarray):
-        return from_array(source, name or "model-0", classes=classes)
+        return from_array(source, name or "model-0", classes=options.classes)
     if not isinstance(source, (str, Path)):
         if isinstance(source, (int, float)) or source is None:
             raise invalid("source", source, "a path, a frame or an array (items, classes)", "pass one of these.")
         table = open_frame(source, name=name or "frame")
-        return [from_table(table, name or "model-0", **how)]
+        return [from_table(table, name or "model-0", options)]
     file = existing(source)
     model = name or file.name.removesuffix("".join(file.suffixes[-2:])).removesuffix(file.suffix)
     ending = ending_of(file)
     if ending in (".npy", ".npz"):
-        return from_file(file, model, classes=classes)
+        return from_file(file, model, classes=options.classes)
     if ending in (".json", ".jsonl", ".ndjson") and is_label_studio(file):
-        return from_studio(file, model, task=how["id_column"], field=field)
-    return [from_table(open_file(file, encoding), model, **how)]
+        return from_studio(file, model, task=options.id_column, field=field)
+    return [from_table(open_file(file, options.encoding), model, options)]
 
 
 def _with_unique_names(tables: Sequence[Given]) -> list[Given]:

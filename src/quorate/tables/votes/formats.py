@@ -15,6 +15,7 @@ import numpy as np
 from quorate.arrow import pa
 from quorate.frames import TEXTS, OwnTypes
 from quorate.tables.columns import find_column, is_numbered_person, is_summary, label_like, refuse_own_output
+from quorate.tables.options import Format, TableOptions
 from quorate.tables.readers.frames import cell_type, header_type
 from quorate.tables.readers.sources import Opened, as_numbers, head, nested_cell
 from quorate.tables.rules import Fired, fired_whole
@@ -47,37 +48,25 @@ class Layout:
     warnings: tuple[str, ...] = ()
 
 
-def choose(
-    opened: Opened,
-    *,
-    format: str = "auto",  # noqa: A002
-    task: str | None = None,
-    worker: str | Sequence[str] | None = None,
-    label: str | None = None,
-    timestamp: str | None = None,
-    classes: Sequence[str] | None = None,
-) -> Layout:
+def choose(opened: Opened, options: TableOptions) -> Layout:
     """The layout that `format` requests, or the one that the names of the columns say."""
-    if label is None:
+    if options.label is None:
         refuse_own_output(opened.columns, opened.name, expected="votes")
-    _found(opened, "label", label)
-    people = _people(opened, worker)
-    kind = _requested(format) or _kind(opened, task, label, people, classes)
+    _found(opened, "label", options.label)
+    people = _people(opened, options.worker)
+    kind = _kind(opened, options, people) if options.format in ("auto", "label-studio") else options.format
     if kind in ("long", "cells") and people is not None:
         raise invalid("worker", people, "one worker column in a long table", "name one column.")
     if kind == "long":
-        return _long(opened, task, worker if isinstance(worker, str) else None, label, timestamp)
-    item = _item(opened, task, "item")
+        return _long(opened, options)
+    item = _item(opened, options.task, "item")
     rest = [name for name in opened.columns if name != item]
     if kind == "cells":
-        return _cells(opened, item, rest, label)
+        return _cells(opened, item, rest, options.label)
     if kind == "counts":
-        return _counts(opened, item, rest, classes)
-    return _wide(opened, item, rest, people or ([worker] if isinstance(worker, str) else None), classes)
-
-
-def _requested(format: str) -> Kind | None:  # noqa: A002
-    return format if format in ("long", "wide", "counts", "cells") else None  # type: ignore[return-value]
+        return _counts(opened, item, rest, options.classes)
+    one = [options.worker] if isinstance(options.worker, str) else None
+    return _wide(opened, item, rest, people or one, options.classes)
 
 
 def _people(opened: Opened, worker: str | Sequence[str] | None) -> list[str] | None:
@@ -89,26 +78,24 @@ def _people(opened: Opened, worker: str | Sequence[str] | None) -> list[str] | N
     return None if worker is None else [str(_found(opened, "worker", name)) for name in worker]
 
 
-def _kind(
-    opened: Opened, task: str | None, label: str | None, people: list[str] | None, classes: Sequence[str] | None
-) -> Kind:
+def _kind(opened: Opened, options: TableOptions, people: list[str] | None) -> Format:
     """The layout that the names of the columns say."""
-    item = _found(opened, "task", task)
+    item = _found(opened, "task", options.task)
     rest = [name for name in opened.columns if name != item]
-    answer = label or find_column("label", rest)
-    if people is not None or (label is None and len([name for name in rest if is_numbered_person(name)]) > 1):
+    answer = options.label or find_column("label", rest)
+    if people is not None or (options.label is None and len([name for name in rest if is_numbered_person(name)]) > 1):
         return "wide"
     if item is not None and answer is not None:
         return "cells" if _is_nested(head(opened), answer) else "long"
     if opened.headed and find_column("worker", [opened.headed]) is not None:  # a pivot names what its columns are
         return "wide"
     is_titled = opened.headed and find_column("label", [opened.headed]) is not None
-    if is_titled or len([name for name in rest if name in (classes or ())]) > 1:
+    if is_titled or len([name for name in rest if name in (options.classes or ())]) > 1:
         return "counts"
     if find_column("cells", rest) is not None:
         return "cells"
     if answer is not None:
-        _item(opened, task, "task")
+        _item(opened, options.task, "task")
     raise invalid(
         "votes",
         opened.name,
@@ -132,15 +119,16 @@ def _item(opened: Opened, task: str | None, role: str) -> str:
     return column
 
 
-def _long(opened: Opened, task: str | None, worker: str | None, label: str | None, timestamp: str | None) -> Layout:
-    item = _item(opened, task, "task")
+def _long(opened: Opened, options: TableOptions) -> Layout:
+    worker, label, timestamp = options.worker, options.label, options.timestamp
+    item = _item(opened, options.task, "task")
     rest = [name for name in opened.columns if name != item]
     answer = label if label is not None else find_column("label", rest)
     if answer is None:
         rule = f"a column for the label; it has {list(opened.columns)[:12]}"
         raise invalid("votes", opened.name, rule, f"name it: `label=...`{opened.advice}.")
     rest = [name for name in rest if name != answer]
-    who = _found(opened, "worker", worker) if worker is not None else find_column("worker", rest)
+    who = _found(opened, "worker", worker) if isinstance(worker, str) else find_column("worker", rest)
     when = _found(opened, "timestamp", timestamp) if timestamp is not None else find_column("timestamp", rest)
     if _is_nested(head(opened), answer):
         rule = "one label in each cell, not a list or a mapping"

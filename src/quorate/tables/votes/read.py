@@ -9,21 +9,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeGuard, get_args
+from typing import TypeGuard, Unpack
 
 import numpy as np
 
 from quorate.arrow import pa
 from quorate.frames import TEXTS, OwnTypes
 from quorate.tables.label_studio import check_field, is_label_studio, studio_chunks
-from quorate.tables.labels import abstain_names, differ_by_case, means_no_answer
-from quorate.tables.options import Format
+from quorate.tables.labels import differ_by_case, means_no_answer
+from quorate.tables.options import Format, TableOptions, VoteKeywords, shows, table_options
 from quorate.tables.readers.frames import open_frame
 from quorate.tables.readers.open_files import ending_of, existing, open_file
 from quorate.tables.readers.sources import Opened, without_columns
 from quorate.tables.report import Report, refuse_dirt
 from quorate.tables.rules import Fired
-from quorate.tables.texts import class_texts, name_texts
 from quorate.tables.votes.arrays import raw_of_array
 from quorate.tables.votes.clean import clean, settle
 from quorate.tables.votes.codes import Raw, by_first, collect, first_of_each, hits
@@ -95,21 +94,13 @@ class Votes:
         )
 
 
+@shows(VoteKeywords)
 def read_votes(
     source: TableLike | np.ndarray,
     *,
-    format: Format = "auto",  # noqa: A002 - the word users look for
-    task: str | None = None,
-    worker: str | Sequence[str] | None = None,
-    label: str | None = None,
-    timestamp: str | None = None,
-    classes: Sequence[Any] | None = None,
-    abstain_labels: str | Sequence[str] | None = None,
-    ignore_columns: str | Sequence[str] | None = None,
-    encoding: str | None = None,
-    strict: bool = False,
     progress: Progress | None = None,
     voters: IntArray | None = None,
+    **columns: Unpack[VoteKeywords],
 ) -> Votes:
     """Votes from a path (CSV, TSV, JSONL, Parquet, Excel, Label Studio JSON), a data frame or an array.
 
@@ -126,21 +117,26 @@ def read_votes(
     >>> votes.num_votes, votes.items, votes.classes
     (3, ('a', 'b'), ('1', '0'))
     """
-    if format not in get_args(Format):
-        raise invalid("format", format, f"one of {', '.join(get_args(Format))}", "pass one of them.")
-    named = class_texts(classes)
-    task, worker, label, timestamp = (name_texts(argument) for argument in (task, worker, label, timestamp))
-    abstain = abstain_names(abstain_labels, named)
+    return votes_by(table_options(columns, VoteKeywords), source, progress=progress, voters=voters)
+
+
+def votes_by(
+    options: TableOptions,
+    source: TableLike | np.ndarray,
+    *,
+    progress: Progress | None = None,
+    voters: IntArray | None = None,
+) -> Votes:
+    """`read_votes` with its options as one value."""
     if isinstance(source, np.ndarray):
-        _refuse_columns(worker=worker, label=label, timestamp=timestamp)
-        raw = raw_of_array(source, voters, named)
-        return cleaned(Votes(raw, _NONE, (), (f"votes: an array {source.shape}",), named), abstain, strict=strict)
-    if is_studio(source, format):
-        raw, decisions = _studio(existing(source), task, label, progress)
-        return cleaned(Votes(raw, _NONE, (), decisions, named), abstain, strict=strict)
-    opened = open_votes(source, ignore_columns, encoding)
-    layout = choose(opened, format=format, task=task, worker=worker, label=label, timestamp=timestamp, classes=named)
-    return cleaned(opened_votes(opened, layout, named, progress), abstain, strict=strict)
+        _refuse_columns(worker=options.worker, label=options.label, timestamp=options.timestamp)
+        raw = raw_of_array(source, voters, options.class_names)
+        return cleaned(Votes(raw, _NONE, (), (f"votes: an array {source.shape}",), options.class_names), options)
+    if is_studio(source, options.format):
+        raw, decisions = _studio(existing(source), options.task, options.label, progress)
+        return cleaned(Votes(raw, _NONE, (), decisions, options.class_names), options)
+    opened = open_votes(source, options)
+    return cleaned(opened_votes(opened, choose(opened, options), options.class_names, progress), options)
 
 
 def _refuse_columns(**columns: str | Sequence[str] | None) -> None:
@@ -149,10 +145,10 @@ def _refuse_columns(**columns: str | Sequence[str] | None) -> None:
             raise invalid(argument, name, "no column of an array", "leave it out, or pass a table.")
 
 
-def open_votes(source: TableLike, ignore_columns: str | Sequence[str] | None, encoding: str | None) -> Opened:
+def open_votes(source: TableLike, options: TableOptions) -> Opened:
     """A table of votes without the columns to ignore."""
-    opened = open_frame(source) if not isinstance(source, (str, Path)) else open_file(source, encoding)
-    return without_columns(opened, name_texts(ignore_columns))
+    opened = open_frame(source) if not isinstance(source, (str, Path)) else open_file(source, options.encoding)
+    return without_columns(opened, options.ignore_columns)
 
 
 def opened_votes(
@@ -167,15 +163,15 @@ def opened_votes(
     )  # fmt: skip
 
 
-def cleaned(votes: Votes, abstain: Sequence[str] = (), *, strict: bool = False) -> Votes:
+def cleaned(votes: Votes, options: TableOptions) -> Votes:
     """The votes with tidy names, without what is set aside, and with one vote of each worker on an item."""
     if votes.raw.num_rows == 0 and not votes.raw.entries:
         raise invalid("source", votes.raw.source, "votes; no row follows the header", "export it again.")
-    raw = clean(votes.raw, votes.given, abstain)
+    raw = clean(votes.raw, votes.given, options.abstentions)
     kept, entries = settle(raw)
     votes = replace(votes, raw=raw, counts_vote=kept, settled=entries)
     votes = replace(votes, settled=(*entries, *(() if votes.given is not None else label_entries(votes))))
-    if strict:
+    if options.strict:
         refuse_dirt([*votes.raw.entries, *votes.settled])
     return votes
 

@@ -29,7 +29,6 @@ from quorate.tables import (
     Report,
     ScoreKeywords,
     TableOptions,
-    abstain_names,
     check_names,
     counts_in_pieces,
     doubtful_rows,
@@ -129,9 +128,8 @@ def score(
     file = Path(out)
     known_ending(file)
     abstentions = learned.abstain_labels if abstain_labels is None else abstain_labels
-    reading = PieceOptions(
-        TableOptions(**tables), learned.classes, abstain_names(abstentions, learned.classes), BATCH_ROWS, Findings()
-    )  # fmt: skip
+    options = TableOptions(**tables, classes=learned.classes, abstain_labels=abstentions)
+    reading = PieceOptions(options, learned.classes, BATCH_ROWS, Findings())
     return _written(_Job(learned, predictions, votes, reading, pool_size, cluster, progress), file)
 
 
