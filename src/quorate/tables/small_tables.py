@@ -40,9 +40,7 @@ def text_rows(source: TableLike, *, name: str = "frame") -> TextRows:
     for batch in table.read(None):
         for entry in batch.entries:
             rule = f"rows that can be read, not {entry.count} of another form ({entry.rule})"
-            raise invalid(
-                "source", str(source) if table.kind != "frame" else name, rule, "save it again as CSV in UTF-8."
-            )
+            raise invalid("source", str(source), rule, "save it again as CSV in UTF-8.")
         columns = [_cells(batch.table[column]) for column in table.columns]
         rows += [row for row in zip(*columns, strict=True) if any(row)]
     return TextRows(tuple(column.strip() for column in table.columns), tuple(rows))

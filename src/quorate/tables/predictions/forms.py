@@ -42,8 +42,8 @@ def from_table(opened: Opened, model: str, options: TableOptions) -> Given:
     if probs_column is None and prediction_column is None:
         refuse_own_output(opened.columns, opened.name, expected="predictions")
     about = {"source": opened.name, "advice": opened.advice}
-    about_id = {"named": options.id_column, "argument": "id_column", "tried": options.task, **about}
-    item = find_column("item", opened.columns, **about_id)
+    named_id, tried = options.id_column, options.task
+    item = find_column("item", opened.columns, named=named_id, argument="id_column", tried=tried, **about)
     if item is None:
         rule = f"an id column; it has {list(opened.columns)[:30]}"
         raise invalid("source", opened.name, rule, f"name it: `id_column=...`{opened.advice}.")
