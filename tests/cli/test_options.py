@@ -65,7 +65,7 @@ def test_max_size_limits_what_a_packed_table_unpacks_to(run, tmp_path, monkeypat
     [
         ("run", set()),
         ("plan", set()),
-        ("score", {"classes"}),
+        ("score", {"classes", "timestamp", "strict"}),
         (
             "audit report",
             {"id_column", "classes", "probs_column", "prediction_column", "encoding", "timestamp", "ignore_columns"}
