@@ -56,7 +56,9 @@ def test_an_owner_acts_on_the_chosen_items_or_on_all_that_match(tmp_path):
     with made_world(tmp_path) as world:
         browser, here = world.browser("owner"), world.address("/items")
         batch = [NewItem(f"film-{n}", show=ItemContent(text="dark" if n % 2 else "bright")) for n in range(60)]
+        batch.append(NewItem("x-ray", show=ItemContent(image="https://films.example/1.png")))
         add_items(world.app.state.projects, world.project, batch, now=1.0)
+        assert 'class="thumb" src="https://films.example/1.png"' in browser.get(f"{here}?search=x-ray").text
 
         def left(query="?search=film"):
             return int(re.search(r"(\d+) items? found", browser.get(f"{here}{query}").text)[1])
