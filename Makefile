@@ -1,4 +1,4 @@
-# Every target installs what it needs into .venv, once; nothing is installed again until pyproject.toml changes.
+# Every target installs what it needs into .venv, once; nothing is installed again until pyproject.toml or core/ changes.
 # Needs only make and Python 3.11 or newer with its venv module. `make help` lists the targets.
 # The tests of the service also use PostgreSQL's server, Chromium, nginx, openssl and curl; without them they are skipped with a message.
 
@@ -6,19 +6,15 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 STUDIO := .label-studio
 STUDIO_VERSION := label-studio==1.23.2
-CORE := prior posterior learning decision session streams methods audit densities exponential validate rng
-CHECKED := $(addprefix tests/,posterior decision learning session streams audit conformance properties) $(wildcard tests/test_*.py)
-# tests that call kernels which others only inline
-BEGIN := conjugate_gradients or report_says_what_is_true or products_and_diagonal or softmax_of_the_window or our_exponential or \
-  small_pools_agree or small_pools_by_the_large_method or takes_strided_rows or equal_costs_leave or votes_against_a_class
-ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
+CORE := prior posterior learning decision session streams methods audit densities core validate rng
+CHECKED := $(addprefix tests/,core posterior decision learning session streams audit conformance properties) $(wildcard tests/test_*.py)
 unexport PYTHONDONTWRITEBYTECODE  # with it, every process that a test starts would compile all its imports
 comma := ,
 empty :=
 space := $(empty) $(empty)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo label-studio check test lint kernels package sizes test-pythons lock sbom lint-container bench bench-memory bench-service bench-peers test-slow default-error-cost areas docs docs-experiments docs-figures docs-screenshots clean
+.PHONY: help demo label-studio check test lint package sizes test-pythons lock sbom lint-container bench bench-memory bench-service bench-peers test-slow default-error-cost areas docs docs-experiments docs-figures docs-screenshots clean
 
 help: ## This list
 	@echo "quorate: decides, online, when enough experts have been asked."
@@ -36,8 +32,10 @@ $(PYTHON):
 	echo "Setting up: a virtual environment in $(VENV), with $$found ($$($$found --version))"; \
 	$$found -m venv $(VENV)
 
-$(VENV)/.ready-demo: pyproject.toml | $(PYTHON)
-	@echo "Setting up: quorate and matplotlib (once; a minute or two)"
+CORE_SOURCES := $(wildcard core/*)
+
+$(VENV)/.ready-demo: pyproject.toml setup.py $(CORE_SOURCES) | $(PYTHON)
+	@echo "Setting up: quorate and matplotlib (once; under a minute)"
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --editable '.[plot]'
 	@touch $@
 
@@ -49,7 +47,7 @@ install = { $(call with-uv,$(1),$(2)); } || $(1) -m pip install --quiet --disabl
 $(UV): | $(PYTHON)
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check uv
 
-$(VENV)/.ready-dev: pyproject.toml | $(UV)
+$(VENV)/.ready-dev: pyproject.toml setup.py $(CORE_SOURCES) | $(UV)
 	@echo "Setting up: quorate and its development tools (once; a minute or two)"
 	@$(call install,$(PYTHON),--editable '.[dev]')
 	@touch $@
@@ -63,7 +61,7 @@ $(TOOLS)/.ready: Makefile | $(UV)
 	@$(call install,$(TOOLS)/bin/python,$(TOOLS_NEEDED))
 	@touch $@
 
-demo: $(VENV)/.ready-demo ## Ten methods side by side on a built-in stream: a table, a plot and quorate-demo/report.html (a minute or two the first time)
+demo: $(VENV)/.ready-demo ## Ten methods side by side on a built-in stream: a table, a plot and quorate-demo/report.html (under a minute the first time)
 	@$(PYTHON) -m quorate demo --out quorate-demo
 
 label-studio: $(STUDIO)/template/tokens.json ## A Label Studio server in .label-studio/, for the tests of `quorate connect` (1 GB)
@@ -84,38 +82,24 @@ lint: $(VENV)/.ready-dev ## Style, types and import layers
 	@echo "mypy: types" && $(VENV)/bin/mypy
 	@echo "import-linter: layers" && $(VENV)/bin/lint-imports
 
-# the sources that a kernel's cache depends on (src/quorate/compiled.py); test workers start with a copy of the cache (tests/conftest.py)
-KERNEL_SOURCES := $(shell cd src/quorate && find compiled.py compile_kernels.py machine_code.py validate.py densities.py exponential.py prior.py posterior decision learning experts streams -name '*.py')
-
-kernels: .kernels/ready
-
-.kernels/ready: $(VENV)/.ready-dev $(addprefix src/quorate/,$(KERNEL_SOURCES))
-	@echo "compiling the kernels for the tests (.kernels/made)"
-	@mkdir -p .kernels
-	@export NUMBA_CACHE_DIR=$(CURDIR)/.kernels/made QUORATE_KERNELS=compiled $(ONE_THREAD); \
-	{ $(PYTHON) -m quorate.compile_kernels && \
-	  $(PYTHON) -m pytest -q -p no:cacheprovider $(addprefix tests/,learning posterior decision test_exponential.py) -k "$(BEGIN)"; } >.kernels/log 2>&1 \
-	  || { cat .kernels/log; exit 1; }
-	@touch $@
-
 $(VENV)/.ready-imports: $(VENV)/.ready-dev
 	@echo "compiling the modules that the test processes import"
-	@NUMBA_DISABLE_JIT=1 $(PYTHON) -m pytest --collect-only -q -p no:cacheprovider >$(VENV)/collected || { tail -40 $(VENV)/collected; exit 1; }
+	@$(PYTHON) -m pytest --collect-only -q -p no:cacheprovider >$(VENV)/collected || { tail -40 $(VENV)/collected; exit 1; }
 	@touch $@
 
 check: $(VENV)/.ready-dev ## While you work: lint, and the unit tests of the core without real data (under two minutes)
-	@$(MAKE) --no-print-directory --jobs=2 lint kernels
+	@$(MAKE) --no-print-directory lint
 	@echo "pytest: the core, on every core of the machine"
 	@env -u QUORATE_DATA $(PYTHON) -m pytest -q -m "not slow and not timing" -n logical --dist worksteal -r fE $(CHECKED)
 
 test: $(VENV)/.ready-dev ## Lint, then all tests but the slow ones, with the coverage of the core (must be 95 %)
-	@$(MAKE) --no-print-directory --jobs=2 kernels lint lint-container package sbom $(VENV)/.ready-imports
+	@$(MAKE) --no-print-directory --jobs=2 lint lint-container package sbom $(VENV)/.ready-imports
 	@# two more processes than cores: many tests wait for servers and browsers
 	@echo "pytest: tests and examples, on every core (skipped ones are listed with their reason at the end)"
 	@$(PYTHON) -m pytest -m "not slow and not timing" -n $$($(PYTHON) -c 'import os; print(os.cpu_count() + 2)') --dist worksteal --cov --cov-report= --durations=15
 	@echo "pytest: the tests that measure time, alone"
-	@NUMBA_CACHE_DIR=$(CURDIR)/.kernels/gw0 $(PYTHON) -m pytest -m "timing and not slow" $$(grep -rl --include='*.py' 'mark\.timing' tests)
-	@echo "Coverage of the core (compiled kernel bodies cannot be traced and are left out):"
+	@$(PYTHON) -m pytest -m "timing and not slow" $$(grep -rl --include='*.py' 'mark\.timing' tests)
+	@echo "Coverage of the core (its Python):"
 	@$(PYTHON) -m coverage report --skip-covered --fail-under=95 --include='$(subst $(space),$(comma),$(foreach name,$(CORE),src/quorate/$(name)/* src/quorate/$(name).py))'
 
 PUBLISHED := $(shell git ls-files 2>/dev/null || find . -type f -not -path './.*' -not -path './dist/*' -not -name '*.pyc')
@@ -186,5 +170,5 @@ docs-screenshots: $(VENV)/.ready-dev ## The pictures of the service in the docs 
 	@$(PYTHON) -m tests.service.pages.docs_pictures
 
 clean: ## Remove everything that was built, including .venv
-	rm -rf $(VENV) $(STUDIO) .kernels build dist sbom.json htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis quorate-demo quorate-reproduction site
+	rm -rf $(VENV) $(STUDIO) src/quorate/_core.* build dist sbom.json htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis quorate-demo quorate-reproduction site
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

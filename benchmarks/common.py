@@ -10,13 +10,11 @@ from __future__ import annotations
 import math
 import os
 
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_name] = "1"
-os.environ.setdefault("QUORATE_KERNELS", "compiled")
 
 import platform
 import resource
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -55,11 +53,6 @@ def data_set(name: str) -> tuple[VoteDataset, str]:
     if file is not None and file.is_file():
         return load_npz(file), f"{name} (real)"
     return synthetic(**LOOK_ALIKES[name]), f"synthetic look-alike of {name}"
-
-
-def compile_first(code: str) -> None:
-    """Run `code` in a separate process, so that compiling affects neither the times nor the memory of this one."""
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def machine() -> dict[str, Any]:

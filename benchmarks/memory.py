@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from common import compile_first, median, np, resident, say  # NumPy from common, which first sets one thread
+from common import median, np, resident, say  # NumPy from common, which first sets one thread
 from quorate import Session, method
 from quorate.methods import with_learning
 
@@ -22,13 +22,6 @@ MOST_BYTES, MOST_SLOWDOWN = 1200e6, 1.3
 WINDOW, NUM_CLASSES, POOL, WARM_UP, MEASURED, PEOPLE = 500, 10, 6, 5000, 2000, 997
 METHOD = method("value")  # with defaults
 BLOCK = 20_000  # synthetic items, repeated under new ids
-COMPILE = """
-from quorate import Session
-session = Session("value:refit_every=1", classes=["cat", "dog"], pool_size=6)
-session.open("1", [0.6, 0.4])
-session.vote("1", "cat", "ann")
-session.close("1")
-"""
 
 
 MAKE_FEED = f"""
@@ -101,7 +94,6 @@ def main() -> int:
     items = parser.parse_args().items
     if items < WARM_UP + 4 * MEASURED:
         parser.error(f"--items {items} is too few; expected at least {WARM_UP + 4 * MEASURED}")
-    compile_first(COMPILE)
     feed = Feed()
     session = feed.session()
     print(f"Session({METHOD.name!r}, window={WINDOW}), error_cost={METHOD.parameters['error_cost']}, K={NUM_CLASSES}, "

@@ -41,7 +41,6 @@ from quorate.service.domain.settings import ProjectSettings
 from quorate.service.store import Store
 from quorate.service.store.prepare import prepare
 
-COMPILE = "from quorate.compile_kernels import session_calls; [call() for call in session_calls()]"
 CLASSES = [f"class-{k}" for k in range(10)]
 LOADS = {"without a pause": 0.0, "a vote every second": 1.0}  # seconds between two votes of one person
 LEAST_VOTES = 200.0  # acknowledged votes per second, without a pause
@@ -55,7 +54,6 @@ def main() -> int:
     if options.crowd:
         json.dump(Crowd(json.load(sys.stdin)).run(), sys.stdout)
         return 0
-    subprocess.run([sys.executable, "-c", COMPILE], check=True)  # once: a server compiles beside its first votes
     missed = 0
     print(f"load average before: {os.getloadavg()[0]:.1f}; CPU: of the server, for each vote")
     print(f"{'database':<12}{'load':<22}{'votes/s':>8}{'p50 ms':>9}{'p99 ms':>9}{'CPU ms':>9}")

@@ -13,8 +13,9 @@ namespace quorate {
 struct Evidence {
     InFloatCube log_predictions;  // (T, M, K)
     Ints first;                   // (T + 1,)
-    Ints classes, sizes, items;   // of every class voted for: which, by how many votes, of which item
+    Ints classes, sizes;          // of every class voted for: which, by how many votes
     Ints more_than;               // (max n,) how many items have more than s votes
+    Ints items;                   // of every class voted for: t
 };
 
 // What `evaluate` leaves for the curvature.

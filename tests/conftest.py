@@ -1,8 +1,4 @@
-"""Shared by all tests: a separate kernel cache for each parallel worker, and the folder of the real data.
-
-`make test` runs pytest on several workers. Each uses one thread and its own copy of the compiled kernels from
-`make kernels`, because numba's cache on disk may fail if two processes compile the same function.
-"""
+"""Shared by all tests: one thread for each parallel worker, and the folder of the real data."""
 
 import os
 import shutil
@@ -12,35 +8,13 @@ from pathlib import Path
 import pytest
 from _pytest.doctest import DoctestModule
 
-ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-KERNELS = Path(__file__).resolve().parents[1] / ".kernels"
-
-
-def _settle_worker(worker: str) -> None:
-    """Set threads and kernel cache of one worker, before numpy and numba are imported."""
-    for name in ONE_THREAD:
-        os.environ.setdefault(name, "1")
-    if "NUMBA_CACHE_DIR" not in os.environ:
-        _begin_from(KERNELS / "made", KERNELS / worker)
-        os.environ["NUMBA_CACHE_DIR"] = str(KERNELS / worker)
-
-
-def _begin_from(made: Path, own: Path) -> None:
-    """Copy kernels compiled since the worker's own copy; an index (.nbi) only together with its code (.nbc)."""
-    for index in made.rglob("*.nbi"):
-        folder = own / index.parent.relative_to(made)
-        mine = folder / index.name
-        if mine.exists() and mine.stat().st_mtime >= index.stat().st_mtime:
-            continue
-        folder.mkdir(parents=True, exist_ok=True)
-        for file in index.parent.glob(f"{index.stem}.*"):
-            shutil.copy2(file, folder / file.name)
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 # folders whose tests are traced for coverage, like CORE in the Makefile; all others run untraced, which is faster
 TRACED = {
     "prior", "posterior", "learning", "decision", "session", "streams", "methods", "audit", "densities",
-    "exponential", "validate", "rng",
+    "core", "validate", "rng",
 }  # fmt: skip
 
 
@@ -80,9 +54,9 @@ def in_memory() -> Path | None:
     return folder if os.access(folder, os.W_OK) and shutil.disk_usage(folder).free > 2**30 else None
 
 
-os.environ.setdefault("QUORATE_KERNELS", "compiled")
-if worker := os.environ.get("PYTEST_XDIST_WORKER"):
-    _settle_worker(worker)
+if os.environ.get("PYTEST_XDIST_WORKER"):
+    for _name in ONE_THREAD:  # before NumPy is imported
+        os.environ.setdefault(_name, "1")
 if in_memory():
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(in_memory()))  # where every tmp_path lies
 

@@ -1,4 +1,4 @@
-"""`quorate serve`, forked from a process that has imported and compiled everything: it is ready within a second.
+"""`quorate serve`, forked from a process that has imported everything: it is ready within a second.
 
 For tests of a running server. Starting one is tested with a separate process (`tests/cli/serving.py`).
 """

@@ -1,9 +1,9 @@
 """The compiled core: declares, checks and calls the functions of core/ (C++), which hold all heavy numerics.
 
 Each function is declared below in one line, in the order of its arguments: arrays with their type and shape, then whole
-numbers, then numbers. `f` float64, `i` int64, `h` int16; a capital: the function writes it. Shapes are in the paper's
-symbols: T items, M classifiers, K classes, N votes of an item, W items of the window, P parameters, F fits. A letter
-stands for one number in a whole call; `(K,K)?` may also be empty, (0, 0).
+numbers, then numbers. `f` float64, `i` int64, `h` int16, `b` bool; a capital: the function writes it. Shapes are in the
+paper's symbols: T items, M classifiers, K classes, N votes of an item, W items of the window, P parameters, F fits. A
+letter stands for one number in a whole call; `(K,K)?` may also be empty, (0, 0).
 
 A call checks types, shapes, C order, writeable outputs, and that no output overlaps another array; the library checks
 values (counts, indices, sizes) and answers with a refusal, raised here as ValueError. So no call can crash the
@@ -19,12 +19,20 @@ import ctypes
 import hashlib
 import platform
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-_TYPES: dict[str, np.dtype[Any]] = {"f": np.dtype(np.float64), "i": np.dtype(np.int64), "h": np.dtype(np.int16)}
+_TYPES: dict[str, np.dtype[Any]] = {
+    "f": np.dtype(np.float64), "i": np.dtype(np.int64), "h": np.dtype(np.int16),
+    "b": np.dtype(np.bool_),
+}  # fmt: skip
+_DECIDE = (
+    "core*.py", "densities.py", "methods.py", "prior.py", "rng.py", "types.py", "validate.py", "posterior/*.py",
+    "decision/*.py", "learning/*.py", "experts/*.py", "streams/*.py", "session/decide.py",
+)  # fmt: skip
 _BUILD = "`python core/build.py` in the folder of the project, or install quorate again"
 
 
@@ -56,6 +64,14 @@ def _digest(sources: list[Path]) -> str:
     return made.hexdigest()
 
 
+@cache
+def sources_digest() -> str:
+    """Digest of the library and of every Python source that takes part in a decision: names results that are stored."""
+    here = Path(__file__).parent
+    sources = [path for name in _DECIDE for path in sorted(here.glob(name))]
+    return f"{_library.core_digest().decode()}-{_digest(sources)}"
+
+
 class ArrayArgument(NamedTuple):
     """A declared array: its name, type, the letters or numbers of its shape, whether it is written, may be empty."""
 
@@ -71,7 +87,7 @@ class Function:
 
     def __init__(self, name: str, declaration: str, library: ctypes.CDLL) -> None:
         self.name = name
-        arrays = re.findall(r"(\w+) ([fihFIH])\(([^)]*)\)(\??)", declaration)
+        arrays = re.findall(r"(\w+) ([bfihFI])\(([^)]*)\)(\??)", declaration)
         self.arrays = tuple(
             ArrayArgument(array, _TYPES[code.lower()], tuple(shape.split(",")), code.isupper(), bool(empty))
             for array, code, shape, empty in arrays
@@ -91,17 +107,13 @@ class Function:
             raise TypeError(f"core.{self.name}: {len(arguments)} arguments do not match the declaration")
         sizes: dict[str, int] = {}
         table: list[int] = []
-        written: list[tuple[int, int, int]] = []
+        spans: list[tuple[int, int, int]] = []
         for place, (declared, array) in enumerate(zip(arrays, arguments, strict=False)):
             address = _address(self.name, declared, array, sizes)
             table += (address, *array.shape, *(0, 0, 0)[array.ndim :])
-            if declared.is_written and array.size:
-                written.append((place, address, address + array.nbytes))
-        for place, begin, end in written:
-            for other, (declared, array) in enumerate(zip(arrays, arguments, strict=False)):
-                start = table[4 * other]
-                if other != place and start < end and begin < start + array.nbytes:
-                    raise ValueError(f"core.{self.name}: {arrays[place].name} overlaps {declared.name}")
+            if array.size:
+                spans.append((address, address + array.nbytes, place))
+        self._keep_apart(sorted(spans))
         result = ctypes.c_double()
         refused = self._call(
             self._table(*table),
@@ -112,6 +124,17 @@ class Function:
         if refused:
             raise ValueError(f"core.{self.name}: a count, an index or a size is out of range")
         return result.value
+
+    def _keep_apart(self, spans: list[tuple[int, int, int]]) -> None:
+        """Refuse a written array that overlaps another one; spans of memory (begin, end, array) in rising order."""
+        end_of_all = end_of_written = 0
+        for begin, end, place in spans:
+            is_written = self.arrays[place].is_written
+            if begin < (end_of_all if is_written else end_of_written):
+                raise ValueError(f"core.{self.name}: {self.arrays[place].name} overlaps an array before it in memory")
+            end_of_all = max(end_of_all, end)
+            if is_written:
+                end_of_written = max(end_of_written, end)
 
 
 def _address(function: str, declared: ArrayArgument, array: Any, sizes: dict[str, int]) -> int:  # noqa: ANN401
@@ -203,4 +226,38 @@ run_stream = declare(
     "quota_kind int, rule_kind int, stops_when_settled int, ask_posterior int, ask_learned int, predict_posterior int, "
     "predict_learned int, learns int, window int, proportional int, refit_every int, stop_asking int, min_votes int, "
     "max_votes int, first int, last int, picker_scale float, " + _HYPERPRIOR,
+)
+
+# people: a crowd of E people, n items with V votes (n + 1 = S starts); a panel of E members, L = 3 K states of an item
+_CROWD = (
+    "confusion f(E,K,K), labels f(E,K), skill f(E), evidence f(E,2,4), pooled f(K,K), prevalence f(K), "
+    "tau f(1), bias f(K)"
+)
+_LEARNING_CROWD = re.sub(r" f\(", " F(", _CROWD)
+_ITEMS = (
+    "start i(S), person i(V), label i(V), log_f f(N,K), belief F(N,K), careful F(V), gained F(V,2,4), if_careful F(V,K)"
+)
+_PANEL = "rows f(E,L,K), difficulty f(4,3), tau f(M,K), bias f(K), exchangeable f(P), evidence f(2)"
+crowd_prior = declare("crowd_prior", f"{_CROWD}, log_f f(K), out F(K)")
+crowd_count_votes = declare("crowd_count_votes", f"{_CROWD}, log_f f(K), person i(V), label i(V), belief F(K)")
+crowd_gains = declare("crowd_gains", f"{_CROWD}, people i(N), log_f f(K), belief f(K), out F(N,2)")
+crowd_person = declare("crowd_person", f"{_CROWD}, rows F(K,K), weights F(2,4), person int")
+crowd_add = declare("crowd_add", f"{_LEARNING_CROWD}, {_ITEMS}, asked i(N)")
+crowd_take_back = declare("crowd_take_back", f"{_LEARNING_CROWD}, {_ITEMS}, asked i(N)")
+crowd_revise = declare("crowd_revise", f"{_LEARNING_CROWD}, {_ITEMS}, asked i(N)")
+crowd_judge = declare("crowd_judge", f"{_CROWD}, {_ITEMS}, asked i(N)")
+crowd_left_out = declare("crowd_left_out", f"{_LEARNING_CROWD}, {_ITEMS}, asked i(N), out F(N,K)")
+crowd_refit_prior = declare("crowd_refit_prior", f"{_LEARNING_CROWD}, log_f f(N,K), belief f(N,K)")
+crowd_stream = declare(
+    "crowd_stream",
+    f"{_LEARNING_CROWD}, {_ITEMS}, draws f(N,R), online F(N,K), asked I(N), "
+    "refit_every int, window int, doubt float, warm_up float",
+)
+panel_latent = declare(
+    "panel_latent", f"{_PANEL}, log_f f(N,M,K), votes i(N,E), bins I(N,K), latent F(N,L), log_likelihoods F(N,2)"
+)
+panel_advise = declare(
+    "panel_advise",
+    f"{_PANEL}, log_f f(M,K), votes i(E), available b(E), costs f(E), probs F(K), net_gains F(E), plan F(3), "
+    "price float",
 )

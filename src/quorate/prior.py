@@ -1,8 +1,7 @@
 """Parameters and a prediction give alpha, the Dirichlet concentration of the voters' beliefs before any vote.
 
-`concentration` is public; the kernel `concentration_into` is called by `decision`, `learning` and `streams`. The
-parameters have a prior of their own, `Hyperprior`: Gamma on theta, phi and tau, the logarithms of tau shrunk towards
-their mean or not, Normal or Student's t on the bias. Learning starts at its mode.
+The parameters have a prior of their own, `Hyperprior`: Gamma on theta, phi and tau, the logarithms of tau shrunk
+towards their mean or not, Normal or Student's t on the bias. Learning starts at its mode.
 """
 
 from __future__ import annotations
@@ -14,8 +13,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quorate import validate
-from quorate.compiled import kernel
+from quorate import core, validate
 from quorate.densities import log_gamma_density
 from quorate.errors import InvalidPrediction
 from quorate.types import FloatArray, Params, PriorParams
@@ -42,42 +40,11 @@ def concentration(params: PriorParams, prediction: ArrayLike) -> FloatArray:
         raise validate.invalid("prediction", probs.tolist(), rule, fix, error=InvalidPrediction)
     batch = probs.shape[: -len(expected)]
     log_prediction = np.log(probs).reshape(-1, params.num_classifiers, params.num_classes)  # (B, M, K)
-    # Copies: frozen arrays would make numba compile the kernel a second time, for read-only arguments.
-    tau = np.array(params.tau).reshape(params.num_classifiers, params.num_classes)
-    bias = np.zeros(params.num_classes) if params.bias is None else np.array(params.bias)
+    tau = params.tau.reshape(params.num_classifiers, params.num_classes)
+    bias = np.zeros(params.num_classes) if params.bias is None else params.bias
     alpha = np.empty((log_prediction.shape[0], params.num_classes))
-    _concentrations(params.theta, params.phi, tau, bias, log_prediction, alpha)
+    core.concentrations(tau, bias, log_prediction, alpha, params.theta, params.phi)
     return alpha.reshape(*batch, params.num_classes)
-
-
-@kernel
-def concentration_into(
-    theta: float, phi: float, tau: FloatArray, bias: FloatArray, log_prediction: FloatArray, out: FloatArray
-) -> None:
-    """`concentration` of ONE item: tau (M, K), bias (K,), log_prediction (M, K) -> out (K,)."""
-    num_classifiers, num_classes = tau.shape
-    highest = -math.inf
-    for k in range(num_classes):
-        logit = bias[k]
-        for m in range(num_classifiers):
-            logit += tau[m, k] * log_prediction[m, k]
-        out[k] = logit
-        highest = max(highest, logit)
-    total = 0.0
-    for k in range(num_classes):
-        out[k] = math.exp(out[k] - highest)
-        total += out[k]
-    for k in range(num_classes):
-        out[k] = theta * (out[k] / total) + phi
-
-
-@kernel
-def _concentrations(
-    theta: float, phi: float, tau: FloatArray, bias: FloatArray, log_predictions: FloatArray, out: FloatArray
-) -> None:
-    """`concentration_into` row by row: log_predictions (B, M, K) -> out (B, K)."""
-    for row in range(log_predictions.shape[0]):
-        concentration_into(theta, phi, tau, bias, log_predictions[row], out[row])
 
 
 @runtime_checkable

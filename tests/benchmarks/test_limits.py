@@ -48,7 +48,7 @@ assert join(read_votes(sys.argv[1])).num_votes > 0
 
 def measured(code, *arguments):
     """Processor seconds and peak bytes of the code in a process of its own, with one thread."""
-    one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "ARROW_NUM_THREADS"), "1")
+    one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "ARROW_NUM_THREADS"), "1")
     command = [sys.executable, "-c", HEAD + code + FOOT, *map(str, arguments)]
     done = subprocess.run(command, env={**os.environ, **one}, check=True, capture_output=True, text=True)
     seconds, peak = done.stdout.split()

@@ -25,7 +25,7 @@ def test_the_compiled_rule_says_what_the_class_says(policy):
         probs = rng.dirichlet(np.ones(4) * rng.choice([0.1, 1.0]))
         alpha = rng.gamma(1.0, 2.0, 4) + 0.01
         item = Item(probs, probs[None], votes, int(votes.sum()) + int(rng.integers(1, 6)), None, alpha, probs)
-        compiled = rule_asks(*rule, probs, votes, item.num_remaining, alpha, np.zeros((0, 0)), 0.0)
+        compiled = rule_asks(rule, probs, votes, item.num_remaining, alpha, np.zeros((0, 0)), 0.0)
         assert policy.ask(item) == compiled
 
 

@@ -10,10 +10,12 @@ from quorate.decision.belief import (
     RULE,
     SETTLED,
     VOTE_SHARE,
-    belief_into,
-    pick_label,
+    Packed,
+    answer,
+    belief,
     stop_before_rule,
 )
+from quorate.decision.error_costs import NO_WEIGHTS
 from quorate.posterior.finite import plurality_finite
 from quorate.posterior.infinite import plurality_infinite
 from quorate.prior import concentration
@@ -24,11 +26,10 @@ PREDICTION = np.array([0.6, 0.3, 0.1])
 
 
 def believe(posterior, votes, pool_size):
-    out = np.empty(3)
     tau = np.array([[1.0, 2.0, 0.5]])
     bias = np.array([0.1, -0.2, 0.0])
-    belief_into(posterior, 3.0, 0.2, tau, bias, np.log(PREDICTION)[None], PREDICTION, np.array(votes), pool_size, out)
-    return out
+    packed = Packed(posterior, 3.0, 0.2, tau, bias)
+    return belief(packed, np.log(PREDICTION)[None], PREDICTION, np.array(votes), pool_size)
 
 
 def alpha():
@@ -56,11 +57,11 @@ def test_an_empty_pool_leaves_the_word_to_the_classifier():
 
 @pytest.mark.parametrize(("draw", "label"), [(0.0, 0), (0.49, 0), (0.51, 2), (0.999, 2)])
 def test_ties_go_where_the_draw_points(draw, label):
-    assert pick_label(np.array([0.4, 0.2, 0.4 + 1e-13]), draw) == label
+    assert answer(np.array([0.4, 0.2, 0.4 + 1e-13]), NO_WEIGHTS, draw) == label
 
 
 def test_without_a_tie_the_draw_does_not_matter():
-    assert {pick_label(np.array([0.4, 0.2, 0.41]), draw) for draw in (0.0, 0.5, 0.99)} == {2}
+    assert {answer(np.array([0.4, 0.2, 0.41]), NO_WEIGHTS, draw) for draw in (0.0, 0.5, 0.99)} == {2}
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from quorate.decision.blended import BlendedValue, blended_asks, blended_gain
+from quorate.decision.blended import BLENDED, BlendedValue, blended_gain
+from quorate.decision.rules import Rule, rule_asks
 from quorate.decision.value import optimistic_gain
 from quorate.posterior.finite import plurality_finite
 from quorate.types import Item
+from tests.oracles_costs import weigh_for_gain
 from tests.oracles_look_ahead import obvious_expected_gain
 from tests.refusals import refused
 
@@ -29,7 +31,7 @@ def obvious_gain(seen):
     return min(optimistic, (optimistic * expected) ** 0.5)
 
 
-@settings(deadline=None)  # the first call may compile
+@settings(deadline=None)
 @given(st.floats(1e-4, 0.5), st.lists(st.integers(0, 2), min_size=3, max_size=3), st.integers(1, 3))
 def test_it_asks_by_the_definition(min_gain, votes, remaining):
     seen = item(votes=np.array(votes), pool_size=sum(votes) + remaining)
@@ -55,13 +57,16 @@ def test_looking_only_as_far_as_needed_decides_like_the_gain_itself(seed, classe
     alpha, votes = rng.gamma(0.5, 2.0, classes) + 1e-3, rng.integers(4, size=classes)
     probs = plurality_finite(alpha, votes, pool_size=int(votes.sum()) + remaining)
     costs = rng.gamma(1.0, 2.0, (classes, classes)) if unequal else NO_COSTS
-    weighted = rng.dirichlet(np.ones(classes)) if unequal else probs
-    what = probs, weighted, votes, remaining, alpha, costs
-    gain = blended_gain(-1.0, *what)
-    assert blended_asks(min_gain, *what) == (blended_gain(min_gain, *what) > min_gain) == (gain > min_gain)
+    weighted = weigh_for_gain(costs, probs, 0.0) if unequal else probs
+    gain = blended_gain(-1.0, probs, weighted, votes, remaining, alpha, costs)
+
+    def asks(least):
+        return rule_asks(Rule(BLENDED, least), probs, votes, remaining, alpha, costs, 0.0)
+
+    assert asks(min_gain) == (gain > min_gain)
     if gain > 1e-6:  # below, G is as small as its rounding errors
-        assert blended_asks(gain * (1 - 1e-6), *what)
-        assert not blended_asks(gain * (1 + 1e-6), *what)
+        assert asks(gain * (1 - 1e-6))
+        assert not asks(gain * (1 + 1e-6))
 
 
 def test_it_never_asks_where_the_optimistic_value_does_not():

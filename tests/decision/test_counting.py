@@ -22,7 +22,7 @@ def both(policy, votes):
     answer = policy.ask(seen)
     alpha, no_costs = np.ones(len(PROBS)), np.zeros((0, 0))
     rule = rule_of(policy)
-    assert rule_asks(*rule, PROBS, seen.votes, seen.num_remaining, alpha, no_costs, 0.0) == answer
+    assert rule_asks(rule, PROBS, seen.votes, seen.num_remaining, alpha, no_costs, 0.0) == answer
     return answer
 
 

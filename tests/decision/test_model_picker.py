@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from quorate.decision.model_picker import ModelPicker, picker_rate
+from quorate.core import picker_rate
+from quorate.decision.model_picker import ModelPicker
 from quorate.rng import stream
 from quorate.types import Item
 from tests.refusals import refused
@@ -15,12 +16,12 @@ def closed(prediction, votes, state):
 
 
 def test_before_any_loss_the_rate_is_the_largest_variance_of_a_class():
-    assert picker_rate(np.zeros(3), 0, UNSURE, 1.0) == pytest.approx(0.4 * 0.6)
-    assert picker_rate(np.zeros(3), 0, UNSURE, 100.0) == 1.0
+    assert picker_rate(np.zeros(3), UNSURE, 0, 1.0) == pytest.approx(0.4 * 0.6)
+    assert picker_rate(np.zeros(3), UNSURE, 0, 100.0) == 1.0
 
 
 def test_it_asks_more_where_the_classifier_is_unsure():
-    assert picker_rate(np.zeros(3), 0, UNSURE, 1.0) > picker_rate(np.zeros(3), 0, SURE, 1.0)
+    assert picker_rate(np.zeros(3), UNSURE, 0, 1.0) > picker_rate(np.zeros(3), SURE, 0, 1.0)
 
 
 def test_votes_against_a_class_raise_its_loss_by_the_belief_over_the_chance_of_asking():
@@ -41,7 +42,7 @@ def test_a_class_that_was_often_wrong_is_trusted_less():
     state = policy.init(3)
     for _ in range(30):
         state = policy.update(closed(SURE, [0, 2, 0], state))
-    assert picker_rate(np.array(state["losses"]), state["rounds"], SURE, 1.0) > picker_rate(np.zeros(3), 30, SURE, 1.0)
+    assert picker_rate(np.array(state["losses"]), SURE, state["rounds"], 1.0) > picker_rate(np.zeros(3), SURE, 30, 1.0)
 
 
 def test_the_quota_is_drawn_from_the_rng_it_is_given():

@@ -10,7 +10,7 @@ from quorate.errors import InvalidInput
 from quorate.paper.released import ReleasedModelPicker
 
 
-@settings(deadline=None)  # the first call may compile
+@settings(deadline=None)
 @given(st.floats(0, 0.999999), st.integers(1, 1000), st.floats(0, 1))
 def test_the_quantile_inverts_the_binomial_cdf(uniform, trials, rate):
     drawn = binomial_quantile(uniform, trials, rate)

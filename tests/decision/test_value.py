@@ -20,7 +20,7 @@ def obvious_gain(probs, votes, remaining):
     st.lists(st.tuples(st.floats(0.01, 1), st.integers(0, 6)), min_size=2, max_size=6),
     st.integers(1, 20),
 )
-def test_the_compiled_gain_is_the_definition(classes, remaining):
+def test_it_is_the_definition(classes, remaining):
     probs = np.array([weight for weight, _ in classes])
     probs /= probs.sum()
     votes = np.array([count for _, count in classes])

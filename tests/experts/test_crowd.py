@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from quorate import core
 from quorate.experts.ballots import Ballots, from_matrix
-from quorate.experts.crowd import CrowdItems, add_item, new_state, take_item_back, type_weights
+from quorate.experts.crowd import CrowdItems, new_state, person
 from quorate.experts.crowd_stream import run_crowd, stream
 from tests.experts import crowd_oracle
-from tests.test_interpreted import both_ways
 
 PEOPLE, CLASSES = 6, 3
 
@@ -56,6 +56,7 @@ def test_it_is_the_model_of_the_equations(doubt, with_predictions):
     state = new_state(PEOPLE, CLASSES)
     online, asked = np.empty(log_f.shape), np.empty(len(votes), dtype=np.int64)
     stream(state, items, doubt, draws, online, asked)
+    core.crowd_revise(*state, *items, asked)
     oracle, expected = crowd_oracle.run(listed, PEOPLE, log_f, doubt, draws)
     np.testing.assert_allclose(online, expected, atol=1e-9)
     np.testing.assert_allclose(items.belief, [oracle.closed[i]["r"] for i in range(len(votes))], atol=1e-9)
@@ -66,13 +67,6 @@ def test_it_is_the_model_of_the_equations(doubt, with_predictions):
     assert asked.tolist() == [len(oracle.closed[i]["votes"]) for i in range(len(votes))]
 
 
-def test_interpreted_and_compiled_are_the_same_to_the_bit():
-    _, votes, f = world(5)
-    one, other = both_ways(lambda: run_crowd(from_matrix(votes), f, threshold=0.95, seed=1))
-    assert np.array_equal(one.online, other.online) and np.array_equal(one.revised, other.revised)
-    assert np.array_equal(one.state.evidence, other.state.evidence)
-
-
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10_000))
 def test_what_an_item_added_can_be_taken_back(seed):
@@ -80,11 +74,10 @@ def test_what_an_item_added_can_be_taken_back(seed):
     items, _ = as_items(votes, np.log(f))
     state = new_state(PEOPLE, CLASSES)
     items.belief[:] = f
-    for i in range(8):
-        add_item(state, items, i, items.start[i + 1])
+    core.crowd_add(*state, *items, np.diff(items.start))
     before = [each.copy() for each in state]
-    add_item(state, items, 3, items.start[4])
-    take_item_back(state, items, 3)
+    core.crowd_add(*state, *items, np.diff(items.start))
+    core.crowd_take_back(*state, *items, np.diff(items.start))
     for name, old, new in zip(state._fields, before, state, strict=True):
         if name != "skill":  # follows by Newton steps, which are not undone
             np.testing.assert_allclose(new, old, atol=1e-9, err_msg=name)
@@ -100,12 +93,12 @@ def test_an_only_vote_can_be_taken_back_and_teaches_no_confusion_beside_a_predic
     state.pooled[:] = np.arange(1.0, 10.0).reshape(3, 3)
     before = state.pooled.copy()
     items.belief[:] = f
-    add_item(state, items, 0, items.start[1])
+    core.crowd_add(*state, *items, np.diff(items.start))
     added = state.pooled - before
     assert added[1, 1] > 0 and added.min() >= 0
     wrong = added[2, :2]  # an item of class 2: the vote was for 1
     assert wrong[0] == pytest.approx(wrong[1] if has_prediction else 0.0) and wrong[1] > 0
-    take_item_back(state, items, 0)
+    core.crowd_take_back(*state, *items, np.diff(items.start))
     np.testing.assert_allclose(state.pooled, before, atol=1e-12)
 
 
@@ -131,9 +124,7 @@ def test_careless_voters_are_told_from_careful_ones():
     careful = np.where(rng.random((600, 4)) < 0.85, truth[:, None], rng.integers(CLASSES, size=(600, 4)))
     votes = np.column_stack([careful, rng.integers(CLASSES, size=600), np.full(600, 1)])
     state = run_crowd(from_matrix(votes)).state
-    weights = np.empty((6, 4))
-    for e in range(6):
-        type_weights(state.evidence[e, 1], weights[e])
+    weights = np.array([person(state, e)[1] for e in range(6)])
     assert np.all(weights[:4, 1:3] < 0.001)  # copiers cannot be seen without a prediction
     assert weights[4, 1:3].sum() > 0.9 and weights[5, 2] > 0.9
     assert np.all(state.skill[:4] > state.skill[4])

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quorate.experts.crowd import CrowdState, top_of, vote_likelihood
+from quorate.experts.crowd import CrowdState
 from quorate.experts.crowd_online import OnlineCrowd
+from tests.experts.crowd_oracle import Oracle
 
 
 def filled(seed, *, num_people=40, num_items=30, K=3, window=None):
@@ -76,11 +77,9 @@ def test_only_the_window_is_revised_and_a_forgotten_item_stays_as_it_is():
 
 
 def gain_by_enumeration(crowd, person, log_f, belief):
-    joint = []
-    for y in range(belief.size):
-        likelihood = np.empty(belief.size)
-        vote_likelihood(crowd.state, crowd.row(person), y, top_of(log_f), np.empty((2, 4)), likelihood)
-        joint.append(belief * likelihood)
+    oracle, e = Oracle(1, belief.size, log_f[None]), crowd.row(person)
+    oracle.C, oracle.m, oracle.s, oracle.L, oracle.P = crowd.state[:5]
+    joint = [belief * oracle.likelihood(e, y, 0) for y in range(belief.size)]
     joint = np.array(joint)  # (y, z)
     seen = joint.sum(axis=1, keepdims=True)
     information = (joint * np.log(joint / (seen * belief))).sum()

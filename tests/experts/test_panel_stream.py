@@ -1,4 +1,4 @@
-"""Recorded votes of a panel: the same decisions as one by one, interpreted or compiled."""
+"""Recorded votes of a panel: the same decisions as one by one."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,6 @@ from quorate.experts.panel_stream import run_panel
 from quorate.validate import probabilities
 from tests.experts.test_panel_learning import world
 from tests.refusals import refused
-from tests.test_interpreted import both_ways
 
 COSTS = (1.0, 0.4, 0.3)
 
@@ -40,15 +39,6 @@ def test_a_stream_decides_as_one_item_at_a_time():
         assert run.costs[t] == pytest.approx(sum(COSTS[e] for e in asked))
         assert all(available[t, e] and row[e] >= 0 for e in asked)
     for ours, theirs in zip(run.state, state, strict=True):
-        assert np.array_equal(ours, theirs)
-
-
-def test_interpreted_and_compiled_streams_are_alike_to_the_bit():
-    votes, predictions = recorded(30)
-    runs = both_ways(lambda: run_panel(votes, predictions, min_gain=0.01))
-    for name in ("probs", "asked", "costs"):
-        assert np.array_equal(getattr(runs[0], name), getattr(runs[1], name))
-    for ours, theirs in zip(runs[0].state, runs[1].state, strict=True):
         assert np.array_equal(ours, theirs)
 
 

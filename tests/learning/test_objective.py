@@ -5,14 +5,16 @@ import numpy as np
 import pytest
 
 from quorate.densities import log_dirichlet_multinomial
-from quorate.learning import curvature
 from quorate.learning.objective import (
-    _Evaluation,
+    DIAGONAL,
+    PRODUCT,
+    WHOLE,
+    evaluated,
     negative_log_posterior,
     negative_log_posterior_gradient,
     negative_log_posterior_hessian,
 )
-from quorate.learning.problem import pack, unpack
+from quorate.learning.problem import checked_window, numbers_of, pack, unpack
 from quorate.prior import concentration, hyperprior
 from quorate.types import PriorParams
 from tests.refusals import refused
@@ -102,27 +104,17 @@ def test_gradient_matches_high_precision_to_twelve_digits():
 
 @pytest.mark.parametrize(("num_classifiers", "with_bias", "name"), CASES)
 def test_products_and_diagonal_agree_with_the_whole_hessian(num_classifiers, with_bias, name):
-    at = _Evaluation(*problem(num_classifiers, with_bias), name)
-    hessian, size = at.hessian(), at.packed.size
-    diagonal, product = np.empty(size), np.empty(size)
-    curvature.hessian_diagonal(at.packed, at.evidence, at.hyperprior, at.traces, at.gradient, diagonal)
-    np.testing.assert_allclose(diagonal, np.diag(hessian), rtol=1e-12, atol=1e-12)
-    for direction in np.eye(size):
-        curvature.hessian_product(at.packed, at.evidence, at.hyperprior, at.traces, at.gradient, direction, product)
-        np.testing.assert_allclose(product, hessian @ direction, rtol=1e-11, atol=1e-11)
+    params, predictions, votes = problem(num_classifiers, with_bias)
+    log_predictions, counts, _ = checked_window(predictions, votes)
+    numbers = numbers_of(hyperprior(name), 4)
 
+    def second(what, direction=None):
+        return evaluated(pack(params), log_predictions, counts, numbers, what, direction).second
 
-@pytest.mark.parametrize("seed", range(3))
-def test_one_classifier_without_bias_gives_the_bits_of_the_general_sums(seed):
-    """A second classifier that says nothing (log f = 0) takes the general sums; what it adds stands in its own rows."""
-    at = _Evaluation(*problem(1, False, seed, num_items=40), "infexp")
-    alone, size = at.hessian(), at.packed.size
-    said = at.evidence.log_predictions
-    both = at.evidence._replace(log_predictions=np.concatenate([said, np.zeros_like(said)], axis=1))
-    packed, gradient = np.concatenate([at.packed, np.ones(4)]), np.concatenate([at.gradient, np.zeros(4)])
-    general = np.empty((size + 4, size + 4))
-    curvature.hessian(packed, both, at.hyperprior, at.traces, gradient, general)
-    np.testing.assert_array_equal(general[:size, :size], alone)
+    hessian = second(WHOLE)
+    np.testing.assert_allclose(second(DIAGONAL), np.diag(hessian), rtol=1e-12, atol=1e-12)
+    for direction in np.eye(len(hessian)):
+        np.testing.assert_allclose(second(PRODUCT, direction), hessian @ direction, rtol=1e-11, atol=1e-11)
 
 
 def test_items_without_votes_contribute_nothing():

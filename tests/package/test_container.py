@@ -44,21 +44,12 @@ def test_what_is_copied_exists_and_is_not_ignored():
                 assert (ROOT / source).exists() and source.split("/")[0] in allowed, source
 
 
-def test_kernels_are_compiled_for_any_processor_and_used_as_they_were_built():
-    built, used = settings(BUILD), settings(IMAGE)
-    for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"):
-        assert built[name] == used[name]
-    assert built["NUMBA_CPU_NAME"] == "generic" and used["QUORATE_KERNELS"] == "compiled"
-    assert any("NUMBA_CACHE_DIR=/opt/quorate/kernels" in rest and "compile_kernels" in rest for _, rest in BUILD)
-
-
 def test_nothing_runs_as_root_and_only_volumes_and_tmpfs_can_be_written():
     assert only("USER") == COMPOSE["services"]["quorate"]["user"]
     for service in COMPOSE["services"].values():
         assert service["read_only"] is True and service["user"] not in ("", "0", "root")
         assert service["cap_drop"] == ["ALL"] and service["security_opt"] == ["no-new-privileges:true"]
         assert "/tmp" in service["tmpfs"]
-    assert settings(IMAGE)["NUMBA_CACHE_DIR"].startswith("/tmp/")
 
 
 def test_the_services_wait_for_each_other_and_keep_their_data():

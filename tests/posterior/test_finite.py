@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from scipy.special import betainc
 
+from quorate import core
 from quorate.errors import InvalidInput
-from quorate.posterior.finite import SMALL_POOL, finite_into, plurality_finite
-from quorate.posterior.finite_weights import gauss_into, tie_nodes_into
+from quorate.posterior.finite import plurality_finite
 from tests.oracles_finite import by_counting_ties, by_enumeration
 from tests.refusals import refused
 
@@ -13,8 +13,10 @@ TINY, HUGE = 1e-6, 1e6
 
 def mass_before_normalising(alpha, votes, pool_size):
     """1 if no level of the maximum was wrongly left out; the answer itself is normalised and would hide it."""
-    alpha = np.asarray(alpha, float)
-    return finite_into(alpha, np.asarray(votes, np.int64), pool_size, np.empty(alpha.size))
+    alpha, mass = np.asarray(alpha, float)[None], np.empty(1)
+    counts = np.asarray(votes, np.int64)[None]
+    core.plurality_finite(alpha, counts, np.array([pool_size]), np.empty(alpha.shape), mass)
+    return mass[0]
 
 
 # --- against the oracle -----------------------------------------------------------------------------------------
@@ -78,7 +80,7 @@ def test_corners_agree_with_counting_ties_in_extended_precision(name):
         votes[k] = count
     expected = np.array(by_counting_ties(alpha, votes, pool_size, classes), float)
     probs = plurality_finite(alpha, votes, pool_size=pool_size)
-    close = 1e-12 if pool_size <= SMALL_POOL else 1e-11
+    close = 1e-12
     np.testing.assert_allclose(probs[list(classes)], expected, rtol=0, atol=close)
     assert np.all(probs >= 0)
     assert mass_before_normalising(alpha, votes, pool_size) == pytest.approx(1, abs=5 * close)
@@ -162,20 +164,6 @@ def test_a_thousand_tiny_classes_in_a_pool_of_a_thousand_win_in_proportion():
 
 
 # --- quadrature of ties -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("count", [1, 2, 7, 48, 49, 64, 333, 500])
-def test_gauss_nodes_integrate_the_highest_power_they_must(count):
-    nodes, shares = np.empty(count), np.empty(count)
-    gauss_into(count, nodes, shares)
-    for power in {0, count, 2 * count - 1}:
-        assert shares @ nodes**power == pytest.approx(1 / (power + 1), rel=1e-11)
-
-
-def test_ties_without_probability_need_fewer_nodes():
-    nodes, shares = np.empty(50), np.empty(50)
-    assert tie_nodes_into(5, 100, 100.0, nodes, shares) == 50
-    assert tie_nodes_into(5, 100, 1e-7, nodes, shares) == 1
 
 
 # --- shapes and refusals ----------------------------------------------------------------------------------------

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from quorate.posterior.gamma_cdf import exp_excess, log_peak, lower_offset, lower_probability, upper_offset
-from quorate.posterior.infinite import infinite_into, plurality_infinite
+from quorate.posterior.infinite import plurality_infinite
 from tests.oracles_infinite import distribution, plurality_by_integration
 from tests.refusals import refused
 
@@ -169,14 +168,6 @@ def test_leading_axes_broadcast_and_rows_are_independent():
     assert plurality_infinite(np.ones((0, 3)), np.zeros(3)).shape == (0, 3)
 
 
-def test_the_single_item_kernel_takes_strided_rows_and_leaves_its_input_alone():
-    beta = np.array([[1.0, 9.0], [4.0, 9.0], [2.5, 9.0]])
-    out = np.full((3, 2), np.nan)
-    infinite_into(beta[:, 0], out[:, 0])
-    np.testing.assert_array_equal(out[:, 0], probabilities([1.0, 4.0, 2.5]))
-    np.testing.assert_array_equal(beta, [[1.0, 9.0], [4.0, 9.0], [2.5, 9.0]])
-
-
 @pytest.mark.parametrize(
     ("alpha", "votes", "field"),
     [
@@ -195,34 +186,6 @@ def test_shapes_that_do_not_broadcast_are_refused():
     with refused("alpha", value=(2,)) as caught:
         plurality_infinite([1.0, 2.0], [0, 0, 0])
     assert caught.value.fix
-
-
-@UNTRACED
-@pytest.mark.parametrize("shape", [1e-6, 0.05, 1.0, 7.0, 15.9, 16.1, 29.0, 31.0, 200.0, 1e4, 1e6])
-def test_distribution_function_agrees_with_the_power_series_at_high_precision(shape):
-    for deviations in (-4.0, -1.0, 0.1, 2.0, 5.0):
-        x = max(shape + deviations * math.sqrt(shape), 0.3 * shape)
-        s = math.log(x / shape)
-        with mp.workdps(30):
-            expected = float(distribution(shape, shape * mp.exp(s)))
-        peak = log_peak(shape)
-        density = math.exp(peak - shape * exp_excess(s))
-        assert lower_probability(shape, s, peak, density, 34.0) == pytest.approx(expected, abs=1e-13)
-
-
-@pytest.mark.parametrize("s", [-30.0, -0.26, -0.25, -1e-3, -1e-9, 1e-9, 0.1, 0.25, 0.26, 5.0])
-def test_exp_excess_keeps_its_digits_near_zero(s):
-    with mp.workdps(40):
-        expected = float(mp.expm1(mp.mpf(s)) - mp.mpf(s))
-    assert exp_excess(s) == pytest.approx(expected, rel=2e-15)
-
-
-@pytest.mark.parametrize("excess", [1e-12, 1e-6, 0.01, 1.0, 30.0, 1e8])
-def test_offsets_bracket_from_outside_and_closely(excess):
-    for s in (lower_offset(excess), upper_offset(excess)):
-        assert exp_excess(s) == pytest.approx(excess, rel=0.01)
-        assert exp_excess(s) >= excess * (1 - 1e-12)
-    assert lower_offset(excess) < 0 < upper_offset(excess)
 
 
 @pytest.mark.parametrize(("shape", "x"), [(1e-6, 1e-8), (0.3, 2.0), (5.0, 9.0), (300.0, 310.0), (1e4, 9.9e3)])

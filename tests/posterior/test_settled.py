@@ -3,13 +3,11 @@ import itertools
 import numpy as np
 import pytest
 
-from quorate.posterior.settled import is_settled, plurality_share_into
+from quorate.posterior.settled import are_settled, is_settled, plurality_shares
 
 
 def share(votes):
-    out = np.full(len(votes), np.nan)
-    plurality_share_into(np.array(votes), out)
-    return out.tolist()
+    return plurality_shares(np.array(votes)).tolist()
 
 
 def outcomes(votes, pool_size):
@@ -41,6 +39,12 @@ def test_settled_means_that_every_ending_gives_the_same_verdict(pool_size):
     for votes in itertools.product(range(pool_size + 1), repeat=3):
         if sum(votes) <= pool_size:
             assert is_settled(np.array(votes), pool_size) == (len(set(outcomes(votes, pool_size))) == 1)
+
+
+def test_many_items_are_judged_like_one():
+    votes = np.random.default_rng(1).integers(0, 6, (200, 3))
+    one = [is_settled(each, 9) for each in votes]
+    assert are_settled(votes, 9 - votes.sum(axis=1)).tolist() == one
 
 
 def test_plurality_takes_all():

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quorate.posterior.finite import SMALL_POOL, plurality_finite
+from quorate.posterior.finite import plurality_finite
 
 SIZES = ("small", "large")  # each has a method of its own
 ROUND_OFF = {"small": 1e-13, "large": 2e-11}
@@ -18,7 +18,7 @@ def pools(size, least_remaining=0):
         num_classes = draw(st.integers(2, 12))
         exponents = draw(st.lists(st.floats(-6, 6), min_size=num_classes, max_size=num_classes))
         votes = draw(st.lists(some_votes, min_size=num_classes, max_size=num_classes))
-        least, most = (0 if sum(votes) else 1, 30) if size == "small" else (max(SMALL_POOL + 1 - sum(votes), 0), 260)
+        least, most = (0 if sum(votes) else 1, 30) if size == "small" else (max(151 - sum(votes), 0), 260)
         remaining = draw(st.integers(max(least_remaining, least), most))
         return 10.0 ** np.array(exponents), np.array(votes), sum(votes) + remaining
 

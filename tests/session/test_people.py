@@ -6,7 +6,6 @@ import pytest
 import quorate
 from quorate import CountAtMost, DailyLimit, Expert, MemoryJournal, MustConfirm, NeverTogether, Session, errors
 from quorate import rng as streams
-from quorate.experts import crowd_stream
 from quorate.experts.crowd import CrowdItems, new_state
 from quorate.experts.crowd_stream import REVISED, stream
 from quorate.experts.panel import UNSEEN, new_panel
@@ -254,29 +253,12 @@ def test_the_live_crowd_is_the_recorded_one_to_the_bit(has_classifier):
             decision = session.vote(str(i), CLASSES[label[i, turn]], f"p{person[i, turn]}")
         live.append(decision)
     crowd = session._state.people.crowd
-    stream_without_the_end(state, items, draws, online, asked)
+    stream(state, items, 0.05, draws, online, asked)
     assert asked.tolist() == [each.num_votes for each in live]
     assert np.array_equal(online, [each.probs for each in live])
     for name, row in crowd.rows.items():
         assert np.array_equal(crowd.state.confusion[row], state.confusion[int(name[1:])])
     assert np.array_equal(crowd.state.pooled, state.pooled) and np.array_equal(crowd.state.tau, state.tau)
-
-
-def stream_without_the_end(state, items, draws, online, asked):
-    """The recorded stream without the final revision of every item."""
-    n = len(asked)
-    revise, calls = crowd_stream.revise_item, []
-
-    def counted(*arguments):
-        calls.append(arguments)
-        if len(calls) <= REVISED * (n - 1):
-            revise(*arguments)
-
-    crowd_stream.revise_item = counted
-    try:
-        stream.py_func(state, items, 0.05, draws, online, asked)
-    finally:
-        crowd_stream.revise_item = revise
 
 
 def crowd_session(**settings):

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from quorate.decision.blended import BlendedValue, blended_gain
-from quorate.decision.error_costs import cheapest_answer, weigh_for_gain, weigh_for_threshold
 from quorate.decision.threshold import Threshold
 from quorate.learning.learner import refit
 from quorate.methods import as_method, policy_parameters
@@ -19,6 +18,7 @@ from quorate.session.decide import decide, draw_quota, learned_of, updated_state
 from quorate.session.items import ItemState
 from quorate.session.state import Settings, initial
 from quorate.session.tuning import tuned
+from tests.oracles_costs import cheapest_answer, weigh_for_gain, weigh_for_threshold
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +31,8 @@ class CostBlended:
     stop_reason = "not_worth_it"
 
     def ask(self, item):
-        weighted, costs = np.empty(len(item.probs)), np.array(self.costs)
-        probs = np.array(item.probs)
-        weigh_for_gain(costs, probs, 0.0, weighted)
+        costs, probs = np.array(self.costs), np.array(item.probs)
+        weighted = weigh_for_gain(costs, probs, 0.0)
         votes = np.array(item.votes)
         least = 1 / self.error_cost
         gain = blended_gain(least, probs, weighted, votes, item.num_remaining, np.array(item.alpha), costs)
@@ -50,8 +49,7 @@ class CostThreshold:
     stop_reason = "confident"
 
     def ask(self, item):
-        weighted = np.empty(len(item.probs))
-        weigh_for_threshold(np.array(self.costs), np.array(item.probs), 0.0, weighted)
+        weighted = weigh_for_threshold(np.array(self.costs), np.array(item.probs), 0.0)
         return bool(weighted.max() <= self.threshold)
 
 
@@ -87,9 +85,8 @@ def replay_slowly(
         loop.item(t)
     loop.params = loop.state.params
     if error_costs is not None:
-        work = np.empty(num_classes)
         loop.labels = np.array(
-            [cheapest_answer(error_costs, *pair, work) for pair in zip(loop.probs, stream.tie_draws, strict=True)]
+            [cheapest_answer(error_costs, *pair) for pair in zip(loop.probs, stream.tie_draws, strict=True)]
         )
     return loop
 

@@ -3,12 +3,10 @@
 import numpy as np
 import pytest
 
-from quorate import compiled
 from quorate.datasets import vote_dataset
 from quorate.experts.panel_stream import run_panel
 from quorate.methods import method
 from quorate.streams import prepare, simulate
-from quorate.streams.replay import replay
 from quorate.streams.runs import StreamOptions
 from quorate.streams.session_run import SessionRun
 from tests.refusals import refused
@@ -47,31 +45,6 @@ def test_people_are_asked_once_and_their_votes_come_first_in_the_order_asked(spe
         assert len({who for who, _ in asked}) == len(asked)
         assert all(vote >= 0 for _, vote in asked)
     assert run.asked.sum() == run.outputs.costs.sum()
-
-
-@pytest.mark.parametrize(("spec", "of_experts"), [
-    ("value", False), ("crowd", True), ("panel", True),
-])  # fmt: skip
-def test_a_long_stream_waits_once_for_the_kernels_that_its_method_uses(monkeypatch, spec, of_experts):
-    waits = []
-    monkeypatch.setattr(compiled, "wait_until_compiled", lambda *, of_experts: waits.append(of_experts))
-    stream = prepare(recorded(), None, 0, 3)
-    simulate(recorded(), method(spec), seed=3)
-    replay(stream, method(spec), seed=3)
-    assert waits == [], "few items"
-    monkeypatch.setattr(compiled, "FEW_ITEMS", NUM_ITEMS - 1)
-    simulate(recorded(), method(spec), seed=3)
-    assert waits == [of_experts]
-    replay(stream, method(spec), seed=3)
-    assert waits == [of_experts] * 2
-
-
-def test_a_long_replay_with_audits_waits_too_though_it_runs_item_by_item(monkeypatch):
-    waits = []
-    monkeypatch.setattr(compiled, "wait_until_compiled", lambda *, of_experts: waits.append(of_experts))
-    monkeypatch.setattr(compiled, "FEW_ITEMS", NUM_ITEMS - 1)
-    replay(prepare(recorded(), None, 0, 3), "value", audit_rate=0.1, seed=3)
-    assert waits == [False]
 
 
 @pytest.mark.parametrize("spec", METHODS)

@@ -3,14 +3,12 @@
 import numpy as np
 import pytest
 
-from quorate import MemoryJournal, Session, compiled
+from quorate import MemoryJournal, Session
 from quorate.datasets import load_npz, synthetic, vote_dataset
-from quorate.decision.bounds import UNSURE
 from quorate.decision.quota import RandomQuota
 from quorate.decision.threshold import Threshold
 from quorate.methods import ANONYMOUS, method, with_costs, with_learning
 from quorate.streams import prepare, simulate
-from quorate.streams import stream as stream_kernels
 from quorate.streams.runs import StreamOptions
 from quorate.streams.session_run import SessionRun
 from quorate.streams.simulate import simulate_stream
@@ -107,58 +105,6 @@ def test_they_agree_with_limits_pools_of_several_sizes_and_a_query_free_phase(na
 def test_they_agree_where_the_look_ahead_groups_classes_or_ends_before_the_pool(num_classes, pool_size):
     dataset = synthetic(num_items=40, num_classes=num_classes, pool_size=pool_size, agreement=0.5, seed=2)
     agree(dataset, method("value", error_cost=250), pool_size=pool_size, model=0, seed=5, window=20, refit_every=7)
-
-
-@pytest.mark.parametrize(("classes", "pool_size"), [(2, 5), (3, 40), (8, 6), (8, 40)])
-@pytest.mark.parametrize("accuracy", [0.55, 0.9])
-@pytest.mark.parametrize("spec", ["value", "finexp", "infexp", "fixed-ask-finexp", "random"])
-def test_without_most_confidences_every_vote_and_answer_is_the_same(spec, accuracy, classes, pool_size):
-    """The bounds that then replace beliefs decide alike; small and large parameters included."""
-    data = synthetic(num_items=120, num_classes=classes, pool_size=pool_size, accuracy=accuracy, seed=6)
-    stream = prepare(data, pool_size, 0, 3)
-    parameter = {"value": "error_cost", "random": "query_rate"}.get(spec, "threshold")
-    costs, shares = (1.0, 2.0, 5.0, 30.0, 500.0, 1e6), (0.0, 0.002, 0.03, 0.2, 0.45, 0.7, 0.99, 1.0)
-    for value in costs if spec == "value" else shares:
-        chosen = method(spec, **{parameter: value})
-        whole, some = (
-            simulate_stream(stream, chosen, StreamOptions(confidence_every=every), seed=3) for every in (1, 10)
-        )
-        assert np.array_equal(whole.costs, some.costs) and np.array_equal(whole.predictions, some.predictions)
-        assert np.array_equal(whole.fits, some.fits) and whole.reasons == some.reasons
-        assert np.array_equal(some.confidence[::10], whole.confidence[::10])
-        assert np.isnan(np.delete(some.confidence, np.s_[::10])).all()
-
-
-@pytest.mark.no_cover  # interpreted: tracing would double the time
-@pytest.mark.parametrize(
-    ("spec", "parameter", "every", "most"),
-    [
-        ("value", {"error_cost": 100}, 1, 0.6),  # only where it asks: the confidence of every item is reported
-        ("value", {"error_cost": 100}, 10, 0.35),
-        pytest.param("value", {"error_cost": 1e9}, 1, 0.4, marks=pytest.mark.slow),
-        ("finexp", {"threshold": 0.7}, 10, 0.6),
-    ],
-)
-def test_in_large_pools_bounds_replace_a_good_part_of_the_beliefs(monkeypatch, spec, parameter, every, most):
-    """Interpreted, because the beliefs are counted."""
-    monkeypatch.setattr(compiled._state, "compiled", False)
-    monkeypatch.setattr(compiled._state, "fixed", True)
-    beliefs, believe = [0], stream_kernels._believe
-
-    def counted(*given):
-        beliefs[-1] += 1
-        believe(*given)
-
-    monkeypatch.setattr(stream_kernels, "_believe", counted)
-    data = synthetic(num_items=60, num_classes=5, pool_size=40, accuracy=0.9, agreement=0.9, seed=6)
-    stream, options = prepare(data, 40, 0, 3), StreamOptions(confidence_every=every)
-    with_bounds = simulate_stream(stream, with_learning(method(spec, **parameter), refit_every=10), options, seed=3)
-    beliefs.append(0)
-    monkeypatch.setattr(stream_kernels, "choice_by_bounds", lambda *_: UNSURE)
-    without = simulate_stream(stream, with_learning(method(spec, **parameter), refit_every=10), options, seed=3)
-    assert np.array_equal(with_bounds.costs, without.costs)
-    assert np.array_equal(with_bounds.predictions, without.predictions)
-    assert 0 < beliefs[0] <= most * beliefs[1], beliefs
 
 
 def test_a_subclass_of_our_policy_is_asked_itself():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from quorate import compiled
 from quorate.cli.options import ERROR_COST_HELP, Json, MethodSpec, class_list, option
 from quorate.cli.output import print_json, print_lines, print_table
 from quorate.methods import chosen_method
@@ -34,7 +33,6 @@ def decide(
 
     Example: quorate decide --prediction 0.7,0.2,0.1 --votes 1,0,0 --pool-size 6 --classes cat,dog,bird
     """
-    compiled.interpret()
     chosen = chosen_method(method, error_cost=error_cost)
     probs = _numbers(prediction, "prediction")
     cast = _numbers(votes, "votes")

@@ -20,7 +20,6 @@ from sqlalchemy import select
 
 from quorate.cli.options import option
 from quorate.cli.output import print_lines
-from quorate.compiled import SWITCH, compile_in_background, interpret, marker_file
 from quorate.service.access.cookies import signing_key
 from quorate.service.access.credentials import first_owner_link
 from quorate.service.config import ServiceConfig
@@ -121,14 +120,13 @@ def run_service(
     """Serve until stopped; `first`: lines to print before the others once the service answers."""
     here = config.base_url or listen_address(host, port)
     _refuse_taken_port(host, port)
-    with _folder_for_kernels():
-        link = _make_ready(config, here)
-        _warn(config, host, workers)
-        page = (link or here) if open_browser else None
-        lines = [*first, *_lines(here, link, demo=_demo_sentence(config.database) if config.demo else None)]
-        news = (host, port, lines + _from_elsewhere(host, port, config.base_url), page)
-        threading.Thread(target=_announce_when_up, args=news, daemon=True).start()
-        _run(config, host=host, port=port, workers=workers)
+    link = _make_ready(config, here)
+    _warn(config, host, workers)
+    page = (link or here) if open_browser else None
+    lines = [*first, *_lines(here, link, demo=_demo_sentence(config.database) if config.demo else None)]
+    news = (host, port, lines + _from_elsewhere(host, port, config.base_url), page)
+    threading.Thread(target=_announce_when_up, args=news, daemon=True).start()
+    _run(config, host=host, port=port, workers=workers)
     print_lines("Stopped; everything is on disk.")
 
 
@@ -140,7 +138,6 @@ def _make_ready(config: ServiceConfig, here: str) -> str | None:
         if _prepared(store):
             print_lines("Database created.")
         signing_key(store, now=time.time())  # to check: report an invalid key once, not in every worker
-        compile_in_background()
         return _demo_link(store, here) if config.demo else first_owner_link(store, here, now=time.time())
     finally:
         store.close()
@@ -187,26 +184,6 @@ def _run(config: ServiceConfig, *, host: str, port: int, workers: int) -> None:
             server_header=False,
             timeout_graceful_shutdown=STOP_WITHIN,
         )
-
-
-@contextlib.contextmanager
-def _folder_for_kernels() -> Iterator[None]:
-    """If compiled kernels cannot be cached, use a temporary folder; if that fails too, kernels run interpreted, because
-    compiling in the process would block requests."""
-    if marker_file() is not None:
-        yield
-        return
-    try:
-        made = tempfile.TemporaryDirectory(prefix="quorate-kernels-", ignore_cleanup_errors=True)
-    except OSError:
-        os.environ[SWITCH] = "interpreted"  # of the workers
-        interpret()
-        yield
-        return
-    with made as folder:
-        os.environ["NUMBA_CACHE_DIR"] = folder
-        marker_file.cache_clear()
-        yield
 
 
 @contextlib.contextmanager

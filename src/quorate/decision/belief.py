@@ -6,28 +6,14 @@ The belief of the baselines is the share of the votes seen, or the classifier's 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.compiled import kernel, shared_kernel
-from quorate.posterior.finite import finite_into
-from quorate.posterior.infinite import infinite_into
-from quorate.posterior.settled import is_settled, plurality_share_into
-from quorate.prior import concentration_into
+from quorate import core
+from quorate.posterior.settled import is_settled
 from quorate.types import FloatArray, IntArray, Reason
-
-
-@kernel
-def vote_share_into(votes: IntArray, prediction: FloatArray, out: FloatArray) -> None:
-    """Fill out (K,) with votes / sum(votes), or with the prediction (K,) if nobody has voted."""
-    total = 0.0
-    for k in range(votes.size):
-        total += votes[k]
-    for k in range(votes.size):
-        out[k] = votes[k] / total if total > 0.0 else prediction[k]
-
 
 VOTE_SHARE, FINITE, INFINITE = range(3)
 POSTERIORS = {"vote_share": VOTE_SHARE, "finite": FINITE, "infinite": INFINITE}
@@ -66,73 +52,61 @@ class Belief:
     learned: bool
 
 
-@shared_kernel
-def belief_into(
-    posterior: int,
-    theta: float,
-    phi: float,
-    tau: FloatArray,
-    bias: FloatArray,
-    log_predictions: FloatArray,
-    prediction: FloatArray,
-    votes: IntArray,
-    pool_size: int,
-    out: FloatArray,
-) -> None:
-    """Write the probability of each class to win the pool to out (K,).
+class Packed(NamedTuple):
+    """The number of a posterior and the parameters it uses: tau (M, K), bias (K,)."""
 
-    tau, log_predictions (M, K); bias, prediction (mean of the classifiers), votes (K,). The winner of a settled pool is
-    known, whatever the posterior. If everybody abstained, the pool has no verdict and the prior is the result.
+    posterior: int
+    theta: float
+    phi: float
+    tau: FloatArray
+    bias: FloatArray
+
+
+def belief(
+    packed: Packed, log_predictions: FloatArray, prediction: FloatArray, votes: IntArray, pool_size: int
+) -> FloatArray:
+    """The probability of each class to win the pool (K,); `beliefs` for one item."""
+    sizes = np.array([pool_size], dtype=np.int64)
+    found = beliefs(packed, log_predictions[None], prediction[None], np.ascontiguousarray(votes)[None], sizes)
+    return found.reshape(-1)
+
+
+def beliefs(
+    packed: Packed, log_predictions: FloatArray, predictions: FloatArray, votes: IntArray, pool_sizes: IntArray
+) -> FloatArray:
+    """The probability of each class to win its pool (T, K); all arrays in C order.
+
+    log_predictions (T, M, K); predictions (the mean of the classifiers), votes (T, K); pool_sizes (T,). The winner of a
+    settled pool is known, whatever the posterior. If everybody abstained, the pool has no verdict and the prior is the
+    result.
     """
-    num_votes = votes.sum()
-    if num_votes > 0 and is_settled(votes, pool_size):
-        plurality_share_into(votes, out)
-        return
-    if posterior == VOTE_SHARE:
-        vote_share_into(votes, prediction, out)
-        return
-    alpha = np.empty(votes.shape[0])
-    concentration_into(theta, phi, tau, bias, log_predictions, alpha)
-    if pool_size == 0:
-        total = alpha.sum()
-        for k in range(alpha.size):
-            out[k] = alpha[k] / total
-    elif posterior == FINITE:
-        finite_into(alpha, votes, pool_size, out)
-    else:
-        infinite_into(alpha + votes, out)
+    posterior, theta, phi, tau, bias = packed
+    out = np.empty(predictions.shape)
+    core.beliefs(tau, bias, log_predictions, predictions, votes, pool_sizes, out, posterior, theta, phi)
+    return out
 
 
-@kernel
-def pick_label(probs: FloatArray, tie_draw: float) -> int:
-    """The class of the largest probability; among classes tied at the top, `tie_draw` in [0, 1) selects one."""
-    top = probs.max() - TIE_WIDTH
-    tied = 0
-    for k in range(probs.shape[0]):
-        if probs[k] >= top:
-            tied += 1
-    chosen = int(tie_draw * tied)
-    for k in range(probs.shape[0]):
-        if probs[k] >= top:
-            if chosen == 0:
-                return k
-            chosen -= 1
-    return int(probs.argmax())
+def answer(probs: FloatArray, error_costs: FloatArray, tie_draw: float) -> int:
+    """The class of the largest probability, or of the least expected cost; `tie_draw` in [0, 1) selects among equals.
+
+    error_costs (K, K) by truth and answer, or (0, 0) if all errors cost the same.
+
+    >>> answer(np.array([0.9, 0.1]), np.array([[0.0, 1.0], [50.0, 0.0]]), 0.0)
+    1
+    """
+    return int(core.answer(probs, error_costs, tie_draw))
 
 
-@kernel
 def stop_before_rule(votes: IntArray, pool_size: int, min_votes: int, max_votes: int, stops_when_settled: bool) -> int:
     """The checks before the policy's own rule: ASK, a stop code, or RULE if the policy's rule decides.
 
     In this order: an exhausted or settled pool stops, the quota or maximum stops, the minimum asks.
     """
-    num_votes = votes.sum()
+    num_votes = int(votes.sum())
     if num_votes >= pool_size:
         return EXHAUSTED
     if stops_when_settled and num_votes > 0 and is_settled(votes, pool_size):
         return SETTLED
     if num_votes >= max_votes:
         return QUOTA
-    if num_votes < min_votes:
-        return ASK
-    return RULE
+    return ASK if num_votes < min_votes else RULE

@@ -10,12 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quorate.compiled import kernel
 from quorate.types import IntArray, Item
 from quorate.validate import fraction
 
 
-@kernel
 def beta_leads(votes: IntArray) -> float:
     """P(Beta(a+1, b+1) > 1/2) for the top two counts a >= b; equals P(Binomial(a+b+1, 1/2) <= a)."""
     top = 0

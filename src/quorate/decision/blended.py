@@ -12,20 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quorate.compiled import kernel
-from quorate.decision.look_ahead import expected_gain, gains_more_than
+from quorate import core
+from quorate.decision.error_costs import NO_WEIGHTS
 from quorate.decision.value import optimistic_gain
 from quorate.types import FloatArray, IntArray, Item
 from quorate.validate import above_zero
 
 
-@kernel
-def expected_needed(min_gain: float, optimistic: float) -> float:
-    """The G at which sqrt(V G) is `min_gain`."""
-    return min_gain * (min_gain / optimistic)
-
-
-@kernel
 def blended_gain(
     min_gain: float,
     probs: FloatArray,
@@ -42,26 +35,11 @@ def blended_gain(
     optimistic = optimistic_gain(weighted, votes, num_remaining)
     if optimistic <= min_gain or min_gain == 0.0:
         return optimistic
-    expected = expected_gain(alpha, votes, num_remaining, probs, error_costs)
+    expected = core.expected_gain(alpha, votes, probs, error_costs, num_remaining)
     return min(optimistic, math.sqrt(optimistic * expected))
 
 
-@kernel
-def blended_asks(
-    min_gain: float,
-    probs: FloatArray,
-    weighted: FloatArray,
-    votes: IntArray,
-    num_remaining: int,
-    alpha: FloatArray,
-    error_costs: FloatArray,
-) -> bool:
-    """`blended_gain` > min_gain, without computing G itself."""
-    optimistic = optimistic_gain(weighted, votes, num_remaining)
-    if optimistic <= min_gain or min_gain == 0.0:
-        return optimistic > min_gain
-    needed = expected_needed(min_gain, optimistic)
-    return gains_more_than(needed, alpha, votes, num_remaining, probs, error_costs)
+BLENDED = 5  # its code in `decision.rules`
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +65,6 @@ class BlendedValue:
 
     def ask(self, item: Item) -> bool:
         """Ask while the blended gain per vote is above `min_gain`; without `alpha` the prediction is one vote."""
-        alpha = np.array(item.prediction if item.alpha is None else item.alpha)
-        belief, votes = np.array(item.probs), np.array(item.votes)  # copies: numba compiles again for read-only arrays
-        return bool(blended_asks(self.min_gain, belief, belief, votes, item.num_remaining, alpha, np.zeros((0, 0))))
+        alpha = item.prediction if item.alpha is None else item.alpha
+        arrays = (np.ascontiguousarray(item.probs), np.ascontiguousarray(item.votes), np.ascontiguousarray(alpha))
+        return bool(core.rule_asks(*arrays, NO_WEIGHTS, BLENDED, item.num_remaining, self.min_gain, 0.0, 0.0))

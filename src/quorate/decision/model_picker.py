@@ -12,9 +12,9 @@ from typing import TypedDict
 
 import numpy as np
 
-from quorate.compiled import kernel
+from quorate import core
 from quorate.decision.quota import binomial_quantile
-from quorate.types import FloatArray, IntArray, Item
+from quorate.types import Item
 from quorate.validate import bounded
 
 
@@ -23,39 +23,6 @@ class PickerState(TypedDict):
 
     losses: list[float]
     rounds: int
-
-
-@kernel
-def picker_rate(losses: FloatArray, rounds: int, prediction: FloatArray, scale: float) -> float:
-    """clip(scale * v, 0, 1), v = max_y q_y (1 - q_y), q_k proportional to f_k exp(-eta * loss_k).
-
-    If the truth were y, expert k would lose 1{k != y}: a Bernoulli of mean 1 - q_y under q, variance q_y (1 - q_y).
-    eta = sqrt(ln K / (2 (rounds + 1))), Model Picker's decreasing rate.
-    """
-    eta = np.sqrt(np.log(losses.shape[0]) / (2.0 * (rounds + 1.0)))
-    least = losses.min()
-    total = 0.0
-    for k in range(losses.shape[0]):
-        total += prediction[k] * np.exp(-eta * (losses[k] - least))
-    spread = 0.0
-    for k in range(losses.shape[0]):
-        share = prediction[k] * np.exp(-eta * (losses[k] - least)) / total
-        spread = max(spread, share * (1.0 - share))
-    return float(min(1.0, scale * spread))
-
-
-@kernel
-def picker_update(
-    losses: FloatArray, rounds: int, prediction: FloatArray, votes: IntArray, pool_size: int, scale: float
-) -> None:
-    """Add f_k * (share of the votes seen that say k is wrong) / P(any vote was asked) to every loss, in place."""
-    num_votes = votes.sum()
-    if num_votes == 0:
-        return
-    rate = picker_rate(losses, rounds, prediction, scale)
-    p_asked = max(1.0 - (1.0 - rate) ** pool_size, 1e-6)
-    for k in range(losses.shape[0]):
-        losses[k] += prediction[k] * (1.0 - votes[k] / num_votes) / p_asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +43,9 @@ class ModelPicker:
 
     def quota(self, item: Item, rng: np.random.Generator) -> int:
         """Q ~ Binomial(N, picker_rate)."""
-        losses, rounds = np.array(item.state["losses"]), item.state["rounds"]
-        rate = picker_rate(losses, rounds, item.prediction, self.scale)
-        return int(binomial_quantile(rng.random(), item.pool_size, rate))
+        losses, prediction = np.array(item.state["losses"]), np.ascontiguousarray(item.prediction)
+        rate = core.picker_rate(losses, prediction, item.state["rounds"], self.scale)
+        return binomial_quantile(rng.random(), item.pool_size, rate)
 
     def ask(self, item: Item) -> bool:
         """Always: the quota stops it."""
@@ -87,5 +54,6 @@ class ModelPicker:
     def update(self, item: Item) -> PickerState:
         """Losses after the votes seen on this item."""
         losses, rounds = np.array(item.state["losses"]), item.state["rounds"]
-        picker_update(losses, rounds, item.prediction, item.votes, item.pool_size, self.scale)
+        prediction, votes = np.ascontiguousarray(item.prediction), np.ascontiguousarray(item.votes)
+        core.picker_update(losses, prediction, votes, rounds, item.pool_size, self.scale)
         return PickerState(losses=losses.tolist(), rounds=rounds + 1)

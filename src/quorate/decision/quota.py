@@ -10,27 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quorate.compiled import kernel
+from quorate import core
 from quorate.types import FloatArray, Item
 from quorate.validate import bounded, fraction
 
 
-@kernel
 def binomial_quantile(uniform: float, trials: int, rate: float) -> int:
     """Smallest q with P(Binomial(trials, rate) <= q) > uniform; O(trials)."""
-    if rate <= 0.0:
-        return 0
-    if rate >= 1.0:
-        return trials
-    log_odds = np.log(rate) - np.log1p(-rate)
-    log_term = trials * np.log1p(-rate)
-    total = np.exp(log_term)
-    count = 0
-    while total <= uniform and count < trials:
-        log_term += np.log((trials - count) / (count + 1.0)) + log_odds
-        total += np.exp(log_term)
-        count += 1
-    return count
+    return int(core.binomial_quantile(trials, uniform, rate))
 
 
 class QuotaPolicy:
@@ -44,7 +31,7 @@ class QuotaPolicy:
 
     def quota(self, item: Item, rng: np.random.Generator) -> int:
         """Q ~ Binomial(N, rate of this prediction)."""
-        return int(binomial_quantile(rng.random(), item.pool_size, float(self.rates(item.prediction))))
+        return binomial_quantile(rng.random(), item.pool_size, float(self.rates(item.prediction)))
 
     def ask(self, item: Item) -> bool:
         """Always: the quota stops it."""

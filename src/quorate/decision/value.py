@@ -6,26 +6,21 @@ classes that can take the lead within j votes. V is the best such gain per vote.
 
 from __future__ import annotations
 
-from quorate.compiled import kernel
+import numpy as np
+
 from quorate.types import FloatArray, IntArray
 
 
-@kernel
 def optimistic_gain(probs: FloatArray, votes: IntArray, num_remaining: int) -> float:
     """V = max over 1 <= j <= R of (1/j) * sum of p_k over the k != t with d_k <= j.
 
-    t = argmax p, d_k = max(1, votes_t - votes_k + 1): consecutive votes class k needs to overtake t. At most O(K^2), in
-    practice O(K * distinct d); allocates nothing.
+    t = argmax p, d_k = max(1, votes_t - votes_k + 1): consecutive votes class k needs to overtake t.
+
+    >>> optimistic_gain(np.array([0.6, 0.3, 0.1]), np.array([1, 1, 0]), 4)
+    0.3
     """
-    leader = probs.argmax()
-    best = 0.0
-    for k in range(probs.shape[0]):
-        needed = max(1, votes[leader] - votes[k] + 1)
-        if k == leader or needed > num_remaining:
-            continue
-        mass = 0.0
-        for j in range(probs.shape[0]):
-            if j != leader and max(1, votes[leader] - votes[j] + 1) <= needed:
-                mass += probs[j]
-        best = max(best, mass / needed)
-    return best
+    leader = int(probs.argmax())
+    needed = np.maximum(1, votes[leader] - votes + 1)
+    needed[leader] = num_remaining + 1  # no rival of itself
+    steps = set(needed[needed <= num_remaining].tolist())
+    return max((float(probs[needed <= step].sum()) / step for step in steps), default=0.0)

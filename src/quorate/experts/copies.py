@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.experts.ballots import Ballots
-from quorate.experts.crowd import rows_of
+from quorate.experts.crowd import person
 from quorate.experts.crowd_stream import CrowdRun
 from quorate.experts.pairs import Records, SideBySide, votes_side_by_side
 from quorate.types import FloatArray, IntArray
@@ -49,7 +49,7 @@ def copied_pairs(
     found = votes_side_by_side(ballots) if side_by_side is None else side_by_side
     records, people = found
     K = len(ballots.classes)
-    rows = {int(e): rows_of(run.state, int(e)) for e in np.unique(people)}
+    rows = {int(e): person(run.state, int(e))[0] for e in np.unique(people)}
     alike = np.array([(rows[int(a)] * rows[int(b)]).sum(axis=1) for a, b in people]).reshape(-1, K)
     by_skill = (run.revised[records.item] * alike[records.pair]).sum(axis=1)
     p = np.clip(np.maximum(by_skill, _others_agree(ballots.counts, records, K)), 0.0, 1.0)

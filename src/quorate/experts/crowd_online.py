@@ -1,32 +1,22 @@
 """The crowd model in a live session, where people join and leave and several items are open at once.
 
-Calls the kernels of `crowd` in the order of `crowd_stream`, so that both agree to the last bit if items follow one
-another. A closed item is kept with its votes, for late or withdrawn votes, until the session calls `forget`; the last
-`window` are revised. Rows of people are allocated by doubling: 8 (K^2 + K + 9) bytes per person, at most twice that.
+Calls `quorate.core` in the order of `crowd_stream`, so that both agree to the last bit if items follow one another. A
+closed item is kept with its votes, for late or withdrawn votes, until the session calls `forget`; the last `window` are
+revised. Rows of people are allocated by doubling: 8 (K^2 + K + 9) bytes per person, at most twice that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from quorate.experts.crowd import (
-    CLOSE_TO_ZERO,
-    CrowdItems,
-    CrowdState,
-    add_item,
-    count_vote,
-    gains_into,
-    new_state,
-    prior_into,
-    revise_item,
-    take_item_back,
-    top_of,
-)
-from quorate.experts.crowd_prior import REFIT_EVERY, WINDOW, refit_prior
+from quorate import core
+from quorate.experts.crowd import CLOSE_TO_ZERO, REFIT_EVERY, WINDOW, CrowdItems, CrowdState, new_state
 from quorate.experts.crowd_stream import FEWEST_KNOWN
-from quorate.types import FloatArray
+from quorate.types import FloatArray, IntArray
 
 FIRST_ROWS = 16
 PEOPLE_FIELDS = ("confusion", "labels", "skill", "evidence")  # of CrowdState, with a row per person
@@ -67,16 +57,14 @@ class OnlineCrowd:
         if (taught := self._trusted()) is not None and state is None:
             return taught.before_votes(log_f)
         belief = np.empty(log_f.size)
-        prior_into(state or self.state, log_f, belief)
+        core.crowd_prior(*(state or self.state), log_f, belief)
         return belief
 
     def after_vote(self, belief: FloatArray, log_f: FloatArray, person: str, label: int) -> FloatArray:
         """(K,) belief after one more vote; the argument is not changed."""
         if (taught := self._trusted()) is not None:
             return taught.after_vote(belief, log_f, person, label)
-        after = belief.copy()
-        count_vote(self.state, self.row(person), label, top_of(log_f), after)
-        return after
+        return self._counted(self.state, log_f, [(person, label)], belief.copy())
 
     def judge(self, log_f: FloatArray, votes: Votes, *, without: str | None = None) -> FloatArray:
         """(K,) belief about an item with these votes; `without`: as if this closed item had not been learned from."""
@@ -92,11 +80,8 @@ class OnlineCrowd:
         state = self.state
         if without is not None and without in self._closed:
             state = CrowdState(*(each.copy() for each in state))
-            take_item_back(state, self._closed[without], 0)
-        belief, top = self.before_votes(log_f, state=state), top_of(log_f)
-        for person, label in votes:
-            count_vote(state, self.row(person), label, top, belief)
-        return belief
+            core.crowd_take_back(*state, *_whole(self._closed[without]))
+        return self._counted(state, log_f, votes, self.before_votes(log_f, state=state))
 
     def close(
         self,
@@ -120,7 +105,7 @@ class OnlineCrowd:
         for draw in draws if earlier else ():
             chosen = earlier[int(draw * len(earlier))]
             if chosen not in self._known:
-                revise_item(self.state, self._closed[chosen], 0)
+                core.crowd_revise(*self.state, *_whole(self._closed[chosen]))
         self._order.append(item_id)
         self._num_closed += 1
         if self._num_closed % REFIT_EVERY == 0:
@@ -140,7 +125,7 @@ class OnlineCrowd:
             return
         if item_id in self._known and self._taught is not None:
             self._taught.change(item_id, votes)
-        take_item_back(self.state, kept, 0)
+        core.crowd_take_back(*self.state, *_whole(kept))
         if votes is None:
             del self._closed[item_id]
             self._order.remove(item_id)
@@ -154,8 +139,18 @@ class OnlineCrowd:
         if (taught := self._trusted()) is not None:
             return taught.gains(people, log_f, belief)
         rows, out = np.array([self.row(each) for each in people], dtype=np.int64), np.empty((len(people), 2))
-        gains_into(self.state, rows, top_of(log_f), belief, out)
+        core.crowd_gains(*self.state, rows, log_f, belief, out)
         return out
+
+    def _counted(self, state: CrowdState, log_f: FloatArray, votes: Votes, belief: FloatArray) -> FloatArray:
+        """Update the belief by these votes, in place."""
+        core.crowd_count_votes(*state, log_f, *self._as_arrays(votes), belief)
+        return belief
+
+    def _as_arrays(self, votes: Votes) -> tuple[IntArray, IntArray]:
+        """(V,) rows of the people, and their labels."""
+        rows = np.array([self.row(person) for person, _ in votes], dtype=np.int64)
+        return rows, np.array([label for _, label in votes], dtype=np.int64)
 
     def _teach(self, item_id: str, log_f: FloatArray, votes: Votes, known: int) -> None:
         """Learn from an item of known class, after comparing how well it was explained with and without the others."""
@@ -172,19 +167,23 @@ class OnlineCrowd:
         """Learn from one item with these votes; returns it."""
         count = len(votes)
         item = CrowdItems(
-            np.array([0, count]), np.array([self.row(person) for person, _ in votes], dtype=np.int64),
-            np.array([label for _, label in votes], dtype=np.int64), log_f[None].copy(), belief[None].copy(),
+            np.array([0, count]), *self._as_arrays(votes), log_f[None].copy(), belief[None].copy(),
             np.empty(count), np.empty((count, 2, 4)), np.empty((count, log_f.size)),
         )  # fmt: skip
-        add_item(self.state, item, 0, count)
+        core.crowd_add(*self.state, *_whole(item))
         return item
 
     def _refit(self) -> None:
         size = WINDOW if self._window is None else min(self._window, WINDOW)
         last = [self._closed[item_id] for item_id in self._order[-size:]]
-        log_f, belief = np.concatenate([each.log_f for each in last]), np.concatenate([each.belief for each in last])
-        refit_prior(self.state, last[0]._replace(log_f=log_f, belief=belief), 0, len(last))
+        log_f, belief = (np.concatenate([getattr(each, name) for each in last]) for name in ("log_f", "belief"))
+        core.crowd_refit_prior(*self.state, log_f, belief)
 
 
 def _doubled(rows: FloatArray) -> FloatArray:
     return np.concatenate([rows, np.zeros_like(rows)])
+
+
+def _whole(item: CrowdItems) -> tuple[NDArray[Any], ...]:
+    """An item with all its votes, as `core` takes it."""
+    return *item, item.start[1:]

@@ -16,22 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quorate import compiled
-from quorate.compiled import kernel
+from quorate import core
 from quorate.experts.ballots import Ballots
-from quorate.experts.crowd import (
-    CLOSE_TO_ZERO,
-    CrowdItems,
-    CrowdState,
-    add_item,
-    count_vote,
-    new_state,
-    prior_into,
-    revise_item,
-    take_item_back,
-    top_of,
-)
-from quorate.experts.crowd_prior import REFIT_EVERY, WINDOW, refit_prior
+from quorate.experts.crowd import CLOSE_TO_ZERO, REFIT_EVERY, WINDOW, CrowdItems, CrowdState, new_state, some
 from quorate.types import FloatArray, IntArray, Item
 from quorate.validate import fraction
 
@@ -110,45 +97,30 @@ def run_crowd(
     )  # fmt: skip
     state = new_state(len(ballots.people), K)
     online, asked = np.empty((n, K)), np.empty(n, dtype=np.int64)
-    compiled.prepare_for(ballots.num_votes, of_experts=True)
     first = int(is_known.sum())
+    gold, rest = some(items, 0, first), some(items, first, n)
     known = np.zeros((0, K)) if truth is None else np.eye(K)[truth[np.argsort(position)[:first]]]
-    items.belief[:first], asked[:first] = known, np.diff(start)[:first]
-    for i in range(first):
-        add_item(state, items, i, items.start[i + 1])
-    refit_prior(state, items, max(0, first - WINDOW), first)
-    alone = _left_out(state, items, known)
+    gold.belief[:], asked[:first] = known, votes_of[:first]
+    core.crowd_add(*state, *gold, asked[:first])
+    core.crowd_refit_prior(*state, gold.log_f[-WINDOW:], known[-WINDOW:])
+    alone = _left_out(state, gold, asked[:first])
     taught = CrowdState(*(each.copy() for each in state))
-    votes = slice(start[first], None)
-    rest = CrowdItems(
-        start[first:] - start[first], items.person[votes], items.label[votes], log_f[first:], items.belief[first:],
-        items.careful[votes], items.gained[votes], items.if_careful[votes],
-    )  # fmt: skip
     stream(state, rest, 1.0 - threshold, rng.random((n - first, REVISED)), online[first:], asked[first:])
-    later = _left_out(state, items, known)
+    core.crowd_revise(*state, *rest, asked[first:])
+    later = _left_out(state, gold, asked[:first])
     if first >= FEWEST_KNOWN and _score(alone, known) > _score(later, known):
         state, later = taught, alone
-        for i in range(first, n):
-            _judge(state, items, i, items.belief[i])
-        online[first:] = items.belief[first:]
+        core.crowd_judge(*state, *rest, asked[first:])
+        online[first:] = rest.belief
     items.belief[:first] = online[:first] = later
     return CrowdRun(online[position], items.belief[position], asked[position], state)
 
 
-def _left_out(state: CrowdState, items: CrowdItems, known: FloatArray) -> FloatArray:
-    """(n, K) what is believed of the first items, of known class, if each in turn had not been learned from."""
-    beliefs = np.empty_like(known)
-    for i in range(len(known)):
-        take_item_back(state, items, i)
-        _judge(state, items, i, beliefs[i])
-        add_item(state, items, i, items.start[i + 1])
+def _left_out(state: CrowdState, items: CrowdItems, asked: IntArray) -> FloatArray:
+    """(n, K) what is believed of items if each in turn had not been learned from."""
+    beliefs = np.empty_like(items.belief)
+    core.crowd_left_out(*state, *items, asked, beliefs)
     return beliefs
-
-
-def _judge(state: CrowdState, items: CrowdItems, i: int, out: FloatArray) -> None:
-    prior_into(state, items.log_f[i], out)
-    for v in range(items.start[i], items.start[i + 1]):
-        count_vote(state, items.person[v], items.label[v], top_of(items.log_f[i]), out)
 
 
 def _score(beliefs: FloatArray, known: FloatArray) -> float:
@@ -156,38 +128,11 @@ def _score(beliefs: FloatArray, known: FloatArray) -> float:
     return float(np.log(np.maximum((beliefs * known).sum(axis=1), CLOSE_TO_ZERO)).sum())
 
 
-@kernel
 def stream(
     state: CrowdState, items: CrowdItems, doubt: float, draws: FloatArray, online: FloatArray, asked: IntArray
 ) -> None:
-    """Run all items. draws (n, REVISED) in [0, 1) select items to revise; fills online (n, K) and asked (n,)."""
-    num_votes, kept = 0, 0
-    num_items, K = online.shape
-    for i in range(num_items):
-        first, end = items.start[i], items.start[i + 1]
-        belief = items.belief[i]
-        prior_into(state, items.log_f[i], belief)
-        top = top_of(items.log_f[i])
-        items.start[i] = kept
-        for v in range(first, end):
-            if 1.0 - belief.max() <= doubt * min(1.0, (1.0 + num_votes) / WARM_UP):
-                break
-            count_vote(state, items.person[v], items.label[v], top, belief)
-            items.person[kept], items.label[kept] = items.person[v], items.label[v]
-            kept += 1
-            num_votes += 1
-        asked[i] = kept - items.start[i]
-        for k in range(K):
-            online[i, k] = belief[k]
-        add_item(state, items, i, kept)
-        after = items.start[i + 1]
-        items.start[i + 1] = kept
-        for r in range(draws.shape[1]):
-            if i > 0:
-                revise_item(state, items, int(draws[i, r] * i))
-        items.start[i + 1] = after
-        if (i + 1) % REFIT_EVERY == 0:
-            refit_prior(state, items, max(0, i + 1 - WINDOW), i + 1)
-    items.start[num_items] = kept
-    for i in range(num_items):
-        revise_item(state, items, i)
+    """Run all items, without the last revision; fills online (n, K) and asked (n,).
+
+    draws (n, REVISED) in [0, 1) select items to revise.
+    """
+    core.crowd_stream(*state, *items, draws, online, asked, REFIT_EVERY, WINDOW, doubt, WARM_UP)

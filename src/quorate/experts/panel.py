@@ -10,19 +10,17 @@ difficulties, f the prediction. Two models of the votes y_1 .. y_N are mixed; th
     weights      : softmax(L);  L_c <- .98 L_c + log P_c(votes of a closed item), at most 8 below the better
 
 An item's votes are (N,) class numbers, UNSEEN for a member who was not asked, GONE for one who abstained or left and is
-no longer in the pool. Kernels trust their input. `panel_plan` decides whom to ask.
+no longer in the pool. `quorate.core` computes the beliefs (core/panel.cpp); `panel_plan` decides whom to ask.
 """
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
-from quorate.compiled import kernel
-from quorate.learning.problem import pack, unpacked
-from quorate.prior import concentration_into, hyperprior
+from quorate.learning.problem import pack
+from quorate.prior import hyperprior
 from quorate.types import FloatArray, IntArray
 from quorate.validate import invalid, whole
 
@@ -30,7 +28,7 @@ UNSEEN, GONE = -1, -2  # in place of a vote
 DIFFICULTIES = 3
 DIAGONALS = (0.97, 0.80, 0.50)  # prior probability that a member sees the class, by difficulty
 DIFFICULTY_SHARES = (0.60, 0.25, 0.15)
-BIN_CUTS = (0.3, 0.7, 0.95)
+NUM_BINS = 4
 WINDOW = 500  # items used for learning
 MOST_BEHIND = 8.0  # largest difference in log evidence between the two models
 MOST_CELLS = 2**22  # numbers in `PanelState.rows`: 32 MB
@@ -59,20 +57,6 @@ class PanelState(NamedTuple):
     counts: IntArray
 
 
-class Beliefs(NamedTuple):
-    """Beliefs about the missing votes of an item, given its votes so far. m members remain, S = 3 K.
-
-    `rows` (m, S, K) how each of them votes in each latent state   `latent` (S,) probability of these
-    `members` weight of the members' model   `beta` (K,) of FinExp, including votes   `seen` (K,) votes so far
-    """
-
-    rows: FloatArray
-    latent: FloatArray
-    members: float
-    beta: FloatArray
-    seen: IntArray
-
-
 def new_panel(num_experts: int, num_classes: int, num_classifiers: int = 1, *, window: int = WINDOW) -> PanelState:
     """A panel before anything is learned; learning uses the last `window` items with votes.
 
@@ -91,7 +75,7 @@ def new_panel(num_experts: int, num_classes: int, num_classifiers: int = 1, *, w
     mode = hyperprior("infexp").mode(K, M, with_bias=True)
     return PanelState(
         rows=rows,
-        difficulty=np.tile(DIFFICULTY_SHARES, (len(BIN_CUTS) + 1, 1)),
+        difficulty=np.tile(DIFFICULTY_SHARES, (NUM_BINS, 1)),
         tau=np.full((M, K), 1.0 / M),
         bias=np.zeros(K),
         exchangeable=pack(mode),
@@ -128,94 +112,8 @@ def first_rows(diagonal: float, num_classes: int) -> FloatArray:
     return rows
 
 
-@kernel
-def bin_of(share: float) -> int:
-    """The bin of pi(z)."""
-    found = 0
-    for cut in BIN_CUTS:
-        if share > cut:
-            found += 1
-    return found
-
-
-@kernel
-def latent_into(state: PanelState, log_f: FloatArray, votes: IntArray, pi: FloatArray, out: FloatArray) -> float:
-    """Write pi(z|f) to pi (K,) and P(z, d | f, votes) to out (3, K); returns log P(votes | f) of the members' model."""
-    K = pi.size
-    concentration_into(1.0, 0.0, state.tau, state.bias, log_f, pi)
-    for z in range(K):
-        place = bin_of(pi[z])
-        for d in range(DIFFICULTIES):
-            out[d, z] = pi[z] * state.difficulty[place, d]
-    log_likelihood = 0.0
-    for e in range(votes.size):
-        y = votes[e]
-        if y < 0:
-            continue
-        total = 0.0
-        for d in range(DIFFICULTIES):
-            for z in range(K):
-                out[d, z] *= state.rows[e, d, z, y]
-                total += out[d, z]
-        for d in range(DIFFICULTIES):
-            for z in range(K):
-                out[d, z] /= total
-        log_likelihood += math.log(total)
-    return log_likelihood
-
-
-@kernel
-def polya_into(state: PanelState, log_f: FloatArray, votes: IntArray, seen: IntArray, beta: FloatArray) -> float:
-    """Write the counts of the votes to seen (K,) and alpha + seen to beta (K,); returns log P(votes | f) of FinExp."""
-    M, K = state.tau.shape
-    theta, phi, tau, bias = unpacked(state.exchangeable, M, K)
-    concentration_into(theta, phi, tau, bias, log_f, beta)
-    total = 0.0
-    for k in range(K):
-        seen[k] = 0
-        total += beta[k]
-    log_likelihood = 0.0
-    for e in range(votes.size):
-        y = votes[e]
-        if y < 0:
-            continue
-        log_likelihood += math.log(beta[y] / total)
-        beta[y] += 1.0
-        total += 1.0
-        seen[y] += 1
-    return log_likelihood
-
-
-@kernel
-def weight_of_members(state: PanelState, members: float, exchangeable: float) -> float:
-    """Probability of the members' model, given log P(votes | f) of both on this item; the other has the rest."""
-    lead = state.evidence[MEMBERS] - state.evidence[EXCHANGEABLE] + members - exchangeable
-    if lead < 0.0:
-        odds = math.exp(lead)
-        return odds / (1.0 + odds)
-    return 1.0 / (1.0 + math.exp(-lead))
-
-
-@kernel
-def beliefs_of(state: PanelState, log_f: FloatArray, votes: IntArray) -> Beliefs:
-    """The beliefs about the missing votes, given votes (N,) so far."""
-    K = state.bias.size
-    latent, pi = np.empty((DIFFICULTIES, K)), np.empty(K)
-    beta, seen = np.empty(K), np.empty(K, np.int64)
-    members = latent_into(state, log_f, votes, pi, latent)
-    exchangeable = polya_into(state, log_f, votes, seen, beta)
-    remaining = 0
-    for e in range(votes.size):
-        if votes[e] == UNSEEN:
-            remaining += 1
-    rows, place = np.empty((remaining, DIFFICULTIES * K, K)), 0
-    for e in range(votes.size):
-        if votes[e] != UNSEEN:
-            continue
-        for d in range(DIFFICULTIES):
-            for z in range(K):
-                for y in range(K):
-                    rows[place, d * K + z, y] = state.rows[e, d, z, y]
-        place += 1
-    weight = weight_of_members(state, members, exchangeable)
-    return Beliefs(rows, latent.reshape(DIFFICULTIES * K), weight, beta, seen)
+def arrays_of(state: PanelState) -> tuple[FloatArray, ...]:
+    """The parameters, as `core` takes them."""
+    N, _, K, _ = state.rows.shape
+    rows = state.rows.reshape(N, DIFFICULTIES * K, K)
+    return rows, state.difficulty, state.tau, state.bias, state.exchangeable, state.evidence

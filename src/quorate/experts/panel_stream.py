@@ -1,6 +1,6 @@
 """Runs recorded votes of a panel, item by item in the given order: plan, ask, stop, learn, next item.
 
-Calls the kernels of a live session in the same order.
+Calls what a live session calls, in the same order.
 """
 
 from __future__ import annotations
@@ -10,14 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from quorate import compiled
-from quorate.compiled import kernel
 from quorate.experts.panel import GONE, UNSEEN, WINDOW, PanelState, new_panel
 from quorate.experts.panel_learning import learn_item
-from quorate.experts.panel_plan import BoolArray, advise_into, check_panel_size
+from quorate.experts.panel_plan import advise, check_panel_size
 from quorate.posterior.settled import plurality_shares
 from quorate.types import FloatArray, IntArray
-from quorate.validate import as_floats, bounded, invalid, probabilities
+from quorate.validate import as_floats, invalid, probabilities
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,9 +74,17 @@ def run_panel(
         raise invalid("available", present.shape, f"an array ({T}, {N})", "pass one value per item and member.")
     state = new_panel(N, K, log_f.shape[1], window=window)
     probs, asked, paid = np.empty((T, K)), np.full((T, N), -1), np.zeros(T)
-    compiled.prepare_for(T, of_experts=True)
-    least = bounded(min_gain, where="min_gain", least=0.0)
-    stream(state, log_f, table, present, prices, least, probs, asked, paid)
+    for t in range(T):
+        cast = np.where(table[t] >= 0, UNSEEN, GONE)
+        for place in range(N + 1):
+            advice = advise(state, log_f[t], cast, available=present[t], costs=prices, min_gain=min_gain)
+            if advice.expert < 0:
+                break
+            cast[advice.expert] = table[t, advice.expert]
+            asked[t, place] = advice.expert
+            paid[t] += prices[advice.expert]
+        probs[t] = advice.probs
+        learn_item(state, log_f[t], cast)
     counts = (table[:, :, None] == np.arange(K)).sum(axis=1)
     right = plurality_shares(counts)[np.arange(T), probs.argmax(axis=1)]
     return PanelRun(probs, asked, paid, 1.0 - right, state)
@@ -95,31 +101,3 @@ def _checked(votes: ArrayLike, predictions: ArrayLike) -> tuple[IntArray, FloatA
         rule = f"class numbers 0 .. {K - 1}, and -1 where a member did not vote"
         raise invalid("votes", int(table.max()), rule, "check the classes of votes and predictions.")
     return table, np.ascontiguousarray(np.log(probs).reshape(len(table), -1, K))
-
-
-@kernel
-def stream(
-    state: PanelState,
-    log_f: FloatArray,
-    recorded: IntArray,
-    available: BoolArray,
-    costs: FloatArray,
-    min_gain: float,
-    probs: FloatArray,
-    asked: IntArray,
-    paid: FloatArray,
-) -> None:
-    """Run all items: log_f (T, M, K), recorded, available (T, N), costs (N,); writes probs, asked and paid."""
-    T, N = recorded.shape
-    votes, net_gains = np.empty(N, np.int64), np.empty(N)
-    for t in range(T):
-        for e in range(N):
-            votes[e] = UNSEEN if recorded[t, e] >= 0 else GONE
-        for place in range(N + 1):
-            e, _, _ = advise_into(state, log_f[t], votes, available[t], costs, min_gain, probs[t], net_gains)
-            if e < 0:
-                break
-            votes[e] = recorded[t, e]
-            asked[t, place] = e
-            paid[t] += costs[e]
-        learn_item(state, log_f[t], votes)

@@ -17,7 +17,7 @@ import numpy as np
 from quorate.experts.agreement import others_plurality
 from quorate.experts.ballots import Ballots
 from quorate.experts.bootstrap import Estimate
-from quorate.experts.crowd import OWN_VOTES, TYPES, CrowdState, rows_of, type_weights
+from quorate.experts.crowd import OWN_VOTES, TYPES, CrowdState, person
 from quorate.experts.crowd_stream import CrowdRun
 from quorate.posterior.settled import plurality_shares
 from quorate.types import FloatArray, IntArray
@@ -83,8 +83,7 @@ class _Facts:
 def _person(
     e: int, votes: IntArray, facts: _Facts, state: CrowdState, prevalence: FloatArray, truth: IntArray
 ) -> PersonQuality:
-    kinds = np.empty(len(TYPES))
-    type_weights(state.evidence[e, 1], kinds)
+    rows, kinds = person(state, e)
     if facts.predicted is None:  # without predictions there is nothing to copy
         kinds[COPIER] = 0.0
         kinds /= kinds.sum()
@@ -93,7 +92,7 @@ def _person(
     found = PersonQuality(
         person=facts.ballots.people[e],
         num_votes=len(votes),
-        accuracy=_accuracy(state, e, prevalence),
+        accuracy=_accuracy(np.diag(rows), state.confusion[e], prevalence),
         kinds=tuple(float(each) for each in kinds),
         evidence="",
         num_known=int(is_known.sum()),
@@ -104,10 +103,9 @@ def _person(
     return replace(found, evidence=_SENTENCES[found.kind](votes, facts))
 
 
-def _accuracy(state: CrowdState, e: int, prevalence: FloatArray) -> Estimate:
-    hits = np.diag(rows_of(state, e))
+def _accuracy(hits: FloatArray, confusion: FloatArray, prevalence: FloatArray) -> Estimate:
     value = float(prevalence @ hits)
-    spread = hits * (1 - hits) / (OWN_VOTES + state.confusion[e].sum(axis=1) + 1)
+    spread = hits * (1 - hits) / (OWN_VOTES + confusion.sum(axis=1) + 1)
     width = HALF_WIDTH * float(np.sqrt(prevalence**2 @ spread))
     return Estimate(value, max(value - width, 0.0), min(value + width, 1.0))
 

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.learning.fit import DENSE_LIMIT
-from quorate.learning.newton import dense_step, factorise, hessian, hessian_diagonal, hessian_product
-from quorate.learning.objective import evaluate
-from quorate.learning.problem import HyperpriorNumbers, compress, empty_traces, unpack
+from quorate.learning.objective import DIAGONAL, PRODUCT, WHOLE, evaluated
+from quorate.learning.problem import HyperpriorNumbers, unpack
 from quorate.prior import Hyperprior, concentration
 from quorate.types import FloatArray, IntArray, PriorParams
 
@@ -58,8 +57,7 @@ class ShrunkPosterior:
         *,
         with_bias: bool,
     ) -> None:
-        self._evidence = compress(np.ascontiguousarray(log_predictions), np.ascontiguousarray(votes))
-        self._traces = empty_traces(self._evidence)
+        self._log_predictions, self._votes = np.ascontiguousarray(log_predictions), np.ascontiguousarray(votes)
         self.shrinkage = shrinkage
         num_classifiers, num_classes = log_predictions.shape[1:]
         phi_shape, phi_rate = hyperprior.phi_density(num_classes)
@@ -95,38 +93,35 @@ class ShrunkPosterior:
     def value(self, point: FloatArray) -> tuple[float, FloatArray]:
         """The value and its gradient at y."""
         self._packed = self.packed(point)
-        self._slope = np.empty(self._packed.size)
-        value = evaluate(self._packed, self._evidence, _FLAT, self._traces, self._slope)
+        value, slope, _ = evaluated(self._packed, self._log_predictions, self._votes, _FLAT)
         value += self.deviations.stop * math.log(_FLAT.rate)  # the constants of the flat densities
         exponents, rates = self._exponents, self._rates
         away = point.copy()
         away[self.levels] += math.log(away[self.levels].size)
         value += 0.5 * float(away @ (self._precision * away))
         value += float((rates * self._packed[:2] - exponents * point[:2]).sum())
-        gradient = self._gathered(self._slope) + self._precision * away
+        gradient = self._gathered(slope) + self._precision * away
         gradient[:2] += rates * self._packed[:2] - exponents
         return value, gradient
 
     def hessian(self) -> FloatArray:
         """The second derivatives (P, P)."""
-        matrix = np.empty((self._packed.size, self._packed.size))
-        hessian(self._packed, self._evidence, _FLAT, self._traces, self._slope, matrix)
+        matrix = self._second(WHOLE)
         spread = np.array([self._spread(row) for row in np.eye(self.levels.stop)])
         found: FloatArray = spread @ matrix @ spread.T + np.diag(self._own_curvature())
         return found
 
     def hessian_product(self, direction: FloatArray) -> FloatArray:
         """`hessian` times direction (P,), without forming the matrix."""
-        image = np.empty(self._packed.size)
-        moved = self._spread(direction)
-        hessian_product(self._packed, self._evidence, _FLAT, self._traces, self._slope, moved, image)
-        return self._gathered(image) + self._own_curvature() * direction
+        return self._gathered(self._second(PRODUCT, self._spread(direction))) + self._own_curvature() * direction
 
     def hessian_diagonal(self) -> FloatArray:
         """The diagonal of `hessian` (P,); for the levels mu only the contribution of their own classes."""
-        diagonal = np.empty(self._packed.size)
-        hessian_diagonal(self._packed, self._evidence, _FLAT, self._traces, self._slope, diagonal)
-        return self._gathered(diagonal) + self._own_curvature()
+        return self._gathered(self._second(DIAGONAL)) + self._own_curvature()
+
+    def _second(self, what: int, direction: FloatArray | None = None) -> FloatArray:
+        """Of the second derivatives of the likelihood in x, at the last point of `value`."""
+        return evaluated(self._packed, self._log_predictions, self._votes, _FLAT, what, direction).second
 
     def spreads(self) -> FloatArray:
         """The posterior variance of each coordinate (P,); with many parameters, conditional on all others."""
@@ -269,11 +264,18 @@ def minimised(objective: ShrunkPosterior, point: FloatArray) -> FloatArray:
 
 
 def _dense_step(objective: ShrunkPosterior, gradient: FloatArray) -> FloatArray:
-    matrix, step = objective.hessian(), np.empty_like(gradient)
-    factor = np.empty_like(matrix)
-    factorise(matrix, 0.0, factor)
-    dense_step(factor, gradient, step)
-    return step
+    """Newton's step, with the diagonal raised until the second derivatives are positive definite."""
+    matrix, damping = objective.hessian(), 0.0
+    largest = float(np.abs(np.diag(matrix)).max())
+    while np.isfinite(damping):
+        raised = matrix + damping * np.eye(gradient.size)
+        try:
+            np.linalg.cholesky(raised)
+        except np.linalg.LinAlgError:
+            damping = max(4.0 * damping, 1e-3 * largest)
+        else:
+            return np.asarray(np.linalg.solve(raised, -gradient))
+    return -gradient
 
 
 def _conjugate_step(objective: ShrunkPosterior, gradient: FloatArray) -> FloatArray:

@@ -13,8 +13,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from quorate.compiled import kernel
-from quorate.learning.fit import INFO_SIZE, fit, fit_kernel, report_of
+from quorate.learning.fit import fit, fit_packed
 from quorate.learning.problem import numbers_of, pack, unpack
 from quorate.prior import HYPERPRIORS, Hyperprior, hyperprior
 from quorate.types import FitReport, FloatArray, IntArray, Params, PriorParams
@@ -24,7 +23,6 @@ WINDOW, REFIT_EVERY = 500, 20  # of the paper: items that learning uses; closed 
 USUAL_ITEMS = 500  # a window of so many items is fitted after `refit_every` closed items, proportionally or not
 
 
-@kernel
 def fit_is_due(num_closed: int, fitted_after: int, num_items: int, refit_every: int, proportional: bool) -> bool:
     """Whether to fit a window of `num_items` after `num_closed` closed items, the last fit after `fitted_after`.
 
@@ -194,15 +192,6 @@ def as_json_value(params: Params) -> Params:
 
 def refit(params: PriorParams, window: Window, hyperprior: Hyperprior) -> tuple[PriorParams, FitReport]:
     """The most probable parameters given the window, searched from `params`; a bias is learned iff `params` has one."""
-    packed, info = pack(params), np.empty(INFO_SIZE)
-    fit_kernel(
-        packed,
-        window.log_predictions,
-        window.votes,
-        len(window),
-        numbers_of(hyperprior, params.num_classes),
-        True,  # a refit
-        packed,
-        info,
-    )
-    return unpack(packed, params.tau.shape), report_of(info)
+    numbers = numbers_of(hyperprior, params.num_classes)
+    packed, report = fit_packed(pack(params), window.log_predictions, window.votes, numbers, is_refit=True)
+    return unpack(packed, params.tau.shape), report

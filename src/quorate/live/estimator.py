@@ -26,7 +26,7 @@ from quorate.live.base_classifier import (
     unseen_predictions,
 )
 from quorate.methods import Method, as_method
-from quorate.posterior.settled import plurality_share_into
+from quorate.posterior.settled import plurality_shares
 from quorate.session.batch import BatchDecisions, decide_items
 from quorate.types import FitReport, FloatArray, IntArray, PriorParams
 from quorate.validate import counts, invalid, members, probabilities
@@ -224,12 +224,7 @@ class ConsensusClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         voted = np.flatnonzero(tally.any(axis=-1))
         if voted.size == 0:
             raise invalid("votes", tally.tolist(), "votes on at least one item", "pass counts, not all 0.")
-        share = np.empty(tally.shape[1])
-        total = 0.0
-        for row in voted:
-            plurality_share_into(tally[row], share)
-            total += share[named[row]]
-        return float(total / voted.size)
+        return float(plurality_shares(tally[voted])[np.arange(voted.size), named[voted]].mean())
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - sklearn.utils.Tags
         found = super().__sklearn_tags__()

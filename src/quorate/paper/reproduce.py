@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 
-from quorate import compiled
 from quorate.datasets.content import data_folder
 from quorate.errors import InvalidInput, MissingExtra, QuorateError
 from quorate.files import write_atomic
@@ -83,7 +82,6 @@ def reproduce(
     folder = Path(out)
     _need_own(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    compiled.wait_until_compiled()  # there are thousands of runs
     with backend_for(cluster, jobs) as backend:
         tally = RunTally(sources, folder / "runs", backend, jobs or os.cpu_count() or 1, progress, parts)
         context = Context(sources, chosen_seeds, quick, tally.run)

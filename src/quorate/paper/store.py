@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate.compiled import sources_digest
+from quorate.core import sources_digest
 from quorate.errors import MissingExtra
 from quorate.files import UNFINISHED, write_atomic
 from quorate.paper.jobs import ARRAYS, Job, JobOutcome, Parameters, digest
@@ -32,17 +32,12 @@ from quorate.reports.section import Table
 from quorate.validate import invalid
 from quorate.version import __version__
 
-_ALSO = (  # sources that can change a result, besides the kernels' folders, which `sources_digest` covers
-    "methods.py",
-    "rng.py",
-    "types.py",
-    "validate.py",
-    "session/decide.py",
+_ALSO = (  # sources that can change a result, besides those that `sources_digest` covers
     "paper/as_published.py",
     "paper/jobs.py",
     "paper/sweep.py",
 )
-_LIBRARIES = ("numpy", "numba")  # other versions may round differently
+_LIBRARIES = ("numpy",)  # other versions may round differently
 _TRIES = 20
 
 
@@ -61,7 +56,7 @@ def libraries() -> dict[str, str]:
     """The versions of the libraries that compute.
 
     >>> sorted(libraries())
-    ['numba', 'numpy']
+    ['numpy']
     """
     return {name: version(name) for name in _LIBRARIES}
 

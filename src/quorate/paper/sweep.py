@@ -172,7 +172,6 @@ def _stream(job: Job) -> tuple[str, str, int]:
     return job.data, job.model, job.seed
 
 
-CONFIDENCE_EVERY = 10  # the mean confidence is that of every tenth item: other answers are often certain without it
 SAMPLED = 0.02  # share of the answers without votes whose confidence is computed
 FIXED = {"fixed-finexp": "finite", "fixed-infexp": "infinite"}
 # Method -> its estimator, and whether the votes already seen are left out of the final count, as in the released code.
@@ -313,7 +312,7 @@ def _query_free_run(job: Job, chosen: Method, stream: Stream, asked: int) -> Run
 
 def _options(job: Job) -> StreamOptions:
     after = job.query_free_after
-    return StreamOptions(query_free_after=after, confidence_every=CONFIDENCE_EVERY)
+    return StreamOptions(query_free_after=after)
 
 
 def _run_of(run: StreamRun) -> Run:

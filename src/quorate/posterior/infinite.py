@@ -1,7 +1,6 @@
 r"""InfExp: who has the largest share of an infinite pool. Takes alpha and the votes seen; returns P(k = argmax pi).
 
-Exact up to rounding: one integral per item instead of Monte Carlo. `plurality_infinite` is for users; the kernels
-`infinite_into` and `infinite_batch_into` are called by `decision` and by compiled streams.
+Exact up to rounding: one integral per item instead of Monte Carlo. The method is in core/infinite.cpp.
 """
 
 from __future__ import annotations
@@ -9,12 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quorate import validate
-from quorate.compiled import kernel
-from quorate.posterior.infinite_kernel import infinite_into
+from quorate import core, validate
 from quorate.types import FloatArray
-
-__all__ = ["infinite_batch_into", "infinite_into", "plurality_infinite"]
 
 
 def plurality_infinite(alpha: ArrayLike, votes: ArrayLike) -> FloatArray:
@@ -43,12 +38,5 @@ def plurality_infinite(alpha: ArrayLike, votes: ArrayLike) -> FloatArray:
         raise validate.invalid("alpha", prior.shape, rule, "pass `alpha` (..., K) and `votes` (..., K).") from cause
     flat = np.ascontiguousarray(beta).reshape(-1, beta.shape[-1])  # (T, K)
     probs = np.empty_like(flat)
-    infinite_batch_into(flat, probs)
+    core.plurality_infinite(flat, probs)
     return probs.reshape(beta.shape)
-
-
-@kernel
-def infinite_batch_into(beta: FloatArray, out: FloatArray) -> None:
-    """Fill out (T, K) with `infinite_into` of each row of beta (T, K)."""
-    for item in range(beta.shape[0]):
-        infinite_into(beta[item], out[item])

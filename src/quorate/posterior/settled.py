@@ -1,17 +1,16 @@
 """Takes the votes seen; returns whether the missing votes can change the pool's verdict, and that verdict.
 
-Input is trusted; the first two are compiled. Called by `finite`, by the session and by the compiled stream.
+Input is trusted. Called by the session and the service; core/posterior.hpp has the same for streams.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from quorate.compiled import kernel
 from quorate.types import FloatArray, IntArray
 
 
-@kernel
 def is_settled(votes: IntArray, pool_size: int) -> bool:
     """True if the remaining votes cannot change the plurality. votes (K,) counts out of `pool_size`.
 
@@ -22,38 +21,19 @@ def is_settled(votes: IntArray, pool_size: int) -> bool:
     >>> is_settled(np.array([4, 1, 0]), 7), is_settled(np.array([4, 1, 0]), 8)
     (True, False)
     """
-    top, second, remaining = 0, 0, pool_size
-    for count in votes:
-        remaining -= count
-        if count > top:
-            top, second = count, top
-        elif count > second:
-            second = count
+    second, top = sorted([0, *votes.tolist()])[-2:]
+    remaining = pool_size - int(votes.sum())
     return remaining <= 0 or second + remaining < top
 
 
-@kernel
-def plurality_share_into(votes: IntArray, out: FloatArray) -> None:
-    """Write to out (K,) the plurality of votes (K,): 1 for the winner, 1/t each for t classes tied at the top.
-
-    >>> import numpy as np
-    >>> share = np.empty(3)
-    >>> plurality_share_into(np.array([2, 0, 2]), share)
-    >>> share
-    array([0.5, 0. , 0.5])
-    """
-    top, tied = -1, 0
-    for count in votes:
-        if count > top:
-            top, tied = count, 1
-        elif count == top:
-            tied += 1
-    for k in range(votes.size):
-        out[k] = 1.0 / tied if votes[k] == top else 0.0
+def are_settled(counts: IntArray, missing: IntArray) -> NDArray[np.bool_]:
+    """`is_settled` for many items: votes counts (T, K), `missing` (T,) how many have not voted."""
+    top = np.partition(counts, -2, axis=1)[:, -2:]  # second, first
+    return np.asarray((missing <= 0) | (top[:, 0] + missing < top[:, 1]))
 
 
 def plurality_shares(counts: IntArray) -> FloatArray:
-    """`plurality_share_into` for many pools: counts (..., K) -> (..., K).
+    """The plurality of votes counts (..., K) -> (..., K): 1 for the winner, 1/t each for t classes tied at the top.
 
     >>> plurality_shares(np.array([[2, 0, 2], [0, 3, 1]]))
     array([[0.5, 0. , 0.5],

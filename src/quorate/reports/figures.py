@@ -94,12 +94,6 @@ def can_plot() -> bool:
         return False
 
 
-def preload() -> None:
-    """Import matplotlib, if it is installed, while something else runs: it takes a second, more the first time."""
-    if can_plot():
-        import matplotlib.figure  # noqa: F401, PLC0415 - optional
-
-
 def canvas(figure: Figure) -> MplFigure:
     """The figure as a matplotlib figure: a notebook shows it, `.savefig` saves it."""
     if not can_plot():

@@ -18,7 +18,6 @@ from fastapi.staticfiles import StaticFiles
 from starlette.concurrency import run_in_threadpool
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from quorate.compiled import compile_in_background
 from quorate.service import pages, problems
 from quorate.service.access.cookies import signing_key
 from quorate.service.access.request_context import SecurityHeaders
@@ -122,7 +121,6 @@ def create_app(store: Store, config: ServiceConfig) -> FastAPI:
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     current_default_thread_limiter().total_tokens = POOL  # more threads than pooled connections gain nothing
     app.state.signing_key = await run_in_threadpool(signing_key, app.state.store, now=time.time())
-    await run_in_threadpool(compile_in_background)
     background: list[Background] = app.state.background
     for thread in background:
         thread.start()

@@ -20,7 +20,6 @@ from typing import Any
 from sqlalchemy import delete, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
-from quorate.compiled import will_be_compiled
 from quorate.service.access.cookies import LONGEST
 from quorate.service.domain.learning import learn, steer
 from quorate.service.domain.people import last_event, latest_people, people
@@ -168,9 +167,8 @@ class BackgroundJobs:
                 announce(connection, project.id, [("project.completed", content)], now=now)
 
     def _people(self, project_id: str) -> None:
-        """Compute the figures of each person if there are new events; not before the kernels are compiled."""
-        if not will_be_compiled(of_experts=True):
-            self._in_pace(project_id, "people", self.compute_people, PEOPLE_SECONDS, PEOPLE_SHARE)
+        """Compute the figures of each person if there are new events."""
+        self._in_pace(project_id, "people", self.compute_people, PEOPLE_SECONDS, PEOPLE_SHARE)
 
     def compute_people(self, project_id: str) -> None:
         """Store new figures of the people, if there are events since the last ones."""

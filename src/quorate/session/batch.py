@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate import compiled
-from quorate.decision.belief import NO_LIMIT, POSTERIORS, Belief, code_of, reasons_of
-from quorate.decision.rules import Packed, Rule, decide_batch_into, rule_of
+from quorate import core
+from quorate.decision.belief import NO_LIMIT, POSTERIORS, Belief, Packed, code_of, reasons_of
+from quorate.decision.rules import Rule, rule_of
 from quorate.methods import Method, require_anonymous
 from quorate.session.decide import decide, first_state, fixed_prior, learned_of, stop_reason
 from quorate.session.items import lone_item
@@ -31,7 +31,7 @@ class BatchDecisions(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Decider:
-    """The rule, the two beliefs and the limits in the form the kernels need. Can be pickled."""
+    """The rule, the two beliefs and the limits in the form the compiled core needs. Can be pickled."""
 
     rule: Rule
     stops_when_settled: bool
@@ -50,24 +50,34 @@ class Decider:
 
     def decide(self, predictions: FloatArray, votes: IntArray) -> BatchDecisions:
         """predictions (n, M, K), floored; votes (n, K) -> who wins each pool, the answer, ask or stop."""
-        # Copies: numba compiles again for read-only arrays, such as those received from another process.
-        probs_in, counts = np.array(predictions, order="C"), np.array(votes, order="C")
-        out = _empty(len(probs_in), probs_in.shape[-1])
-        compiled.prepare_for(len(probs_in))
-        decide_batch_into(
-            *self.rule,
-            self.stops_when_settled,
-            _writable(self.asking),
-            _writable(self.predicting),
-            self.same_belief,
-            np.log(probs_in),
-            np.ascontiguousarray(probs_in.mean(axis=1)),
-            counts,
-            np.full(len(probs_in), self.pool_size),
+        num_items = len(predictions)
+        out = _empty(num_items, predictions.shape[-1])
+        ask, predict, rule = self.asking, self.predicting, self.rule
+        core.decide_batch(
+            ask.tau,
+            ask.bias,
+            predict.tau,
+            predict.bias,
+            np.log(predictions, order="C"),
+            np.ascontiguousarray(predictions.mean(axis=1)),
+            np.ascontiguousarray(votes),
+            np.full(num_items, self.pool_size),
+            np.zeros(num_items),
+            self.weights,
+            *out,
+            rule.kind,
             self.min_votes,
             self.max_votes,
-            np.array(self.weights),
-            *out,
+            self.stops_when_settled,
+            ask.posterior,
+            predict.posterior,
+            self.same_belief,
+            rule.first,
+            rule.second,
+            ask.theta,
+            ask.phi,
+            predict.theta,
+            predict.phi,
         )
         return out
 
@@ -148,7 +158,3 @@ def _by_own_policy(
 def _empty(num_items: int, num_classes: int) -> BatchDecisions:
     whole = np.empty(num_items, dtype=np.int64)
     return BatchDecisions(np.empty((num_items, num_classes)), whole, whole.copy())
-
-
-def _writable(belief: Packed) -> Packed:
-    return belief._replace(tau=np.array(belief.tau), bias=np.array(belief.bias))

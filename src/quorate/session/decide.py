@@ -11,22 +11,23 @@ from typing import get_args
 
 import numpy as np
 
+from quorate import core
 from quorate.decision.belief import (
     ASK,
     NO_LIMIT,
     POSTERIORS,
     STOP_REASONS,
     Belief,
-    belief_into,
-    pick_label,
+    Packed,
+    answer,
+    belief,
     stop_before_rule,
 )
-from quorate.decision.error_costs import cheapest_answer
 from quorate.decision.policy import PolicyState, invalid_policy
 from quorate.decision.rules import rule_asks, rule_of
 from quorate.errors import PolicyError
 from quorate.methods import Method, fixed_params
-from quorate.prior import ClassifierPrior, Prior, concentration_into
+from quorate.prior import ClassifierPrior, Prior
 from quorate.session.items import ItemState, Learned
 from quorate.types import ConfidenceKind, FloatArray, IntArray, Params, PriorParams, Reason
 from quorate.validate import invalid
@@ -45,7 +46,7 @@ class Verdict:
 
 
 def learned_of(params: Params, seq: int) -> Learned:
-    """The parameters in the form the kernels need."""
+    """The parameters in the form the compiled core needs."""
     if not isinstance(params, PriorParams):
         return Learned(1.0, 1.0, np.empty((0, 0)), np.empty(0), seq, own=params)
     tau = np.atleast_2d(params.tau)
@@ -54,23 +55,23 @@ def learned_of(params: Params, seq: int) -> Learned:
 
 
 def fixed_prior(num_classifiers: int, num_classes: int) -> Learned:
-    """theta = phi = tau = 1 in the form the kernels need."""
+    """theta = phi = tau = 1 in the form the compiled core needs."""
     return learned_of(fixed_params(num_classes, num_classifiers), 0)
 
 
-def _for_kernels(
-    method: Method, belief: Belief, learned: Learned, item: ItemState
-) -> tuple[float, float, FloatArray, FloatArray, FloatArray]:
-    """theta, phi, tau, bias and log predictions (M, K) of an item.
+def _packed(method: Method, which: Belief, learned: Learned, item: ItemState) -> tuple[Packed, FloatArray]:
+    """The posterior with its parameters, and log predictions (M, K) of an item.
 
     The alpha of an own prior is written as ours: theta = sum(alpha), phi = 0, tau = 1, f = alpha / theta.
     """
-    used = learned if belief.learned else fixed_prior(*item.predictions.shape)
+    used = learned if which.learned else fixed_prior(*item.predictions.shape)
+    posterior = POSTERIORS.get(which.posterior, -1)  # those of people come with the item; only alpha is needed
     if type(method.prior) is ClassifierPrior:
-        return used.theta, used.phi, used.tau, used.bias, item.log_predictions
+        return Packed(posterior, used.theta, used.phi, used.tau, used.bias), item.log_predictions
     alpha = own_alpha(method.prior, item.predictions, used.own)
-    total, num_classes = alpha.sum(), len(alpha)
-    return float(total), 0.0, np.ones((1, num_classes)), np.zeros(num_classes), np.log(alpha / total)[None]
+    total, num_classes = float(alpha.sum()), len(alpha)
+    packed = Packed(posterior, total, 0.0, np.ones((1, num_classes)), np.zeros(num_classes))
+    return packed, np.log(alpha / total)[None]
 
 
 def own_alpha(prior: Prior, predictions: FloatArray, params: Params) -> FloatArray:
@@ -84,21 +85,13 @@ def own_alpha(prior: Prior, predictions: FloatArray, params: Params) -> FloatArr
 
 
 def believe(
-    method: Method, belief: Belief, learned: Learned, item: ItemState, votes: IntArray, pool_size: int
+    method: Method, which: Belief, learned: Learned, item: ItemState, votes: IntArray, pool_size: int
 ) -> FloatArray:
     """Probabilities (K,) of the winner of the item's pool, or of its true class."""
-    if item.judgement is not None and belief.posterior in item.judgement.probs:
-        return item.judgement.probs[belief.posterior].copy()
-    probs = np.empty(len(votes))
-    belief_into(
-        POSTERIORS[belief.posterior],
-        *_for_kernels(method, belief, learned, item),
-        item.prediction,
-        votes,
-        pool_size,
-        probs,
-    )
-    return probs
+    if item.judgement is not None and which.posterior in item.judgement.probs:
+        return item.judgement.probs[which.posterior].copy()
+    packed, log_predictions = _packed(method, which, learned, item)
+    return belief(packed, log_predictions, item.prediction, votes, pool_size)
 
 
 def decide(
@@ -120,9 +113,7 @@ def decide(
         asking = predicting if same else believe(method, method.asking, learned, item, votes, pool_size)
         alpha = alpha_of(method, learned, item)
         reason = "ask" if _rule_asks(method, policy_state, item, asking, alpha) else stop_reason(method)
-    label = int(pick_label(predicting, item.tie_draw))
-    if method.costs is not None:
-        label = int(cheapest_answer(method.weights, predicting, item.tie_draw, np.empty(len(predicting))))
+    label = answer(predicting, method.weights, item.tie_draw)
     predicting.flags.writeable = False
     return Verdict(reason == "ask", label, float(predicting[label]), predicting, reason, confidence_is(item))
 
@@ -145,9 +136,10 @@ def draw_quota(method: Method, policy_state: PolicyState, item: ItemState, *, rn
 
 def alpha_of(method: Method, learned: Learned, item: ItemState) -> FloatArray:
     """The asking belief's concentration (K,) before the first vote."""
-    alpha = np.empty(len(item.votes))
-    concentration_into(*_for_kernels(method, method.asking, learned, item), alpha)
-    return alpha
+    packed, log_predictions = _packed(method, method.asking, learned, item)
+    alpha = np.empty((1, len(item.votes)))
+    core.concentrations(packed.tau, packed.bias, log_predictions[None], alpha, packed.theta, packed.phi)
+    return alpha.reshape(-1)
 
 
 def _rule_asks(
@@ -158,18 +150,18 @@ def _rule_asks(
     rule = rule_of(method.policy)
     if rule is not None:
         remaining = item.pool_left - item.votes.sum()
-        return bool(rule_asks(*rule, probs, item.votes, remaining, alpha, method.weights, item.tie_draw))
-    answer = method.policy.ask(item.view(policy_state, alpha=alpha, probs=probs))
-    if not isinstance(answer, (bool, np.bool_)):
-        raise invalid_policy(method.policy, "ask()", answer, "True or False", "return one of these.")
-    return bool(answer)
+        return rule_asks(rule, probs, item.votes, int(remaining), alpha, method.weights, item.tie_draw)
+    asks = method.policy.ask(item.view(policy_state, alpha=alpha, probs=probs))
+    if not isinstance(asks, (bool, np.bool_)):
+        raise invalid_policy(method.policy, "ask()", asks, "True or False", "return one of these.")
+    return bool(asks)
 
 
 def stop_code(method: Method, item: ItemState) -> int:
     """The decision from counts and limits, before the policy's rule (`stop_before_rule`)."""
     limits = [limit for limit in (item.quota, item.max_votes) if limit is not None]
     settles = getattr(method.policy, "stops_when_settled", True)
-    return int(stop_before_rule(item.votes, item.pool_left, item.min_votes, min(limits, default=NO_LIMIT), settles))
+    return stop_before_rule(item.votes, item.pool_left, item.min_votes, min(limits, default=NO_LIMIT), settles)
 
 
 def stop_reason(method: Method) -> Reason:

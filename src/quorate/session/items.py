@@ -1,7 +1,7 @@
 """The state of one item as a frozen value: `advance(item, event)` returns the next state. Pure; uses no other item.
 
-A service can fold an item's own events through `advance` without loading anything else. The arrays are never written
-to; they are not flagged read-only, because numba would compile every kernel again for read-only arguments.
+A service can fold an item's own events through `advance` without loading anything else. The arrays are never
+written to.
 """
 
 from __future__ import annotations

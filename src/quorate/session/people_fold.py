@@ -14,8 +14,8 @@ import numpy as np
 
 from quorate import rng
 from quorate.experts.calibration import calibrated, temperature
+from quorate.experts.crowd import REFIT_EVERY
 from quorate.experts.crowd_online import OnlineCrowd, Votes
-from quorate.experts.crowd_prior import REFIT_EVERY
 from quorate.experts.crowd_stream import REVISED
 from quorate.experts.panel_online import OnlinePanel
 from quorate.experts.panel_plan import PanelAdvice

@@ -10,10 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from quorate.compiled import kernel
-from quorate.decision.belief import NO_LIMIT, RULE, belief_into, pick_label, stop_before_rule
+from quorate.decision.belief import TIE_WIDTH, Packed, beliefs
+from quorate.posterior.settled import are_settled
 from quorate.streams.prepare import Stream
 from quorate.types import FloatArray, IntArray
 from quorate.validate import invalid
@@ -70,51 +69,29 @@ def fixed_paths(stream: Stream, posterior: int, most: float = 1.0) -> FixedPaths
     labels = np.zeros(shape, dtype=np.int64)
     last = np.zeros(num_items, dtype=np.int64)
     tau = np.full((num_classifiers, num_classes), 1.0 / num_classifiers)
-    _walk(
-        stream.votes, stream.pool_sizes, stream.log_predictions, stream.mean_predictions, stream.tie_draws, tau,
-        posterior, NO_LIMIT, most, highest, confidence, labels, last,
-    )  # fmt: skip
+    packed = Packed(posterior, 1.0, 1.0, tau, np.zeros(num_classes))
+    seen = np.zeros((num_items, num_classes), dtype=np.int64)
+    rows, certain = np.arange(num_items), np.zeros(num_items, dtype=bool)
+    for asked in range(shape[1]):  # the items that are still asked about, all at once
+        final = are_settled(seen[rows], stream.pool_sizes[rows] - asked)
+        needed = rows[~certain[rows] | final]
+        probs = beliefs(
+            packed, stream.log_predictions[needed], stream.mean_predictions[needed], seen[needed],
+            stream.pool_sizes[needed],
+        )  # fmt: skip
+        top = probs.max(axis=1)
+        chosen = _labels(probs, stream.tie_draws[needed])
+        highest[needed, asked], labels[needed, asked] = top, chosen
+        confidence[needed, asked] = probs[np.arange(len(needed)), chosen]
+        last[rows[final]] = asked
+        certain[needed] |= top > most
+        rows = rows[~final]
+        seen[rows, stream.votes[rows, asked]] += 1
     return FixedPaths(highest, confidence, labels, last, most)
 
 
-@kernel
-def _walk(
-    votes: NDArray[np.int16],
-    pool_sizes: IntArray,
-    log_predictions: FloatArray,
-    mean_predictions: FloatArray,
-    tie_draws: FloatArray,
-    tau: FloatArray,
-    posterior: int,
-    no_limit: int,
-    most: float,
-    highest: FloatArray,
-    confidence: FloatArray,
-    labels: IntArray,
-    last: IntArray,
-) -> None:
-    """Fill `highest`, `confidence`, `labels` and `last`."""
-    num_items, num_classes = mean_predictions.shape
-    bias = np.zeros(num_classes)
-    probs = np.empty(num_classes)
-    seen = np.zeros(num_classes, dtype=np.int64)
-    for t in range(num_items):
-        seen[:] = 0
-        asked = 0
-        while True:
-            belief_into(
-                posterior, 1.0, 1.0, tau, bias, log_predictions[t], mean_predictions[t], seen, pool_sizes[t], probs
-            )
-            label = pick_label(probs, tie_draws[t])
-            labels[t, asked] = label
-            confidence[t, asked] = probs[label]
-            top = probs.max()
-            highest[t, asked] = top
-            if stop_before_rule(seen, pool_sizes[t], 0, no_limit, True) != RULE:
-                break
-            seen[votes[t, asked]] += 1
-            asked += 1
-            while top > most and stop_before_rule(seen, pool_sizes[t], 0, no_limit, True) == RULE:
-                seen[votes[t, asked]] += 1
-                asked += 1
-        last[t] = asked
+def _labels(probs: FloatArray, tie_draws: FloatArray) -> IntArray:
+    """`decision.belief.answer` for many items: the class of the largest probability, ties by draw."""
+    tied = probs >= probs.max(axis=1, keepdims=True) - TIE_WIDTH
+    chosen = (tie_draws * tied.sum(axis=1)).astype(np.int64)
+    return np.asarray((tied & (tied.cumsum(axis=1) == chosen[:, None] + 1)).argmax(axis=1))

@@ -12,7 +12,7 @@ from typing import Literal, TypeVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.posterior.settled import plurality_shares
+from quorate.posterior.settled import are_settled, plurality_shares
 from quorate.rng import stream
 from quorate.streams.prepare import Stream, assemble
 from quorate.tables import Joined
@@ -103,7 +103,7 @@ def build_pools(
         truth=None if true_classes is None else true_classes[items],
     )
     missing = pools.pool_sizes - pools.recorded
-    settled = _settled(pools.counts, missing)
+    settled = are_settled(pools.counts, missing)
     truth = plurality_shares(pools.counts)
     truth[~settled] = 0.0
     return Pools(
@@ -162,9 +162,3 @@ def _table(joined: Joined, recorded: IntArray, values: NDArray[Number]) -> NDArr
     table = np.full((joined.num_items, most), -1, dtype=values.dtype)
     table[joined.item[kept], place[kept]] = values[kept]
     return table
-
-
-def _settled(counts: IntArray, missing: IntArray) -> NDArray[np.bool_]:
-    """`posterior.settled.is_settled` for many items: True if the missing votes cannot change the verdict."""
-    top = np.partition(counts, -2, axis=1)[:, -2:]  # second, first
-    return np.asarray((missing <= 0) | (top[:, 0] + missing < top[:, 1]))

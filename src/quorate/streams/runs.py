@@ -45,23 +45,20 @@ class StreamOptions:
 
     `min_votes` and `max_votes` limit the votes of an item. From item `query_free_after` on no expert is asked and
     nothing is learned; a method that shrinks its answers then answers like `Session.predict`. `voter_costs`: the cost
-    of a vote of each person, by number, for methods with named people; None: 1. `confidence_every`: the confidence of
-    every n-th item is computed, others are NaN, for sweeps that report its mean; decisions and answers are the same.
+    of a vote of each person, by number, for methods with named people; None: 1.
     """
 
     min_votes: int = 0
     max_votes: int | None = None
     query_free_after: int | None = None
     voter_costs: tuple[float, ...] | None = None
-    confidence_every: int = 1
 
     def __post_init__(self) -> None:
         """Check every value; convert to Python numbers."""
         limits = {"min_votes": 0, "max_votes": 0, "query_free_after": 0}
-        limits["confidence_every"] = 1
         for name, least in limits.items():
             value = getattr(self, name)
-            if value is not None or name in ("min_votes", "confidence_every"):
+            if value is not None or name == "min_votes":
                 object.__setattr__(self, name, whole(value, where=name, least=least))
         vote_limits(self.min_votes, self.max_votes)
         if self.voter_costs is not None:
@@ -183,7 +180,6 @@ class CompiledRun(StreamRun):
             stop_asking=self.stop_asking,
             min_votes=options.min_votes,
             max_votes=NO_LIMIT if options.max_votes is None else options.max_votes,
-            confidence_every=1 if keep_probs else options.confidence_every,
         )
         self.state = StreamState(
             packed=pack(self.start),

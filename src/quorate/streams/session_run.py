@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate import compiled
-from quorate.decision.belief import ASK, PEOPLE_POSTERIORS, code_of
+from quorate.decision.belief import ASK, code_of
 from quorate.decision.rules import rule_of
 from quorate.experts.person import Expert
 from quorate.learning.problem import pack
@@ -170,15 +169,11 @@ def start_run(
     seed: int,
     keep_probs: bool = False,
 ) -> CompiledRun | SessionRun:
-    """A new run, before its first item; `seed` of the stream.
-
-    If the stream is long, waits until the kernels that the method uses are compiled.
-    """
+    """A new run, before its first item; `seed` of the stream."""
     rule = rule_of(method.policy) if method.is_ours and not method.needs_people else None
     run: CompiledRun | SessionRun
     if rule is None:
         run = SessionRun(stream, method, options, seed=seed, keep_probs=keep_probs)
     else:
         run = CompiledRun(stream, method, rule, options, keep_probs=keep_probs)
-    compiled.prepare_for(len(stream.items), of_experts=method.asking.posterior in PEOPLE_POSTERIORS)
     return run

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from quorate.compiled import wait_until_compiled
 from quorate.errors import ClusterError, MissingExtra
 from quorate.validate import invalid
 
@@ -136,7 +135,6 @@ def _scheduler(address: str) -> Iterator[Any]:
 
 @contextmanager
 def _local(count: int) -> Iterator[Any]:
-    wait_until_compiled()  # the workers load the kernels from disk
     options = {"processes": True, "memory_limit": 0, "silence_logs": logging.CRITICAL}
     dashboard = "127.0.0.1:0"  # any free port: with None it must be 8787
     with (

@@ -68,7 +68,6 @@ def pictures(world: World, quorate: Quorate) -> None:
         data_manager(owner.page, world, made.json()["id"])
         docs_pictures.keep("data-manager", owner.page.screenshot(animations="disabled"))
         owner.open_dashboard(next(line.strip() for line in quorate.printed.splitlines() if "/link/" in line), NAME)
-        owner.page.wait_for_selector("[data-compiling]", state="detached", timeout=600_000)
         owner.page.wait_for_timeout(5000)
         docs_pictures.keep("dashboard", owner.page.screenshot(animations="disabled"))
 

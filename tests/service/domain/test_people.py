@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sqlalchemy import select
 
-from quorate import compiled, method
+from quorate import method
 from quorate.numerics import share_interval
 from quorate.service.access.accounts import add_member, create_account, remove_member
 from quorate.service.background import BackgroundJobs
@@ -107,31 +107,6 @@ def test_background_jobs_keep_them_and_compute_only_when_something_happened(desk
         assert latest_people(connection, project.id)["time"] == 4000.0
         size = len(connection.execute(select(tasks.c.state).where(tasks.c.task == "people")).scalar_one())
     assert size == len(json.dumps(first)) or size < 10_000
-
-
-def test_they_wait_for_the_kernels_of_crowds_which_are_compiled_last(desk, voted, monkeypatch):
-    """Otherwise the model of the crowd would wait for them while it reads from the database."""
-    project, *_ = voted
-    computed = []
-    jobs = BackgroundJobs(desk.projects, clock=lambda: 3000.0)
-    monkeypatch.setattr(jobs, "compute_people", computed.append)
-    monkeypatch.setattr(compiled._state, "look", lambda *, of_experts=False, start=False: not of_experts)
-    jobs.round()
-    assert computed == []
-    monkeypatch.setattr(compiled._state, "look", lambda **_: True)
-    jobs.round()
-    assert computed == [project.id]
-
-
-def test_while_they_are_interpreted_few_votes_are_used(desk, voted, monkeypatch):
-    project, *_ = voted
-    monkeypatch.setattr("quorate.service.domain.people.MOST_INTERPRETED", 50)
-    for experts, most in ((False, 50), (True, 208)):
-        monkeypatch.setattr(compiled._state, "experts", experts)
-        monkeypatch.setattr(compiled._state, "fixed", not experts)
-        with desk.store.read() as connection:
-            found = people(desk.projects, connection, desk.projects.get_in(connection, project.id), now=2000.0)
-        assert (found.num_votes, found.is_partial) == (most, not experts)
 
 
 def test_gold_items_without_answers_of_a_whole_pool_say_nothing_of_the_confidence(desk):

@@ -58,7 +58,7 @@ class Server:
         if self.workers == 1 and not self.environment:
             self.process = Forked(command, log=self._log.name, environment=os.environ)
         else:  # workers, and a clock of its own, need an interpreter of their own
-            surroundings = {**os.environ, "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", **self.environment}
+            surroundings = {**os.environ, "OMP_NUM_THREADS": "1", **self.environment}
             logged = {"stdout": self._log, "stderr": self._log, "start_new_session": True}
             self.process = subprocess.Popen([sys.executable, "-m", "quorate", *command], env=surroundings, **logged)
         with httpx.Client(timeout=2.0) as client:

@@ -15,7 +15,6 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from quorate.service.pages import dashboard
 from tests.service.pages.conftest import window
 from tests.service.pages.live import running
 from tests.service.pages.seeded import seed
@@ -42,7 +41,6 @@ def main() -> None:
     executable = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if executable is None:
         sys.exit("docs-screenshots: Chromium is not installed; on Debian or Ubuntu: apt-get install chromium")
-    dashboard.status = lambda: "compiled"  # no message about compiling in a picture
     with tempfile.TemporaryDirectory() as folder, running(Path(folder)) as live, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox", "--disable-gpu"])
         views = Views(live, seed(live.store, live.projects, num_items=240, num_done=170))

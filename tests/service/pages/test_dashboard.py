@@ -11,7 +11,6 @@ from quorate.service.domain.settings import ProjectSettings
 from quorate.service.domain.votes import Request
 from quorate.service.pages.dashboard import VoteForecast, forecast
 from tests.service.domain.test_audits import closed_items
-from tests.service.pages.seeded import seed
 
 
 def numbers(hours, **more):
@@ -80,16 +79,6 @@ def test_the_dashboard_shows_the_next_step_until_there_are_votes(world, num_item
     assert "data-live=" in told, "what comes next shows itself"
     assert ("data-next" in told, "Saved" in told) == (said is not None, said is None)
     assert said is None or f"/p/{project}{said}" in told.partition("data-next")[2]
-
-
-def test_the_dashboard_says_that_kernels_compile_until_they_are(world, monkeypatch):
-    made = seed(world.store, world.app.state.projects, num_items=1, num_done=0)
-    add_member(world.store, made.project, world.people["reader"], role="reader", now=time.time())
-    looks = iter(["compiling", "compiling", "compiling", "compiled"])  # it ends between the second page's two looks
-    monkeypatch.setattr("quorate.service.pages.dashboard.status", lambda: next(looks, "compiled"))
-    monkeypatch.setattr("quorate.service.pages.dashboard.compile_in_background", lambda: None)
-    pages = [world.browser("reader").get(f"/p/{made.project}/live").text for _ in range(3)]
-    assert ["data-compiling" in page for page in pages] == [True, False, False]
 
 
 @pytest.mark.parametrize(("drawn", "is_held"), [(20, False), (30, True)])

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-from quorate.compiled import status
 from quorate.decision.blended import BlendedValue
-from quorate.decision.look_ahead import look_ahead_size, num_states
 from quorate.methods import Method
-from quorate.posterior.finite import SMALL_POOL
 from quorate.validate import MOST_VOTES, invalid
 
 DECISION_SECONDS = 0.05  # limit for one decision
 AHEAD_SECONDS = 0.05  # limit for all look-ahead decisions of one vote together
-INTERPRETED = 600.0  # slowdown until kernels are compiled
 
-# Seconds of one belief, measured on one core of 2.1 to 3 GHz. Finite pools: levels that
-# three or more classes can tie at cost K N^3 up to SMALL_POOL and K N^2 beyond; while K is small few of them matter,
-# and of very many classes few can tie.
+# Seconds of one belief, measured on one core of 2.1 to 3 GHz. Finite pools: levels that three or more classes can tie
+# at cost K N^3; while K is small few of them matter, and of very many classes few can tie.
 BASE, BY_CLASS = 2e-5, 2e-6
 BY_PAIRS, MANY = 1.4e-10, 50
 BY_LEVELS, CROWDED = 1e-12, 12
-BY_VOTES, BY_VOTES_OF_PAIRS, BY_POINTS = 2e-8, 2e-9, 1e-10  # above SMALL_POOL: K N, K^2 N, K N^2
 BY_CLASS_INFINITE = 2e-5
-BY_STATE = 5e-8  # of the look-ahead of the blended rule
+AHEAD = 5e-5  # of the look-ahead of the blended rule: at most 1,024 states
 
 
 def belief_seconds(posterior: str, num_classes: int, pool_size: int) -> float:
@@ -36,13 +28,9 @@ def belief_seconds(posterior: str, num_classes: int, pool_size: int) -> float:
         return BASE
     if posterior == "infinite":
         return BASE + BY_CLASS_INFINITE * num_classes
-    squared = num_classes * float(pool_size) ** 2
     crowd = min(num_classes, CROWDED) if num_classes > 3 else 0
-    if pool_size > SMALL_POOL:
-        by_vote = (BY_VOTES + BY_VOTES_OF_PAIRS * num_classes) * num_classes * pool_size + BY_POINTS * crowd * squared
-    else:
-        by_vote = (BY_PAIRS * min(num_classes, MANY) + BY_LEVELS * crowd * pool_size) * squared
-    return BASE + BY_CLASS * num_classes + by_vote
+    by_pool = (BY_PAIRS * min(num_classes, MANY) + BY_LEVELS * crowd * pool_size) * num_classes * float(pool_size) ** 2
+    return BASE + BY_CLASS * num_classes + by_pool
 
 
 def decision_seconds(method: Method, num_classes: int, pool_size: int) -> float:
@@ -50,19 +38,13 @@ def decision_seconds(method: Method, num_classes: int, pool_size: int) -> float:
     beliefs = {method.asking, method.predicting}
     seconds = sum(belief_seconds(belief.posterior, num_classes, pool_size) for belief in beliefs)
     if isinstance(method.policy, BlendedValue):
-        seconds += BY_STATE * _states_ahead(num_classes, pool_size)
+        seconds += AHEAD
     return seconds
-
-
-@lru_cache(maxsize=4096)  # a batch has few sizes of pools
-def _states_ahead(num_classes: int, pool_size: int) -> int:
-    return num_states(*look_ahead_size(num_classes, pool_size))
 
 
 def decisions_ahead(method: Method, num_classes: int, pool_size: int, *, most: int) -> int:
     """How many look-ahead decisions are affordable for one vote: up to `most`, within AHEAD_SECONDS."""
-    slower = 1.0 if status() == "compiled" else INTERPRETED
-    return min(most, int(AHEAD_SECONDS / (slower * decision_seconds(method, num_classes, pool_size))))
+    return min(most, int(AHEAD_SECONDS / decision_seconds(method, num_classes, pool_size)))
 
 
 def largest_pool(method: Method, num_classes: int) -> int:

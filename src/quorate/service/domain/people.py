@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, Row, select
 
-from quorate.compiled import status
 from quorate.experts.agreement import others_plurality
 from quorate.experts.ballots import Ballots
 from quorate.experts.crowd import TYPES
@@ -31,7 +30,6 @@ from quorate.types import FloatArray, IntArray
 
 MOST_VOTES = 20_000  # the latest ones, gold answers included
 MOST_PEOPLE, MOST_CELLS = 500, 4_000_000  # people with figures; people * classes^2
-MOST_INTERPRETED = 1000  # while kernels are not compiled
 ONE_SITTING = 1800.0  # seconds: a longer pause is not time spent on a vote
 
 
@@ -79,10 +77,9 @@ class PeopleFigures:
 def people(projects_: Projects, connection: Connection, project: Project, *, now: float) -> PeopleFigures:
     """Compute all figures; takes seconds."""
     last = last_event(connection, project)
-    limit = MOST_VOTES if status(of_experts=True) == "compiled" else MOST_INTERPRETED
-    rows = _votes(connection, project, limit + 1)
-    calibration = gold_calibration(projects_, connection, project, rows[:limit])
-    cast = _of_the_busiest(rows[:limit], len(project.settings.classes))
+    rows = _votes(connection, project, MOST_VOTES + 1)
+    calibration = gold_calibration(projects_, connection, project, rows[:MOST_VOTES])
+    cast = _of_the_busiest(rows[:MOST_VOTES], len(project.settings.classes))
     figures = _people(connection, project, cast) if cast else ()
     return PeopleFigures(now, last, len(cast), len(cast) < len(rows), figures, calibration)
 

@@ -14,7 +14,6 @@ import numpy as np
 from fastapi import APIRouter, Response
 from sqlalchemy import Connection, func, select
 
-from quorate.compiled import compile_in_background, status
 from quorate.reasons import SHORT
 from quorate.service.access.request_context import allow_images
 from quorate.service.domain.listing import acts_of, count_set_aside
@@ -87,13 +86,6 @@ def live(on: ViewerVisit) -> Response:
     return on.render("dashboard_live.html", **_shown(on))
 
 
-def is_compiling() -> bool:
-    """Whether decisions are still slower because a child process is compiling the kernels."""
-    if status() == "compiling":
-        compile_in_background()  # updates the status if compiling has ended
-    return status() == "compiling"
-
-
 def _shown(on: Visit) -> dict[str, Any]:
     with on.store.read() as connection:
         project = on.projects.get_in(connection, on.project_id)
@@ -107,7 +99,7 @@ def _shown(on: Visit) -> dict[str, Any]:
         "num_aside": num_aside, "front_end": front_end, "now": on.now,
         "project": project, "numbers": numbers, "worth": worth, "forecast": forecast(numbers), "hours": hours,
         "most_in_hour": max(votes), "bar": bar, "short": SHORT, "tab": "dashboard", "settings": project.settings,
-        "live_seconds": LIVE_SECONDS, "is_compiling": is_compiling(),
+        "live_seconds": LIVE_SECONDS,
     }  # fmt: skip
 
 

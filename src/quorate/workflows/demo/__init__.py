@@ -14,7 +14,6 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from quorate import compiled
 from quorate.catalogue import is_simple
 from quorate.datasets.synthetic import Scenario
 from quorate.files import write_atomic
@@ -65,9 +64,6 @@ def run_demo(out: str | Path, *, progress: Progress | None = None) -> DemoResult
     """
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
-    if compiled.will_be_compiled():
-        figures.preload()
-    compiled.wait_until_compiled()  # there are hundreds of runs
     started = time.perf_counter()
     comparison = demo_comparison(progress=progress)
     seconds = time.perf_counter() - started

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Any
 
-from quorate.compiled import sources_digest
+from quorate.core import sources_digest
 from quorate.session.batch import BatchDecisions, Decider
 from quorate.workflows.dask_cluster import Cluster, connected
 from quorate.workflows.score.items import ItemBatch
@@ -35,7 +35,7 @@ def scored_by(decider: Decider, cluster: str | None) -> Iterator[Scored]:
 
 def _kind() -> dict[str, str]:
     """What must be equal on two machines for equal results."""
-    return {"code": sources_digest()} | {name: version(name) for name in ("numpy", "numba")}
+    return {"code": sources_digest(), "numpy": version("numpy")}
 
 
 def _on_dask(
