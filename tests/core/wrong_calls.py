@@ -74,6 +74,8 @@ def spoil(fault, function, arrays, rng):
     if fault == "dtype":
         others = [np.float32, np.int32, np.complex128, object, array.dtype.newbyteorder()]
         arrays[place] = array.astype(others[rng.integers(len(others))])
+        if arrays[place].dtype == array.dtype:  # a byte has one order
+            return None
     elif fault == "dimension":
         arrays[place] = array[None]
     elif fault == "length":
