@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import gamma, multivariate_t
 
 from quorate.errors import InvalidInput, InvalidPrediction
-from quorate.prior import HYPERPRIORS, Hyperprior, concentration, concentration_into, hyperprior
+from quorate.prior import HYPERPRIORS, Hyperprior, concentration, hyperprior
 from quorate.types import PriorParams
 from tests.refusals import refused
 
@@ -48,17 +48,6 @@ def test_a_probability_of_zero_and_a_huge_trust_stay_finite():
     alpha = concentration(PriorParams(5.0, 1e-6, [1e6, 1e6, 1e6]), [1.0, 0.0, 0.0])
     assert np.all(np.isfinite(alpha))
     assert np.all(alpha > 0)
-
-
-def test_kernel_fills_its_argument_and_agrees_bit_for_bit():
-    params = PriorParams(3.0, 0.2, RNG.gamma(2, 1, (2, 4)), RNG.normal(size=4))
-    prediction = RNG.dirichlet(np.ones(4), size=2)
-    expected = concentration(params, prediction)
-    out = np.empty(4)
-    floored = np.maximum(prediction / prediction.sum(axis=-1, keepdims=True), 1e-9)
-    log_prediction = np.log(floored / floored.sum(axis=-1, keepdims=True))
-    concentration_into(params.theta, params.phi, np.array(params.tau), np.array(params.bias), log_prediction, out)
-    np.testing.assert_array_equal(out, expected)
 
 
 @pytest.mark.parametrize("prediction", [[0.5, 0.5], [[0.2, 0.3, 0.5]] * 3])

@@ -86,6 +86,8 @@ def fixed_paths(stream: Stream, posterior: int, most: float = 1.0) -> FixedPaths
         last[rows[final]] = asked
         certain[needed] |= top > most
         rows = rows[~final]
+        if not rows.size:
+            break
         seen[rows, stream.votes[rows, asked]] += 1
     return FixedPaths(highest, confidence, labels, last, most)
 
