@@ -8,6 +8,7 @@ from quorate.service.domain.listing import all_decisions, find_item
 from quorate.service.domain.trail import disagreements, trail
 from quorate.service.domain.verdicts import give_verdict, is_waiting, next_waiting, num_waiting, waiting
 from quorate.service.domain.votes import Request
+from quorate.service.label_studio.connections import as_view
 from quorate.service.problems import Outdated
 
 
@@ -62,6 +63,7 @@ def test_a_verdict_stands_beside_the_pools_answer_and_can_be_corrected(desk, dou
         decided = {each.item: each for each in all_decisions(desk.projects, connection, project)}
         assert not list(disagreements(desk.projects, connection, project))
         assert (num_waiting(connection, project), is_waiting(connection, project, row.id)) == (1, False)
+    assert (as_view(before._mapping).label, as_view(row._mapping).label) == (before.label, "dog"), "in Label Studio"
     assert (row.label, row.confidence, row.votes, row.reason) == (
         before.label,
         before.confidence,

@@ -44,8 +44,8 @@ class ItemView:
 
     is_closed: bool
     wants: int
-    label: str | None  # None: closed without an answer
-    confidence: float | None
+    label: str | None  # the final answer; None: closed without one
+    confidence: float | None  # None also for an answer of a senior or of the whole pool
     reason: str
     num_votes: int
 

@@ -243,9 +243,9 @@ def as_view(row: Mapping[str, Any]) -> ItemView:
     else:  # an audit asks the whole pool
         wants = max(row["pool_size"] - row["num_votes"] - row["num_abstained"], 1)
     is_closed = not row["is_open"] and row["withdrawn"] is None
-    confidence = None if row["label"] is None else row["confidence"]
-    told = (row["label"], confidence, row["reason"], row["decided_votes"] or 0)
-    return ItemView(is_closed, wants, *told)
+    answer = row["verdict"] or row["panel"] or row["label"]
+    confidence = row["confidence"] if answer is not None and answer == row["label"] else None  # it is of the label
+    return ItemView(is_closed, wants, answer, confidence, row["reason"], row["decided_votes"] or 0)
 
 
 def connection_to(store: Store, url: str, remote_id: int) -> ConnectedProject:
