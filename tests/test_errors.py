@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import quorate
 from quorate.errors import InvalidInput, JournalCorrupt, QuorateError, shown, source_is, with_names
 from quorate.validate import invalid
 from tests.refusals import refused
@@ -106,3 +107,15 @@ def test_an_error_survives_a_trip_to_another_process(error):
 def test_values_are_shown_on_one_line_and_cut():
     assert shown(np.eye(2)) == "array([[1., 0.], [0., 1.]])"
     assert len(shown("x" * 10_000)) < 220
+
+
+def test_usual_mistakes_are_one_short_sentence(tmp_path):
+    names = {"votes": "--votes", "budget": "--budget", "error_cost": "--error-cost"}
+    mistakes = {
+        "--votes: nope.csv not found.": lambda: quorate.run("nope.csv"),
+        "Use either --budget or --error-cost.": lambda: quorate.run("nope.csv", budget=2.0, error_cost=50),
+    }
+    for text, call in mistakes.items():
+        with pytest.raises(InvalidInput) as caught:
+            call()
+        assert caught.value.render(names) == text and caught.value.rule

@@ -159,9 +159,9 @@ def source_is(argument: str) -> Iterator[None]:
     """In the block or decorated function, errors about `source` or `path` name `argument` instead.
 
     >>> with source_is("votes"):
-    ...     raise InvalidInput(field="source", value="vote.csv", rule="a file that exists", fix="check its name")
+    ...     raise InvalidInput(field="source", value="vote.csv", rule="a header", fix="add one")
     Traceback (most recent call last):
-    quorate.errors.InvalidInput: votes='vote.csv'; expected a file that exists; check its name.
+    quorate.errors.InvalidInput: votes='vote.csv'; expected a header; add one.
     """
     try:
         yield
@@ -173,6 +173,18 @@ def source_is(argument: str) -> Iterator[None]:
 
 class InvalidInput(QuorateError, ValueError):
     """An argument breaks a rule: shape, range, type or name."""
+
+
+class NotFound(InvalidInput):
+    """A file that does not exist.
+
+    >>> NotFound(field="votes", value="nope.csv", rule="a file that exists", fix="check its name.").render()
+    'votes: nope.csv not found.'
+    """
+
+    def render(self, names: Mapping[str, str] = NO_NAMES) -> str:
+        """One sentence: the rule and the fix go without saying."""
+        return f"{names.get(str(self.field), self.field)}: {self.value} not found."
 
 
 class InvalidPrediction(InvalidInput):

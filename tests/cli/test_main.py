@@ -73,4 +73,4 @@ def test_a_file_that_is_not_there_is_named_with_its_option(run, tmp_path, monkey
     (tmp_path / "votes.csv").write_text("task,worker,label\na,ada,cat\nb,ada,dog\n")
     result = run(*command)
     assert result.exit_code == 1
-    assert result.stderr.startswith(f"quorate: {option} gone.csv"), result.stderr
+    assert result.stderr == f"quorate: {option}: gone.csv not found.\n"

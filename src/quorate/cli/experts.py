@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from quorate.cli.options import Json, Overwrite, PredictionTables, TruthTable, VotesTable, option, reads_tables
-from quorate.cli.output import print_json, print_lines, print_table, progress_bar
+from quorate.cli.output import print_json, print_lines, print_screen, print_table, progress_bar
 from quorate.files import check_free
 from quorate.tables import TableKeywords, TableOptions
 from quorate.workflows.experts import ExpertsResult, rate_experts
@@ -59,7 +59,8 @@ def experts(
     title = "People by estimated accuracy" + ("" if len(shown) == len(found.people) else ", the highest and the lowest")
     print_lines(found.answer, "")
     print_table(title, HEADS, [tuple(map(str, person_row(each))) for each in shown])
-    print_lines(*notes(found), f"Read {found.report.decisions[-1]}")
+    print_screen([*(f"Warning: {each}" for each in found.report.warnings[:1]), *notes(found)])
+    print_lines(next(line for line in found.report.understood() if line.startswith("Read ")))
     print_lines(f"Report: {out}/report.html" if out is not None else "With --out everybody is in people.csv.")
 
 

@@ -19,7 +19,7 @@ from quorate.cli.options import (
     option,
     reads_tables,
 )
-from quorate.cli.output import print_json, print_lines, progress_bar
+from quorate.cli.output import print_json, print_screen, progress_bar
 from quorate.tables import TableKeywords, TableOptions
 from quorate.validate import invalid
 from quorate.workflows.plan import plan as make_plan
@@ -80,7 +80,7 @@ def plan(
     if json:
         print_json(made.summary())
         return
-    print_lines(*screen(made, out))
+    print_screen(screen(made, out))
 
 
 def _shares(given: list[str] | None) -> dict[str, float]:

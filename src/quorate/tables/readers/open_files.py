@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from quorate.arrow import pa, pq
+from quorate.errors import NotFound
 from quorate.packed_files import VOTE_BYTES, check_size, parquet_batches
 from quorate.tables.readers.delimited import open_delimited
 from quorate.tables.readers.json_files import first_records, is_lines, json_text, records
@@ -57,7 +58,7 @@ def existing(path: str | Path) -> Path:
     """The path, checked: the file exists and is not empty. `book.xlsx#sheet` keeps the name of its sheet."""
     file, sheet = sheet_of(Path(path))
     if not file.is_file():
-        raise invalid("source", str(path), "a file that exists", "check its name and folder.")
+        raise invalid("source", str(path), "a file that exists", "check its name and folder.", error=NotFound)
     if file.stat().st_size == 0:
         raise invalid("source", str(path), "a header and rows; the file is empty", "export it again.")
     return file if sheet is None else Path(path)

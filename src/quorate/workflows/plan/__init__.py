@@ -16,7 +16,7 @@ import numpy as np
 
 from quorate.decision.error_costs import DEFAULT_ERROR_COST, ErrorCosts
 from quorate.decision.policy import QueryPolicy
-from quorate.errors import shown
+from quorate.errors import InvalidInput, shown
 from quorate.files import check_free
 from quorate.methods import Method, Target, checked_target, chosen_method, with_costs
 from quorate.rng import stream
@@ -161,7 +161,7 @@ def _goal(
     target_error: float | None, budget: float | None, recall: Mapping[str, float] | None, level: float, *, most: float
 ) -> Goal:
     if target_error is not None and budget is not None:
-        raise invalid("budget", budget, "one goal, but `target_error` is given, too", "leave one of them out.")
+        raise InvalidInput("Use either `target_error` or `budget`.", field="budget", value=budget, rule="one goal")
     if target_error is not None:
         target_error = bounded(target_error, where="target_error", least=0.0, most=most)
     if budget is not None:
@@ -178,8 +178,8 @@ def _base(
     has_choice = goal.target_error is not None or goal.budget is not None
     if error_cost is not None and has_choice:
         name = "budget" if goal.target_error is None else "target_error"
-        rule = f"`error_cost` or `{name}`, not both: for a goal the plan chooses it"
-        raise invalid("error_cost", error_cost, rule, "leave one of them out.")
+        text = f"Use either `{name}` or `error_cost`: for a goal the plan chooses it."
+        raise InvalidInput(text, field="error_cost", value=error_cost, rule="one of the two")
     return base, error_cost is not None or not goal.is_given
 
 

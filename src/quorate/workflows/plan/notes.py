@@ -60,7 +60,7 @@ def _uneven(pilot: Pilot) -> str:
         return ""
     return (
         f"The pool of an item is the votes recorded for it, {low} to {high}. If asking stopped early where votes "
-        "agreed, errors are understated: plan for whole pools with `--pool-size N`."
+        "agreed, errors are understated: plan for whole pools with `pool_size`."
     )
 
 
@@ -76,7 +76,7 @@ def _left(advice: Advice, goal: Goal) -> str:
     left = f"{100 * (1 - votes / goal.budget):.0f} % of the budget is expected to be left"
     if advice.place + 1 == len(advice.forecast.settings):
         return f"{left}: by then every pool is settled."
-    return f"{left}, as the margin for keeping it. `quorate run --budget {goal.budget:g}` adjusts as it runs."
+    return f"{left}, as the margin for keeping it. A run with `budget={goal.budget:g}` adjusts as it runs."
 
 
 def _agreement(pilot: Pilot, advice: Advice) -> str:

@@ -35,7 +35,8 @@ def sentence(plan: Plan) -> str:
         return f"Use {setting(plan)}: {_expected(plan)}{_surely(plan)}."
     wanted, best = _wanted(plan), f"{setting(plan)}: {_expected(plan)}"
     if plan.goal.target_error is not None and plan.floor > plan.goal.target_error:
-        ties = f"asking until settled leaves {error_text(plan, plan.floor)}"
+        by_ties = plan.error_cost is None and plan.method.target == "plurality"
+        ties = f"{'ties alone make' if by_ties else 'asking until settled leaves'} {error_text(plan, plan.floor)}"
         return f"{_target(plan)} cannot be reached: {ties}. Best setting: {best}."
     level = f"{100 * plan.goal.level:g} %"
     chance = chance_text(plan.chance)

@@ -45,10 +45,10 @@ def _sorted(summary: Mapping[str, Any]) -> list[str]:
         return []
     how = "by label" if found["sorted_by"] == "label" else "by how many agree"
     if because == "sorted":
-        return [f"The votes of each item are sorted {how}, so they were shuffled. `--order given` keeps their order."]
+        return [f"The votes of each item are sorted {how}, so they were shuffled. `order='given'` keeps their order."]
     return [
         f"The votes of each item are {'mostly ' if found['mostly'] else ''}sorted {how} and were replayed so: do not "
-        "trust this run unless people were asked in that order. `--order shuffled` shuffles them."
+        "trust this run unless people were asked in that order. `order='shuffled'` shuffles them."
     ]
 
 
@@ -70,7 +70,7 @@ def notes(summary: Mapping[str, Any]) -> list[str]:
     if control is not None and control.get("incomplete_audits"):
         found.append(
             f"{control['incomplete_audits']:,} of {control['audited']:,} audits had too few recorded votes and count "
-            "as errors; without `--pool-size` the votes of an item are its pool."
+            "as errors; without `pool_size` the votes of an item are its pool."
         )
     found += _order(summary)
     if error["tie_rate"]:
@@ -108,7 +108,7 @@ def _order(summary: Mapping[str, Any]) -> list[str]:
     if found is not None and found["by_people"] and because is None and not summary["method"]["knows_people"]:
         return [
             "Every item has its people in one and the same order: the first are asked always, the last seldom. "
-            "`--order shuffled` mixes them."
+            "`order='shuffled'` mixes them."
         ]
     return []
 
@@ -121,7 +121,7 @@ def _few_errors(summary: Mapping[str, Any]) -> list[str]:
         return []
     return [
         f"The target allows {allowed:.1f} errors: chance alone moves the error by {100 / allowed**0.5:.0f} % of it. "
-        "More items or a higher `--audit-rate` hold it more closely."
+        "More items or a higher `audit_rate` hold it more closely."
     ]
 
 
@@ -149,7 +149,7 @@ def _budget(summary: Mapping[str, Any], control: Mapping[str, Any]) -> str | Non
     if asked > votes["ask_all_per_item"]:
         return f"{head}asking everybody recorded takes {votes['ask_all_per_item']:.2f}."
     if most is not None and asked > most:
-        return f"{head}at most {most} votes are asked of an item (--max-votes)."
+        return f"{head}at most {most} votes are asked of an item (`max_votes`)."
     if asked > votes["until_settled_per_item"]:
         return f"{head}every pool is settled after {votes['until_settled_per_item']:.2f}."
     if control["gap"] < -NEAR and at_deepest(control["parameter"], control["last_parameter"]):
@@ -158,7 +158,7 @@ def _budget(summary: Mapping[str, Any], control: Mapping[str, Any]) -> str | Non
             "where the remaining votes could at best make a tie."
         )
     if control["gap"] > NEAR and least and asked < least:
-        return f"A budget of {asked:.2f} votes per item cannot be kept: {least} are asked of every item (--min-votes)."
+        return f"A budget of {asked:.2f} votes per item cannot be kept: {least} are asked of every item (`min_votes`)."
     return None
 
 
@@ -166,7 +166,7 @@ def _target(summary: Mapping[str, Any], control: Mapping[str, Any]) -> str | Non
     error, asked = summary["error"], control["asked_for"]
     ties = max(control["ties_seen"], error["tie_rate"] or 0.0)
     if ties > asked:
-        return f"{100 * asked:.2f} % wrong cannot be reached: ties alone make {100 * ties:.2f} %."
+        return f"{100 * asked:.4g} % wrong cannot be reached: ties alone make {100 * ties:.1f} %."
     if control["gap"] < -NEAR and at_shallowest(control["parameter"], control["last_parameter"]):
         return f"No votes are needed: without any, the error is below the target of {100 * asked:.2f} %."
     return None

@@ -18,6 +18,7 @@ from quorate.decision.error_costs import ErrorCosts
 from quorate.decision.model_picker import ModelPicker
 from quorate.decision.policy import QueryPolicy
 from quorate.decision.quota import QuotaPolicy
+from quorate.errors import InvalidInput
 from quorate.methods import Method, Target, checked_target, chosen_method, with_costs
 from quorate.methods import method as build_method
 from quorate.reasons import CERTAIN
@@ -108,9 +109,9 @@ def _check_aim(aim: Aim) -> None:
     wanted = aim.parameters | {"target_error": aim.target_error, "budget": aim.budget}
     given = {name: value for name, value in wanted.items() if value is not None}
     if len(given) > 1:
-        (first, value), *_ = given.items()
-        rule = f"at most one of {', '.join(f'`{name}`' for name in given)}: each says how far to ask"
-        raise invalid(first, value, rule, "pass one of them.")
+        names = [f"`{name}`" for name in reversed(given)]
+        text = f"Use either {', '.join(names[:-1])} or {names[-1]}."
+        raise InvalidInput(text, field=next(iter(given)), value=given, rule="one way to say how far to ask")
     price = given.get("error_cost")
     if price is not None and price <= 1:
         rule = "above 1: if a wrong answer costs no more than a vote, nobody is asked"

@@ -177,7 +177,7 @@ def _errors(summary: Mapping[str, Any]) -> Section:
 
 def _truth(summary: Mapping[str, Any]) -> str:
     """Without true classes: how far the answers agree with the pool."""
-    agreed, unknown = summary["pool_agreement"], "No true class was given (--truth), so the error is unknown."
+    agreed, unknown = summary["pool_agreement"], "No true class was given (`truth`), so the error is unknown."
     if agreed is None:
         return unknown
     return f"{unknown} {percent(agreed['rate'], 1)} of the answers are the plurality of the item's recorded votes."

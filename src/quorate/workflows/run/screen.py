@@ -64,7 +64,7 @@ def _wrong(summary: Mapping[str, Any], everyone: str) -> str:
     error, pools = summary["error"], summary["pools"]
     if summary["settings"]["target"] == "truth":
         if error["rate"] is None:
-            return "no true class was given (--truth), so the error is unknown"
+            return "no true class was given (`truth`), so the error is unknown"
         known = f"known for {error['scored_items']:,} items"
         return f"{percent_of(1 - error['rate'])} of the answers are the true class ({known})"
     if error["rate"] is None:
