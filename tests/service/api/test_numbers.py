@@ -2,10 +2,10 @@
 
 from dataclasses import fields
 
-from quorate.service.api.decisions import StatsTold
 from quorate.service.background import BackgroundJobs
 from quorate.service.domain import stats
 from quorate.service.domain.audits import ProjectAudit
+from quorate.service.domain.stats import LatestStats
 from quorate.types import PriorParams
 
 
@@ -20,7 +20,7 @@ def test_the_numbers_of_a_project(world):
     audit = reader.api("GET", f"/projects/{world.here}/audit", 200).json()
     assert audit["num_closed"] == 1 and audit["sentence"]
     told = [each.name for each in fields(ProjectAudit)]
-    assert (list(stats), list(stats["audit"])) == ([each.name for each in fields(StatsTold)], told)
+    assert (list(stats), list(stats["audit"])) == ([each.name for each in fields(LatestStats)], told)
     assert list(audit) == [*told, "time"]
 
 

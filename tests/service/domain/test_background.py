@@ -332,8 +332,8 @@ def test_numbers_of_a_killed_worker_are_taken_over_within_ten_seconds_and_never_
         def is_up_to_date():
             with desk.store.read() as connection:
                 told = latest_stats(connection, project, now=time.time())
-            seen.append((told["time"], told["num_votes"]))
-            return told["num_votes"] == 1 and told["age"] <= LIVE_SECONDS
+            seen.append((told.time, told.num_votes))
+            return told.num_votes == 1 and told.age <= LIVE_SECONDS
 
         wait_until(is_up_to_date, "the numbers are up to date")
         took = time.monotonic() - killed
@@ -374,7 +374,7 @@ def test_numbers_that_were_begun_before_newer_ones_are_dropped(desk, monkeypatch
     monkeypatch.setattr("quorate.service.background.stats", overtaken)
     slow._compute_stats(project.id)
     with desk.store.read() as connection:
-        assert latest_stats(connection, project, now=1.0)["num_votes"] == 1
+        assert latest_stats(connection, project, now=1.0).num_votes == 1
 
 
 def test_numbers_have_an_age_and_paused_projects_get_new_ones(desk):
@@ -385,15 +385,15 @@ def test_numbers_have_an_age_and_paused_projects_get_new_ones(desk):
     clock[0] += 50.0
     with desk.store.read() as connection:
         before = latest_stats(connection, project, now=clock[0])
-    assert before["age"] == 50.0
+    assert before.age == 50.0
     desk.projects.change(project.id, state="paused", now=clock[0])
     jobs._due.clear()
     clock[0] -= 500.0
     jobs.round()
     with desk.store.read() as connection:
         after = latest_stats(connection, project, now=clock[0])
-    assert after["age"] == 0.0
-    assert after["version"] > before["version"] and after["time"] < before["time"], "the clock was set back"
+    assert after.age == 0.0
+    assert after.version > before.version and after.time < before.time, "the clock was set back"
 
 
 def test_two_workers_at_once_learn_once(desk):
@@ -407,7 +407,7 @@ def test_two_workers_at_once_learn_once(desk):
         thread.join()
     with desk.store.read() as connection:
         assert connection.execute(FITS).scalar_one() == 1
-        assert latest_stats(connection, project, now=1.0)["num_items"] == 20
+        assert latest_stats(connection, project, now=1.0).num_items == 20
 
 
 def add_hook(desk, project, *kinds):

@@ -1,6 +1,7 @@
 """Pace and forecast: by the last hour; none without enough data."""
 
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,7 +18,8 @@ def numbers(hours, **more):
     usual = {"num_open": 10, "num_closed": 10, "votes_per_closed": 3.0, "num_votes": 30, "votes_on_closed": 30}
     usual |= {"time": 5000.0, "last_vote": 4990.0}
     usual |= {"num_short": 0, "votes_for_audits": 0}
-    return usual | {"hours": [{"hours_ago": 0.0, "votes": float(votes), "seconds": 3600.0} for votes in hours]} | more
+    told = [{"hours_ago": 0.0, "votes": float(votes), "seconds": 3600.0} for votes in hours]
+    return SimpleNamespace(**{**usual, "hours": told, **more})
 
 
 def test_a_forecast_needs_items_and_votes_and_counts_a_vote_for_every_open_item():
@@ -46,7 +48,7 @@ def test_not_everything_is_closed_while_audits_wait(world):
 
 def test_the_pace_of_the_first_minutes_is_not_spread_over_an_hour():
     young = numbers([60])
-    young["hours"][0]["seconds"] = 120.0
+    young.hours[0]["seconds"] = 120.0
     assert forecast(young).pace == 1800.0
 
 

@@ -15,7 +15,7 @@ from quorate.service.domain.audits import ProjectAudit
 from quorate.service.domain.items import for_browser
 from quorate.service.domain.listing import Filter, decided, list_items, list_learned
 from quorate.service.domain.projects import Project
-from quorate.service.domain.stats import Stats, latest_stats
+from quorate.service.domain.stats import LatestStats, latest_stats
 from quorate.service.domain.trail import trail
 from quorate.service.domain.verdicts import MOST_NOTE, Doubtful, give_verdict, waiting
 
@@ -184,18 +184,6 @@ class AuditTold(ProjectAudit):
     time: float
 
 
-@dataclass(frozen=True, slots=True)
-class StatsTold(Stats):
-    """The latest numbers, computed at `time` (seconds since 1970), `age` seconds ago; `version` grows each time they
-    are computed.
-
-    Money is at the project's price now. Null where there is nothing yet.
-    """
-
-    age: float
-    version: int
-
-
 class LearnedOut(Out):
     """Learned parameters and when: theta is how many votes the classifiers are worth, phi the doubt on every class, tau
     the weights of log f by model and class."""
@@ -208,24 +196,16 @@ class LearnedOut(Out):
     num_items: int
 
 
-@router.get(
-    "/audit", tags=["numbers"], summary="What the audit proves", response_model=AuditTold, responses=problems(403, 404)
-)
-def show_audit(project_id: ProjectId, _caller: Viewer, projects_: TheProjects, now: Now) -> dict[str, Any]:
+@router.get("/audit", tags=["numbers"], summary="What the audit proves", responses=problems(403, 404))
+def show_audit(project_id: ProjectId, _caller: Viewer, projects_: TheProjects, now: Now) -> AuditTold:
     """Covers every closed item; computed in the background with the dashboard's numbers, see `time`."""
     with projects_.store.read() as connection:
         latest = latest_stats(connection, projects_.get_in(connection, project_id), now=now)
-    return latest["audit"] | {"time": latest["time"]}  # type: ignore[no-any-return]
+    return AuditTold(**asdict(latest.audit), time=latest.time)
 
 
-@router.get(
-    "/stats",
-    tags=["numbers"],
-    summary="The dashboard's numbers",
-    response_model=StatsTold,
-    responses=problems(403, 404),
-)
-def show_stats(project_id: ProjectId, _caller: Viewer, projects_: TheProjects, now: Now) -> dict[str, Any]:
+@router.get("/stats", tags=["numbers"], summary="The dashboard's numbers", responses=problems(403, 404))
+def show_stats(project_id: ProjectId, _caller: Viewer, projects_: TheProjects, now: Now) -> LatestStats:
     """The latest numbers, a few seconds old while a worker is running: see `age`."""
     with projects_.store.read() as connection:
         return latest_stats(connection, projects_.get_in(connection, project_id), now=now)

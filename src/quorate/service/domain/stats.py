@@ -10,6 +10,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from pydantic import TypeAdapter
 from sqlalchemy import ColumnElement, Connection, Integer, Select, and_, case, cast, desc, func, or_, select
 
 from quorate.audit.statement import standing
@@ -88,6 +89,21 @@ class Stats:
         return asdict(self)
 
 
+@dataclass(frozen=True, slots=True)
+class LatestStats(Stats):
+    """The latest numbers, computed at `time` (seconds since 1970), `age` seconds ago; `version` grows each time they
+    are computed.
+
+    Money is at the project's price now. Null where there is nothing yet.
+    """
+
+    age: float
+    version: int
+
+
+LATEST = TypeAdapter(LatestStats)
+
+
 def stats(connection: Connection, project: Project, *, now: float) -> Stats:
     """Compute all numbers."""
     num_voters = _num_voters(connection, project)
@@ -122,16 +138,13 @@ def stats(connection: Connection, project: Project, *, now: float) -> Stats:
     )
 
 
-def latest_stats(connection: Connection, project: Project, *, now: float) -> dict[str, Any]:
-    """The latest numbers as JSON, their `age` in seconds, and their `version`: how often they were stored.
-
-    Computed here if there are none.
-    """
+def latest_stats(connection: Connection, project: Project, *, now: float) -> LatestStats:
+    """The numbers that were stored last; computed here if there are none."""
     query = select(tasks.c.state).where(tasks.c.project_id == project.id, tasks.c.task == "stats")
     state = json.loads(connection.execute(query).scalar_one_or_none() or "{}")
     latest = state.get("stats") or stats(connection, project, now=now).as_json()
     age = abs(now - latest["time"])  # a time in the future: the clock was set back
-    return latest | {"age": age, "version": int(state.get("version", 0))}
+    return LATEST.validate_python(latest | {"age": age, "version": int(state.get("version", 0))})
 
 
 def learning_history(connection: Connection, project: Project, *, most: int = HISTORY) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ and what it fetches, must not reveal predictions, other votes or decisions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from quorate.reasons import SHORT
 from quorate.service.access.request_context import allow_images
 from quorate.service.domain.listing import acts_of, count_set_aside
 from quorate.service.domain.projects import Project, Projects
-from quorate.service.domain.stats import LIVE_SECONDS, latest_stats
+from quorate.service.domain.stats import LIVE_SECONDS, Stats, latest_stats
 from quorate.service.domain.votes import UNDO_SECONDS
 from quorate.service.label_studio.connections import connection_of
 from quorate.service.pages.keys import keys_of, keys_told
@@ -53,22 +53,16 @@ class VoteForecast:
     hours_left: float | None
 
 
-def forecast(numbers: Mapping[str, Any]) -> VoteForecast:
-    """The pace of voting and the votes left, from the numbers of `domain.stats`.
-
-    >>> hours = [{"votes": 10.0, "seconds": 3600.0}, {"votes": 20.0, "seconds": 1800.0}]
-    >>> forecast({"hours": hours, "num_open": 10, "num_closed": 10, "votes_per_closed": 3.0, "num_votes": 35,
-    ...           "votes_on_closed": 30, "votes_for_audits": 0, "num_short": 0, "last_vote": 995.0, "time": 1000.0})
-    VoteForecast(pace=40.0, votes_left=25.0, hours_left=0.625)
-    """
-    last, is_voting = numbers["hours"][-1], numbers["time"] - (numbers["last_vote"] or 0.0) < PAUSE
+def forecast(numbers: Stats) -> VoteForecast:
+    """The pace of voting, and what is left at it."""
+    last, is_voting = numbers.hours[-1], numbers.time - (numbers.last_vote or 0.0) < PAUSE
     pace = last["votes"] * HOUR / max(last["seconds"], SHORTEST) if is_voting else None
-    if numbers["num_closed"] < FEWEST or numbers["votes_per_closed"] is None:
+    if numbers.num_closed < FEWEST or numbers.votes_per_closed is None:
         return VoteForecast(pace, None, None)
-    on_open = numbers["num_votes"] - numbers["votes_on_closed"]
-    least = float(numbers["num_open"])  # each open item needs at least one
-    left = max(numbers["num_open"] * numbers["votes_per_closed"] - on_open, least) + numbers["votes_for_audits"]
-    return VoteForecast(pace, left, left / pace if pace and not numbers["num_short"] else None)
+    on_open = numbers.num_votes - numbers.votes_on_closed
+    least = float(numbers.num_open)  # each open item needs at least one
+    left = max(numbers.num_open * numbers.votes_per_closed - on_open, least) + numbers.votes_for_audits
+    return VoteForecast(pace, left, left / pace if pace and not numbers.num_short else None)
 
 
 router = APIRouter(include_in_schema=False)
@@ -93,7 +87,7 @@ def _shown(on: Visit) -> dict[str, Any]:
         worth = _worth(on.projects, project, numbers, connection)
         num_aside = count_set_aside(connection, on.project_id)
         front_end = connection_of(connection, on.project_id)
-    votes = [hour["votes"] for hour in numbers["hours"]]
+    votes = [hour["votes"] for hour in numbers.hours]
     hours = columns(votes, title=f"Votes in each of the last 24 hours, {max(votes):g} at most")
     return {
         "num_aside": num_aside, "front_end": front_end, "now": on.now,
@@ -103,12 +97,12 @@ def _shown(on: Visit) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _worth(projects_: Projects, project: Project, numbers: dict[str, Any], connection: Connection) -> dict[str, Any]:
+def _worth(projects_: Projects, project: Project, numbers: Stats, connection: Connection) -> dict[str, Any]:
     """What the classifier is worth, now and over time: theta, phi, and tau for each class."""
     start = projects_.params(connection, project, 0)
-    params = projects_.params(connection, project, project.learn_event) if numbers["learning"] else start
+    params = projects_.params(connection, project, project.learn_event) if numbers.learning else start
     past = [(project.created, start.theta, start.phi, start.tau)]
-    past += [(fit["time"], fit["theta"], fit["phi"], fit["tau"]) for fit in numbers["learning"]]
+    past += [(fit["time"], fit["theta"], fit["phi"], fit["tau"]) for fit in numbers.learning]
     times, thetas, phis, weights = zip(*past, strict=True)
     taus = [np.atleast_2d(np.asarray(tau, float)).mean(axis=0) for tau in weights]
     highest = max(float(np.max(taus)), 1e-9)
@@ -121,11 +115,11 @@ def _worth(projects_: Projects, project: Project, numbers: dict[str, Any], conne
         for index, name in enumerate(classes[:MOST_CLASSES])
     ]  # fmt: skip
     return {
-        "theta": params.theta, "phi": params.phi, "num_fits": len(numbers["learning"]),
+        "theta": params.theta, "phi": params.phi, "num_fits": len(numbers.learning),
         "theta_svg": _curve("theta over time", thetas, 0, max(thetas)),
         "phi_svg": _curve("phi over time", phis, 1, max(phis)),
         "classes": by_class, "more": max(0, len(classes) - MOST_CLASSES),
-        "last": times[-1] if numbers["learning"] else None,
+        "last": times[-1] if numbers.learning else None,
     }  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from quorate.service.access.principal import Principal, current
 from quorate.service.access.request_context import now_of, store_of
 from quorate.service.api.dependencies import Caller, Unrestricted, base_url_of, once_per_form, projects_of
 from quorate.service.domain.projects import Project, Projects
-from quorate.service.domain.stats import latest_stats
+from quorate.service.domain.stats import LatestStats, latest_stats
 from quorate.service.pages.formats import Fields
 from quorate.service.pages.rendering import SENT_ALREADY, go, render
 from quorate.service.problems import NotSignedIn, of_error
@@ -32,7 +32,7 @@ class ProjectCard:
 
     project: Project
     role: Role
-    numbers: dict[str, Any] | None
+    numbers: LatestStats | None
 
 
 def cards(projects_: Projects, me: Principal, *, now: float) -> list[ProjectCard]:

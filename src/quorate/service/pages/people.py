@@ -143,7 +143,7 @@ def voters_page(on: OwnerVisit) -> Response:
     with on.store.read() as connection:
         project = on.projects.get_in(connection, on.project_id)
         figures = latest_people(connection, on.project_id)
-        num_gold = latest_stats(connection, project, now=on.now)["num_gold"]
+        num_gold = latest_stats(connection, project, now=on.now).num_gold
     careless = [person for person in (figures or {}).get("people", []) if person["kind"] != "careful"]
     shown = {"project": project, "found": figures, "careless": careless, "kinds": KIND_WORDS, "few": FEW_VOTES}
     return on.render("voters.html", **shown, num_gold=num_gold, settings=project.settings, tab="people")
