@@ -26,7 +26,6 @@ from quorate.decision.threshold import Threshold
 from quorate.errors import UnknownMethod
 from quorate.experts.crowd_stream import CrowdStop
 from quorate.experts.panel_online import PanelValue
-from quorate.learning.answers import AnswerFit
 from quorate.learning.learner import WINDOW, Learner, MapLearner
 from quorate.prior import HYPERPRIORS, ClassifierPrior, Hyperprior, Prior
 from quorate.prior import hyperprior as find_hyperprior
@@ -45,7 +44,7 @@ LEARNERS: Mapping[str, MapLearner] = MappingProxyType(
         "finexp": MapLearner(HYPERPRIORS["finexp"], window=500, refit_every=20),
         "infexp": MapLearner(HYPERPRIORS["infexp"], window=500, refit_every=20),
         "value": MapLearner(
-            HYPERPRIORS["value"], window=1000, refit_every=20, bias=True, proportional=True, shrinks_answers=True
+            HYPERPRIORS["value"], window=1000, refit_every=20, bias=True, proportional=True, proves_answers=True
         ),
     }
 )
@@ -183,10 +182,10 @@ class Method:
         """Name and parameters, for reports; journals store the whole method (`method_data`)."""
         return {"name": self.name, "parameters": dict(self.parameters)}
 
-    def answer_fit(self) -> AnswerFit:
-        """Fits the parameters for answers without votes."""
-        learner = self.map_learner
-        return AnswerFit(learner.hyperprior if learner is not None and learner.shrinks_answers else None)
+    @property
+    def proves_answers(self) -> bool:
+        """True if answers without votes are the classifier's until what was learned has proved better."""
+        return self.is_ours and self.map_learner is not None and self.map_learner.proves_answers
 
     def initial_params(self, num_classes: int, num_classifiers: int = 1) -> Params:
         """The parameters before the first fit: the mode of the hyperprior; theta = phi = tau = 1 without a learner."""

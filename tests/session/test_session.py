@@ -188,18 +188,23 @@ def voted_session(name, journal=None):
     return session
 
 
-def test_predict_answers_by_careful_parameters_and_is_the_same_after_a_resume():
+def test_answers_without_votes_are_the_classifiers_until_what_was_learned_has_proved_better():
     journal = MemoryJournal()
-    session = voted_session("value", journal)
-    events = list(journal.events())
-    answer = session.predict([0.4, 0.6])
-    assert np.abs(session._answer_fit._kept[1].bias).max() < np.abs(session.params.bias).max()
-    assert list(journal.events()) == events
-    resumed = Session.resume(journal).predict([0.4, 0.6])
-    assert resumed.confidence == answer.confidence
-    session.open("next", [0.5, 0.5])
-    session.vote("next", "dog")
-    assert session.predict([0.4, 0.6]).confidence != answer.confidence
+    session = make("value:refit_every=1", journal=journal)
+    answers = []
+    for number in range(12):
+        item = f"i{number}"
+        for end in ("", "-unasked"):
+            answers.append(session.open(item + end, [0.6, 0.3, 0.1]).label)
+        session.vote(item, "dog")
+        session.close(item)
+        resumed = Session.resume(journal)
+        for again in (resumed.predict([0.6, 0.3, 0.1]), resumed.decision(f"{item}-unasked")):
+            assert again.label in ("cat", "dog")
+        assert resumed.predict([0.6, 0.3, 0.1]).probs.tolist() == session.predict([0.6, 0.3, 0.1]).probs.tolist()
+    assert session.params.bias[1] > 0
+    first = answers.index("dog")
+    assert first > 10 and set(answers[:first]) == {"cat"} and set(answers[first:]) == {"dog"}
 
 
 def test_the_papers_methods_predict_with_the_parameters_they_ask_with():

@@ -10,7 +10,7 @@ from quorate.methods import DEFAULT_ERROR_COST, method
 from quorate.session import JsonlJournal, MemoryJournal, Session
 from quorate.session.decide import decide, learned_of
 from quorate.session.items import advance, opened
-from quorate.session.state import initial
+from quorate.session.state import gains_of, initial
 from quorate.session.tuning import tuned
 from quorate.types import PriorParams
 from tests.refusals import refused
@@ -146,7 +146,8 @@ def test_any_items_decisions_can_be_computed_from_its_own_events_and_those_they_
         learned = by_seq.get(given["params"])
         prior = fresh.learned
         if learned is not None:
-            prior = learned_of(PriorParams(*(learned[key] for key in ("theta", "phi", "tau", "bias"))), learned["seq"])
+            params = PriorParams(*(learned[key] for key in ("theta", "phi", "tau", "bias")))
+            prior = learned_of(params, learned["seq"], gains_of(learned))
         parameters = by_seq[given["tune"]]["parameters"] if "tune" in given else {}
         verdict = decide(tuned(start, parameters) if parameters else start, prior, None, items[event["item"]])
         assert (verdict.ask, verdict.confidence, verdict.reason) == (given["ask"], given["confidence"], given["reason"])

@@ -167,9 +167,12 @@ class _Loop:
         self._count(t, item.votes)
         if learner is None or state.votes_since_fit == 0 or not self._is_due(t + 1, learner):
             return
+        if self.settings.method.proves_answers:
+            state.gains = state.gains.after(state.params, *state.window.since(state.entered_at_fit))
         state.params, _ = refit(state.params, state.window, learner.hyperprior)
         self.num_fits += 1
-        state.learned = learned_of(state.params, self.num_fits)
+        gains = state.gains if self.settings.method.proves_answers else None
+        state.learned, state.entered_at_fit = learned_of(state.params, self.num_fits, gains), state.window.num_entered
         state.fitted_after, state.votes_since_fit = t + 1, 0
 
     def _is_due(self, num_closed, learner):

@@ -91,6 +91,16 @@ def test_the_compiled_stream_agrees_with_the_session_on_a_synthetic_stream(name)
     agree(dataset, method(name, **PARAMETERS.get(name, {})), pool_size=7, model="all", seed=5, window=40, refit_every=7)
 
 
+@pytest.mark.parametrize(("error_cost", "accuracy"), [(2.5, 0.6), (3.0, 0.9), (4.0, 0.6)])
+def test_they_agree_on_answers_without_votes(error_cost, accuracy):
+    """Those of the classifier at first, later of what was learned, also where nobody is asked any more."""
+    data = synthetic(num_items=300, num_classes=4, pool_size=7, accuracy=accuracy, unevenness=0.8, seed=2)
+    found = agree(data, method("value", error_cost=error_cost), pool_size=7, model=0, seed=5, free_after=250)
+    alone = data.predictions[0, found.items].argmax(axis=1)
+    assert 0.2 < (found.costs == 0).mean() < 1
+    assert (found.predictions == alone)[found.costs == 0][:10].all()
+
+
 @pytest.mark.parametrize("name", ["value", "infexp", "fixed-ask-finexp", "mp", "beta"])
 def test_they_agree_with_limits_pools_of_several_sizes_and_a_query_free_phase(name):
     full = synthetic(num_items=120, num_classes=4, pool_size=7, accuracy=0.6, seed=2)

@@ -79,8 +79,8 @@ class MapLearner:
 
     `window`: the last items with votes (None: all). It fits after every `refit_every` closed items (None: only when
     `Session.learn` is called). `bias`: with the class bias. `proportional`: the fewer items the window has, the more
-    often it is fitted (`fit_is_due`). `shrinks_answers`: answers without votes use the more careful parameters of
-    `learning.answers`.
+    often it is fitted (`fit_is_due`). `proves_answers`: answers without votes are the classifier's until what was
+    learned has won votes that it has not seen (`learning.answers`).
     """
 
     hyperprior: Hyperprior = HYPERPRIORS["infexp"]
@@ -88,7 +88,7 @@ class MapLearner:
     refit_every: int | None = REFIT_EVERY
     bias: bool = False
     proportional: bool = False
-    shrinks_answers: bool = False
+    proves_answers: bool = False
 
     def __post_init__(self) -> None:
         """Check the numbers; a hyperprior may be given by name."""
@@ -133,6 +133,16 @@ class Window:
     def votes(self) -> IntArray:
         """(len, K) counts, in slot order."""
         return self._votes[: len(self)]
+
+    @property
+    def num_entered(self) -> int:
+        """How many items have entered so far."""
+        return self._entered
+
+    def since(self, entered: int) -> tuple[FloatArray, IntArray]:
+        """Log predictions and votes of those that came after the first `entered` and are still here, oldest first."""
+        slots = np.arange(max(entered, self._entered - len(self)), self._entered) % max(1, len(self))
+        return self._log_predictions[slots], self._votes[slots]
 
     def enter(self, item_id: str, log_predictions: FloatArray) -> None:
         """Give the item a slot without votes; if the ring is full, the oldest item is dropped."""

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from quorate.decision.belief import ASK
 from quorate.decision.policy import QueryPolicy
 from quorate.errors import shown
+from quorate.learning.answers import Gains, classifier_alone
 from quorate.learning.fit import fit
 from quorate.learning.learner import MapLearner, Window, refit
 from quorate.live.base_classifier import (
@@ -103,14 +104,16 @@ class ConsensusClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     scikit-learn's `FrozenEstimator(fitted)`: it stays as it is.
 
     After `fit`: `params_`, `report_`, `classes_`, `pool_size_`, `n_features_in_`, with a base classifier also
-    `estimator_` and, for data frames, `feature_names_in_`. Items without votes are answered by `answer_params_`, which
-    trust the votes learned from less, so that answers are no worse than the classifier's.
+    `estimator_` and, for data frames, `feature_names_in_`. Items without votes are answered by `answer_params_`, so
+    that answers are no worse than the classifier's.
 
     >>> predictions = [[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]]
     >>> model = ConsensusClassifier(classes=["cat", "dog"]).fit(predictions, [[3, 0], [0, 2], [1, 2]])
     >>> model.predict([[0.9, 0.1], [0.5, 0.5]], votes=[[0, 0], [0, 2]]).tolist()
     ['cat', 'dog']
     """
+
+    _is_proved: bool | None
 
     def __init__(
         self,
@@ -201,8 +204,25 @@ class ConsensusClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def answer_params_(self) -> PriorParams:
-        """The parameters for items without votes; fitted at the first access, and kept until the next fit."""
-        return self._fitted()._answer_fit.params(None, self.params_, *self._evidence)
+        """The parameters for items without votes: the classifier's answers, unless what was learned proves better.
+
+        That is tried by fits to every other item (`learning.answers`), once after each fit.
+        """
+        learned = self._fitted().params_
+        if self._is_proved is None:
+            self._is_proved = not as_method(self.method).proves_answers or self._gains().are_proven
+        return learned if self._is_proved else classifier_alone(learned)
+
+    def _gains(self) -> Gains:
+        """What parameters learned from one half of the window win on the other."""
+        gains, (logs, votes) = Gains(), self._evidence
+        for half in range(2):
+            kept = np.arange(len(votes)) % 2 == half
+            if kept.any() and not kept.all():
+                predictions = np.exp(logs[kept]).reshape(-1, *self.params_.tau.shape)
+                fitted = self._learner().learn(predictions, votes[kept], self.params_)
+                gains = gains.after(fitted, logs[~kept], votes[~kept])
+        return gains
 
     def predict_proba(self, X: ArrayLike, votes: ArrayLike | None = None) -> FloatArray:
         """Who will win each item's pool, (T, K), given the votes seen so far (none by default)."""
@@ -270,9 +290,9 @@ class ConsensusClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._learned_from(self._window.log_predictions.copy(), self._window.votes.copy())
 
     def _learned_from(self, log_predictions: FloatArray, votes: IntArray) -> None:
-        """Keep the data to which `answer_params_` will be fitted."""
+        """Keep what `answer_params_` will be proved on."""
         self._evidence = log_predictions, votes
-        self._answer_fit = as_method(self.method).answer_fit()
+        self._is_proved = None
 
     def _of_fitted_shape(self, probs: FloatArray) -> FloatArray:
         expected = self._fitted().params_.tau.shape

@@ -26,6 +26,7 @@ from quorate.decision.belief import (
 from quorate.decision.policy import PolicyState, invalid_policy
 from quorate.decision.rules import rule_asks, rule_of
 from quorate.errors import PolicyError
+from quorate.learning.answers import Gains, classifier_alone
 from quorate.methods import Method, fixed_params
 from quorate.prior import ClassifierPrior, Prior
 from quorate.session.items import ItemState, Learned
@@ -45,8 +46,10 @@ class Verdict:
     confidence_is: ConfidenceKind = "probability"
 
 
-def learned_of(params: Params, seq: int) -> Learned:
-    """The parameters in the form the compiled core needs."""
+def learned_of(params: Params, seq: int, gains: Gains | None = None) -> Learned:
+    """The parameters in the form the compiled core needs; with `gains`, answers without votes need a proof."""
+    if gains is not None and not gains.are_proven and isinstance(params, PriorParams):
+        return replace(learned_of(params, seq), alone=learned_of(classifier_alone(params), seq))
     if not isinstance(params, PriorParams):
         return Learned(1.0, 1.0, np.empty((0, 0)), np.empty(0), seq, own=params)
     tau = np.atleast_2d(params.tau)
@@ -94,13 +97,19 @@ def believe(
     return belief(packed, log_predictions, item.prediction, votes, pool_size)
 
 
+def answer_belief(method: Method, learned: Learned, item: ItemState, votes: IntArray, pool_size: int) -> FloatArray:
+    """The belief (K,) behind the answer: of an item without votes, by the parameters for that."""
+    used = learned if learned.alone is None or votes.any() else learned.alone
+    return believe(method, method.predicting, used, item, votes, pool_size)
+
+
 def decide(
     method: Method, learned: Learned, policy_state: PolicyState, item: ItemState, *, closing: bool = False
 ) -> Verdict:
     """Ask one more, or stop and answer. `closing`: nobody is available, so stop now regardless of the policy."""
     votes, pool_size = item.votes, item.pool_left
     code = stop_code(method, item)
-    predicting = believe(method, method.predicting, learned, item, votes, pool_size)
+    predicting = answer_belief(method, learned, item, votes, pool_size)
     reason: Reason
     if code in STOP_REASONS:
         reason = STOP_REASONS[code]
@@ -109,7 +118,7 @@ def decide(
     elif code == ASK:
         reason = "ask"
     else:
-        same = method.asking == method.predicting
+        same = method.asking == method.predicting and (learned.alone is None or votes.any())
         asking = predicting if same else believe(method, method.asking, learned, item, votes, pool_size)
         alpha = alpha_of(method, learned, item)
         reason = "ask" if _rule_asks(method, policy_state, item, asking, alpha) else stop_reason(method)

@@ -24,7 +24,7 @@ from quorate.session.people_rules import check_ballot, check_member, checked_abs
 from quorate.session.state import State, params_of
 from quorate.session.tuning import checked_parameters
 from quorate.types import PriorParams, Reason
-from quorate.validate import SUM_TOLERANCE, fraction, invalid, members, vote_limits, whole
+from quorate.validate import SUM_TOLERANCE, as_floats, fraction, invalid, members, vote_limits, whole
 
 CLOSE_ENOUGH = 1e-9  # tolerance for a recomputed confidence, perhaps from another version of a maths library
 RESTORE = "restore the journal from a copy."
@@ -63,6 +63,11 @@ def _check_learn(state: State, event: Event) -> None:
         raise invalid("type", "learn", f"another event: method {settings.method.name!r} does not learn", RESTORE)
     whole(event["num_items"], where="num_items", least=0)
     params = params_of(event)
+    if settings.method.proves_answers != ("gains" in event):
+        raise invalid("gains", event.get("gains"), "those of a method that proves its answers, and no other", RESTORE)
+    gains = as_floats(event.get("gains", [0, 0]), where="gains")
+    if gains.shape != (2,) or not np.isfinite(gains).all() or gains[1] < 0:
+        raise invalid("gains", event["gains"], "a sum and a sum of squares", RESTORE)
     if not isinstance(params, PriorParams):
         if type(settings.method.prior) is ClassifierPrior:
             raise invalid("params", params, "theta, phi, tau and bias", RESTORE)

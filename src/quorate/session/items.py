@@ -24,7 +24,8 @@ Numbers = TypeVar("Numbers", FloatArray, IntArray)
 class Learned:
     """Parameters for the kernels: tau (M, K), bias (K,), zeros if there is none; `seq` of their "learn" event.
 
-    `own`: the parameters of a prior that is not ours; the others are then of no use.
+    `own`: the parameters as learned; of a prior that is not ours, only these are of use.
+    `alone`: those for answers without votes, if they are not the same (`learning.answers`).
     """
 
     theta: float
@@ -33,6 +34,7 @@ class Learned:
     bias: FloatArray
     seq: int
     own: Params = None
+    alone: Learned | None = None
 
 
 @dataclass(frozen=True, slots=True)

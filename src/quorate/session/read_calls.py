@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 from quorate.errors import UnknownItem
 from quorate.learning.problem import pack
 from quorate.methods import Method, policy_parameters
-from quorate.session.decide import MOST_STATES, Verdict, believe, confidence_is, decide, safe_ahead
+from quorate.session.decide import MOST_STATES, Verdict, answer_belief, confidence_is, decide, safe_ahead
 from quorate.session.inputs import parse_prediction
 from quorate.session.items import ABSTAINED, ItemState, lone_item
 from quorate.session.people_fold import judged
 from quorate.session.people_rules import verdict
-from quorate.session.state import answering
 from quorate.types import ConfidenceKind, Decision, Params, PredictionValue, PriorParams
 from quorate.validate import invalid, members, whole
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
     from pyarrow import Table
 
-    from quorate.learning.answers import AnswerFit
     from quorate.session.state import State
 
 
@@ -35,12 +33,11 @@ class ReadCalls:
     if TYPE_CHECKING:
         _lock: threading.RLock
         _state: State
-        _answer_fit: AnswerFit
 
     def predict(self, prediction: PredictionValue, pool_size: int | None = None) -> Decision:
         """The answer without any expert (the query-free phase): no item is opened, nothing is stored.
 
-        `value` uses more careful parameters for it (`learning.answers`), so as not to be worse than the classifier.
+        `value` answers as the classifier does until what was learned has proved better (`learning.answers`).
         """
         with self._lock:
             settings = self._state.settings
@@ -49,8 +46,8 @@ class ReadCalls:
             item = lone_item(probs, size)
             if self._state.people is not None:
                 item = judged(self._state.people, self._state.method, None, item, {"type": "open"})
-            learned = answering(self._state, self._answer_fit)
-            return self._decision(decide(self._state.method, learned, self._state.policy_state, item, closing=True), 0)
+            state = self._state
+            return self._decision(decide(state.method, state.learned, state.policy_state, item, closing=True), 0)
 
     def decision(self, item_id: str) -> Decision:
         """The decision at the item's last event, regardless of what was learned since.
@@ -70,7 +67,7 @@ class ReadCalls:
             if standing is None:
                 raise invalid("item_id", item_id, "an item with a decision", "decide it first.", error=UnknownItem)
             method = state.settings.method
-            probs = believe(method, method.predicting, standing.learned, item, standing.votes, standing.pool_size)
+            probs = answer_belief(method, standing.learned, item, standing.votes, standing.pool_size)
             probs.flags.writeable = False
             kind = confidence_is(item)
             found = Verdict(standing.ask, standing.label, standing.confidence, probs, standing.reason, kind)

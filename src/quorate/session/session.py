@@ -125,7 +125,6 @@ class Session(ReadCalls, PeopleCalls):
         self._state = initial(settings, params)
         self._report: FitReport | None = None
         self._learns = True
-        self._answer_fit = settings.method.answer_fit()
 
     @classmethod
     def at(

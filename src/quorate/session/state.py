@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from quorate.decision.error_costs import ErrorCosts
 from quorate.errors import InvalidInput, JournalCorrupt, RequestReused, UnknownItem
-from quorate.learning.answers import AnswerFit
+from quorate.learning.answers import Gains
 from quorate.learning.learner import Window
 from quorate.method_data import method_data
 from quorate.methods import Method, with_costs
@@ -142,6 +142,8 @@ class State:
     num_closed: int = 0
     fitted_after: int = 0  # items closed at the last fit
     votes_since_fit: int = 0
+    entered_at_fit: int = 0  # items that had entered the window by then
+    gains: Gains = field(default_factory=Gains)
     open: dict[str, ItemState] = field(default_factory=dict)
     recent: OrderedDict[str, ItemState] = field(default_factory=OrderedDict)
     old: dict[str, OldItem] = field(default_factory=dict)
@@ -199,20 +201,27 @@ def initial(settings: Settings, params: Params = None) -> State:
     )
 
 
-def answering(state: State, fit: AnswerFit) -> Learned:
-    """The parameters for answers without votes; the same events give the same ones, live or resumed."""
-    learned_from = state.learned.seq, state.votes_since_fit  # any change of the window changes one of them
-    params = fit.params(learned_from, state.params, state.window.log_predictions, state.window.votes)
-    return learned_of(params, state.learned.seq)
-
-
 def learn_event(state: State, params: Params) -> Event:
     """The "learn" event for fitted parameters; the caller adds the time."""
     event: Event = {"seq": state.seq + 1, "time": 0.0, "type": "learn", "num_items": len(state.window)}
     if not isinstance(params, PriorParams):
         return event | {"params": params}
+    gains = None
+    if state.method.proves_answers and isinstance(state.params, PriorParams):
+        gains = state.gains.after(state.params, *state.window.since(state.entered_at_fit))
+    return event | learned_record(params, gains)
+
+
+def learned_record(params: PriorParams, gains: Gains | None) -> dict[str, Any]:
+    """What was learned, as a "learn" event has it."""
     bias = None if params.bias is None else params.bias.tolist()
-    return event | {"theta": params.theta, "phi": params.phi, "tau": params.tau.tolist(), "bias": bias}
+    record = {"theta": params.theta, "phi": params.phi, "tau": params.tau.tolist(), "bias": bias}
+    return record if gains is None else record | {"gains": [gains.total, gains.squares]}
+
+
+def gains_of(event: Mapping[str, Any]) -> Gains | None:
+    """The gains in a "learn" event; None if answers need no proof."""
+    return Gains(*event["gains"]) if "gains" in event else None
 
 
 def params_of(event: Event) -> Params:
@@ -273,7 +282,9 @@ def label_number(state: State, event: Mapping[str, Any]) -> int | None:
 
 def _learn(state: State, event: Event) -> None:
     state.params = params_of(event)
-    state.learned = learned_of(state.params, event["seq"])
+    gains = gains_of(event)
+    state.learned = learned_of(state.params, event["seq"], gains)
+    state.gains, state.entered_at_fit = gains or state.gains, state.window.num_entered
     state.fitted_after = state.num_closed
     state.history.append((state.num_opened - len(state.open), state.params))
     state.votes_since_fit = 0

@@ -21,6 +21,7 @@ from quorate.learning.problem import numbers_of, pack, unpack
 from quorate.methods import Method
 from quorate.session.decide import stop_reason
 from quorate.session.tuning import tuned
+from quorate.streams.answers import AnswersWithoutVotes
 from quorate.streams.prepare import Stream
 from quorate.streams.stream import (
     BY_PICKER,
@@ -189,7 +190,9 @@ class CompiledRun(StreamRun):
             counts=np.zeros(4, dtype=np.int64),
             rule=np.array([rule.first, rule.second]),
         )
-        self._answer_fit = method.answer_fit()
+        self._answers = AnswersWithoutVotes(
+            self.stream, method, self.outputs, lambda: (self.fits, self.fitted_after), self.start
+        )
 
     @property
     def num_fits(self) -> int:
@@ -201,8 +204,8 @@ class CompiledRun(StreamRun):
         asked = min(max(first, self.stop_asking), last)
         run_stream(self.inputs, self.compiled, self.state, self.outputs, first, asked)
         if asked < last:
-            answering = self.state._replace(packed=pack(self.answer_params))  # nothing is learned in this phase
-            run_stream(self.inputs, self.compiled, answering, self.outputs, asked, last)
+            run_stream(self.inputs, self.compiled, self.state, self.outputs, asked, last)
+        self._answers.follow(first, last, self.stop_asking)
         if self._prices is None:
             self.paid[first:last] = self.outputs.costs[first:last]
         else:
@@ -218,10 +221,7 @@ class CompiledRun(StreamRun):
     @property
     def answer_params(self) -> PriorParams:
         """The current parameters for answers without votes."""
-        counts = self.state.counts
-        filled = min(int(counts[ENTERED]), self.compiled.window)
-        window = self.state.window_predictions[:filled], self.state.window_votes[:filled]
-        return self._answer_fit.params((int(counts[FITS]), int(counts[VOTES])), self.params, *window)
+        return self._answers.params
 
     def tune(self, parameters: Mapping[str, Any]) -> None:
         """Change `error_cost` or `threshold`, on which the first number of a rule depends, for the next items."""
@@ -235,6 +235,7 @@ class CompiledRun(StreamRun):
         self.paid[t] += self.price_of(t, asked, asked + int(votes.sum()))
         if not (self.compiled.learns and votes.any()):
             return
+        self._answers.audited(t, int(votes.sum()))
         counts = self.state.counts
         if self.outputs.costs[t] == 0:  # the item is not in the window yet
             slot = counts[ENTERED] % self.compiled.window

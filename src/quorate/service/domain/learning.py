@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, Row, Select, case, func, select, update
 
+from quorate.learning.answers import Gains
 from quorate.learning.learner import Window, fit_is_due, refit
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.settings import goal_control, parameters_of
@@ -38,11 +39,14 @@ def learn(projects_: Projects, project_id: str, *, now: float, at_once: bool = F
         if learner is None or not (at_once or is_due(connection, project)):
             return None
         window = window_of(connection, project)
-        before = projects_.params(connection, project, project.learn_event)
+        before, gains = projects_.learned(connection, project, project.learn_event)
+        new = window_of(connection, project, after=project.learn_event)
     if len(window) == 0:
         return None
     params, _ = refit(before, window, learner.hyperprior)
-    return _store(projects_, project, params, len(window), now)
+    if gains is not None:
+        gains = gains.after(before, new.log_predictions, new.votes)
+    return _store(projects_, project, params, gains, len(window), now)
 
 
 def is_due(connection: Connection, project: Project) -> bool:
@@ -75,11 +79,14 @@ def _count(connection: Connection, rows: Select[Any]) -> int:
     return int(connection.execute(select(func.count()).select_from(rows.subquery())).scalar_one())
 
 
-def window_of(connection: Connection, project: Project) -> Window:
-    """The latest items with votes, in the order of their first vote: what the session core would learn from."""
+def window_of(connection: Connection, project: Project, *, after: int = 0) -> Window:
+    """The latest items with votes, in the order of their first vote: what the session core would learn from.
+
+    `after`: only those whose first vote came after this event.
+    """
     newest = select(items.c.id, items.c.name, items.c.votes, events.c.body)
     newest = newest.join(events, (events.c.item_id == items.c.id) & (events.c.seq == 1))
-    newest = newest.where(*_with_votes(project))
+    newest = newest.where(*_with_votes(project), items.c.first_vote_event > after)
     size = project.session.method.window
     rows = connection.execute(newest.order_by(items.c.first_vote_event.desc()).limit(size)).all()
     window = Window(size, project.session.num_classifiers, len(project.session.classes))
@@ -91,12 +98,14 @@ def window_of(connection: Connection, project: Project) -> Window:
     return window
 
 
-def _store(projects_: Projects, project: Project, params: PriorParams, num_items: int, now: float) -> int | None:
+def _store(
+    projects_: Projects, project: Project, params: PriorParams, gains: Gains | None, num_items: int, now: float
+) -> int | None:
     """Store the fitted parameters, unless another worker stored some in the meantime."""
     with projects_.store.write() as connection:
         if projects_.locked(connection, project.id).learn_event != project.learn_event:
             return None
-        number = projects_.learn_in(connection, project.id, params, num_items, now=now)
+        number = projects_.learn_in(connection, project.id, params, num_items, now=now, gains=gains)
         content = {"theta": params.theta, "phi": params.phi, "num_items": num_items}
         announce(connection, project.id, [("project.learned", content)], now=now)
         return number

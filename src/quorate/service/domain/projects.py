@@ -16,6 +16,7 @@ from typing import Any, Literal, NewType, TypeVar, cast, get_args
 from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
 from quorate.errors import InvalidInput, UnknownItem, shown
+from quorate.learning.answers import Gains
 from quorate.service.access.log import note
 from quorate.service.domain.events import append_project_event, record
 from quorate.service.domain.settings import ProjectSettings, goal_control, goal_of, parameters_of
@@ -27,7 +28,7 @@ from quorate.session import Session
 from quorate.session.decide import learned_of
 from quorate.session.journal import Event
 from quorate.session.single import Outbox, ParamsVersion, ParamsVersionOf, item_session
-from quorate.session.state import Settings, initial
+from quorate.session.state import Settings, gains_of, initial, learned_record
 from quorate.session.tuning import tuned
 from quorate.types import PriorParams
 from quorate.validate import invalid
@@ -223,12 +224,18 @@ class Projects:
         return number
 
     def learn_in(
-        self, connection: Connection, project_id: str, params: PriorParams, num_items: int, *, now: float
+        self,
+        connection: Connection,
+        project_id: str,
+        params: PriorParams,
+        num_items: int,
+        *,
+        now: float,
+        gains: Gains | None = None,
     ) -> int:
         """Put these learned parameters in force; returns the number of the event."""
-        bias = None if params.bias is None else params.bias.tolist()
-        body = {"theta": params.theta, "phi": params.phi, "tau": params.tau.tolist(), "bias": bias}
-        number = append_project_event(connection, project_id, "learn", body | {"num_items": num_items}, now=now)
+        body = learned_record(params, gains) | {"num_items": num_items}
+        number = append_project_event(connection, project_id, "learn", body, now=now)
         in_force = update(projects).where(projects.c.id == project_id).values(learn_event=number)
         connection.execute(in_force)
         return number
@@ -240,10 +247,11 @@ class Projects:
         key = (project.id, project.version, len(project.models), learn_event, tune_event)
         version = self._versions.get(key)
         if version is None:
-            params = self.params(connection, project, learn_event)
+            params, gains = self.learned(connection, project, learn_event)
             parameters = self.parameters_in(connection, tune_event)
             method = tuned(project.session.method, parameters) if parameters else project.session.method
-            version = ParamsVersion(learned_of(params, learn_event), method, tune_event, params)
+            learned = learned_of(params, learn_event, gains if learn_event else None)
+            version = ParamsVersion(learned, method, tune_event, params)
             self._hold(self._versions, key, version)
         return version
 
@@ -272,11 +280,15 @@ class Projects:
 
     def params(self, connection: Connection, project: Project, learn_event: int) -> PriorParams:
         """The parameters learned with this event; 0: the initial ones."""
+        return self.learned(connection, project, learn_event)[0]
+
+    def learned(self, connection: Connection, project: Project, learn_event: int) -> tuple[PriorParams, Gains | None]:
+        """The same, with what earlier ones won over the classifier (`learning.answers`)."""
         if learn_event == 0:
             start: PriorParams = initial(project.session).params
-            return start
+            return start, Gains() if project.session.method.proves_answers else None
         body = _body(connection, learn_event)
-        return PriorParams(body["theta"], body["phi"], body["tau"], body["bias"])
+        return PriorParams(body["theta"], body["phi"], body["tau"], body["bias"]), gains_of(body)
 
     def _hold(self, cache: dict[Key, Value], key: Key, value: Value) -> None:
         with self._lock:
