@@ -34,7 +34,9 @@ EXPORT int plurality_finite(const Array* a, const Int*, const double*, double*) 
     InIntGrid votes = a[1].in_int_grid();
     if (alpha.columns == 0 || !are_counts(votes, a[2].in_ints())) return REFUSED;
     Pool pool;
-    for (Int t = 0; t < alpha.rows; t++) finite_into(alpha[t], votes[t], a[2].in_ints()[t], a[3].grid<double>()[t]);
+    for (Int t = 0; t < alpha.rows; t++) {
+        a[4].view<double>()[t] = finite_into(alpha[t], votes[t], a[2].in_ints()[t], a[3].grid<double>()[t]);
+    }
     return DONE;
 }
 

@@ -92,6 +92,10 @@ double finite_into(InFloats alpha, InInts all_votes, Int pool_size, Floats out) 
         plurality_share_into(all_votes, out);
         return 1.0;
     }
+    if (!are_concentrations(alpha)) {
+        out.fill(NOT_A_NUMBER);
+        return NOT_A_NUMBER;
+    }
     Frame frame;
     Int remaining = pool_size - all_votes.sum(), top = all_votes.max();
 

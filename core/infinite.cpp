@@ -252,6 +252,7 @@ double integrate(const Classes& classes, double top, double start, double end, I
 }  // namespace
 
 void infinite_into(InFloats beta, Floats out) {
+    if (!are_concentrations(beta)) return out.fill(NOT_A_NUMBER);
     Frame frame;
     Int num_classes = beta.size;
     double top = 0.0, rivals = 0.0;

@@ -86,6 +86,8 @@ using InFloatGrid = Grid<const double>;
 using InIntGrid = Grid<const Int>;
 using InFloatCube = Cube<const double>;
 
+constexpr double NOT_A_NUMBER = std::numeric_limits<double>::quiet_NaN();
+
 inline Int floor_div(Int a, Int b) { return a / b - ((a % b != 0) && ((a < 0) != (b < 0))); }
 
 // Scratch memory of one call: a stack of blocks. An exported function has one on its stack; frames take from it and give

@@ -86,7 +86,7 @@ class Function:
     """One exported function: checks its arguments, calls."""
 
     def __init__(self, name: str, declaration: str, library: ctypes.CDLL) -> None:
-        self.name = name
+        self.name, self.declaration = name, declaration
         arrays = re.findall(r"(\w+) ([bfihFI])\(([^)]*)\)(\??)", declaration)
         self.arrays = tuple(
             ArrayArgument(array, _TYPES[code.lower()], tuple(shape.split(",")), code.isupper(), bool(empty))
@@ -170,7 +170,7 @@ _PRIOR = "tau f(M,K), bias f(K)"
 _HYPERPRIOR = "shape float, rate float, phi_shape float, phi_rate float, tau_sd float, bias_sd float, bias_df float"
 
 # posterior: who wins the pool
-plurality_finite = declare("plurality_finite", "alpha f(T,K), votes i(T,K), pool_sizes i(T), out F(T,K)")
+plurality_finite = declare("plurality_finite", "alpha f(T,K), votes i(T,K), pool_sizes i(T), out F(T,K), mass F(T)")
 plurality_infinite = declare("plurality_infinite", "beta f(T,K), out F(T,K)")
 concentrations = declare("concentrations", f"{_PRIOR}, log_predictions f(T,M,K), out F(T,K), theta float, phi float")
 log_dirichlet_multinomial = declare("log_dirichlet_multinomial", "votes i(T,K), alpha f(T,K), out F(T)")

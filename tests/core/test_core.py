@@ -14,7 +14,7 @@ def test_a_library_older_than_its_sources_is_refused(monkeypatch):
 
 def test_six_experts_three_have_voted():
     out = np.empty((1, 3))
-    core.plurality_finite(np.ones((1, 3)), np.array([[2, 1, 0]]), np.array([6]), out)
+    core.plurality_finite(np.ones((1, 3)), np.array([[2, 1, 0]]), np.array([6]), out, np.empty(1))
     assert out[0] == pytest.approx([0.75297619, 0.2172619, 0.0297619])
 
 

@@ -59,7 +59,8 @@ def plurality_finite(alpha: ArrayLike, votes: ArrayLike, *, pool_size: ArrayLike
         raise validate.invalid("pool_size", int(pool_sizes[item]), rule, fix)
     probs = np.empty(seen.shape)  # (items, K)
     prior = np.ascontiguousarray(np.broadcast_to(prior, shape)).reshape(seen.shape)
-    core.plurality_finite(prior, np.ascontiguousarray(seen), np.ascontiguousarray(pool_sizes), probs)
+    sizes, mass = np.ascontiguousarray(pool_sizes), np.empty(len(seen))
+    core.plurality_finite(prior, np.ascontiguousarray(seen), sizes, probs, mass)
     return probs.reshape(shape)
 
 
