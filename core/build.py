@@ -1,8 +1,8 @@
 """Builds the compiled core: every .cpp of this folder into one library that ctypes loads.
 
 Plain C functions, so it needs neither Python's headers nor a C++ runtime. Where there is no C++ compiler, Zig's
-(package ziglang) is used. setup.py calls `build` for wheels and installations; `python core/build.py` builds again in
-place, for a changed source. Environment: CXX names the compiler, QUORATE_CXXFLAGS adds flags (`make sanitize`).
+(package ziglang) is used, also with CXX=zig. setup.py calls `build` for wheels and installations; `python core/build.py` builds again in
+place, for a changed source. Environment: CXX names the compiler, QUORATE_CXXFLAGS adds flags (`make sanitize`, a -target).
 """
 
 import hashlib
@@ -34,8 +34,8 @@ Install a C++20 compiler (g++ 11 or clang 14, or newer; Debian: apt-get install 
 
 def compiler() -> tuple[list[str], list[str]]:
     """The commands that compile and link: CXX, a compiler of the machine, or Zig."""
-    found = os.environ.get("CXX") or next(filter(shutil.which, COMPILERS), "")
-    if found:
+    found = os.environ.get("CXX") or next(filter(shutil.which, COMPILERS), "zig")
+    if found != "zig":
         static = [] if platform.system() == "Darwin" else ["-static-libstdc++", "-static-libgcc"]
         return shlex.split(found), [*shlex.split(found), *static]
     if importlib.util.find_spec("ziglang") is None:
@@ -47,7 +47,8 @@ def compiler() -> tuple[list[str], list[str]]:
 
 def needs() -> list[str]:
     """The packages that building needs here."""
-    return [] if os.environ.get("CXX") or any(map(shutil.which, COMPILERS)) else [ZIG]
+    named = os.environ.get("CXX")
+    return [ZIG] if named == "zig" or not (named or any(map(shutil.which, COMPILERS))) else []
 
 
 def digest() -> str:
