@@ -1,8 +1,9 @@
 """Builds the compiled core: every .cpp of this folder into one library that ctypes loads.
 
 Plain C functions, so it needs neither Python's headers nor a C++ runtime. Where there is no C++ compiler, Zig's
-(package ziglang) is used, also with CXX=zig. setup.py calls `build` for wheels and installations; `python core/build.py` builds again in
-place, for a changed source. Environment: CXX names the compiler, QUORATE_CXXFLAGS adds flags (`make sanitize`, a -target).
+(package ziglang) is used, also with CXX=zig. setup.py calls `build` for wheels and installations; `python
+core/build.py` builds again in place, for a changed source. Environment: CXX names the compiler, QUORATE_CXXFLAGS adds
+flags (`make sanitize`, a -target).
 """
 
 import hashlib
