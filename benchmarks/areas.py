@@ -23,8 +23,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from quorate.datasets import synthetic
-from quorate.datasets.content import checksum, data_folder
+from quorate.datasets import checksum, data_folder, synthetic
 from quorate.paper.curves import CurveSetting, panel
 from quorate.paper.jobs import Job, grid, settings
 from quorate.paper.sources import Sources

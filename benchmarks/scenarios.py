@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quorate.datasets.synthetic import Scenario
+from quorate.datasets import Scenario
 from quorate.workflows.demo import SCENARIO
 
 SETTINGS = (

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from quorate.datasets import cifar10h, synthetic, vote_dataset
-from quorate.datasets.content import PAPERS_OWN, has_papers_own
+from quorate.datasets.content import has_papers_own
+from quorate.datasets.places import PAPERS_OWN
 from quorate.methods import method
 from quorate.paper import phase_runs
 from quorate.paper.published import Printed

@@ -10,9 +10,7 @@ import typer
 from quorate.cli.main import SENTENCES, Commands
 from quorate.cli.options import option
 from quorate.cli.output import fail, print_lines, print_table, progress_bar
-from quorate.datasets.catalogue import CATALOGUE, LOADERS
-from quorate.datasets.content import data_folder, find
-from quorate.datasets.fetch import describe, fetch
+from quorate.datasets import CATALOGUE, LOADERS, data_folder, describe, fetch, find
 from quorate.paper.report import QUICK, Reproduction, headline, verdict_counts
 from quorate.paper.reproduce import OUT
 from quorate.paper.reproduce import reproduce as run

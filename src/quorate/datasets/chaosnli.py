@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from quorate.datasets.arrays import expand_counts, load_npz, vote_dataset
-from quorate.datasets.content import beside, locate, unknown_form, with_predictions
+from quorate.datasets.content import with_predictions
+from quorate.datasets.places import beside, locate, unknown_form
 from quorate.datasets.prediction_files import Paths, PredictionArrays, read_predictions
 from quorate.numerics import softmax
 from quorate.types import FloatArray, VoteDataset

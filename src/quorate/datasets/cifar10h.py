@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.datasets.arrays import expand_counts, load_npz, vote_dataset
-from quorate.datasets.content import PICKLES, beside, locate, papers_own, read_from, unknown_form, with_predictions
+from quorate.datasets.content import with_predictions
+from quorate.datasets.places import PICKLES, beside, locate, papers_own, read_from, unknown_form
 from quorate.datasets.plain_pickle import read_pickle
 from quorate.datasets.prediction_files import Paths, read_predictions
 from quorate.packed_files import plain_arrays

@@ -12,16 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from quorate.datasets.arrays import load_npz, tidied, vote_dataset
-from quorate.datasets.content import (
-    PICKLES,
-    chosen_models,
-    locate,
-    missing_predictions,
-    papers_own,
-    read_from,
-    unknown_form,
-    with_predictions,
-)
+from quorate.datasets.content import chosen_models, missing_predictions, with_predictions
+from quorate.datasets.places import PICKLES, locate, papers_own, read_from, unknown_form
 from quorate.datasets.plain_pickle import read_pickle
 from quorate.datasets.prediction_files import Paths
 from quorate.packed_files import plain_arrays

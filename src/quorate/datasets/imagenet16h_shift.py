@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from quorate.datasets.arrays import load_npz, tidied, vote_dataset
-from quorate.datasets.content import PICKLES, locate, papers_own, read_from, unknown_form, with_predictions
+from quorate.datasets.content import with_predictions
+from quorate.datasets.places import PICKLES, locate, papers_own, read_from, unknown_form
 from quorate.datasets.plain_pickle import read_pickle
 from quorate.datasets.prediction_files import Paths
 from quorate.types import VoteDataset

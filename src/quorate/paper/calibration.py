@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from quorate.datasets.content import vote_counts
+from quorate.datasets import vote_counts
 from quorate.learning.problem import unpack
 from quorate.paper.jobs import JobOutcome, at_cost, mean_se
 from quorate.paper.phase_runs import (

@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quorate.datasets import accuracies, cifar10h
-from quorate.datasets.content import has_papers_own
+from quorate.datasets import accuracies, cifar10h, has_papers_own
 from quorate.learning.fit import fit
 from quorate.paper.jobs import Job, JobOutcome, Parameters, mean_se, near_cost, settings
 from quorate.paper.published import Printed, difference_se, elsewhere, verdict

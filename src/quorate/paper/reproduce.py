@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 
-from quorate.datasets.content import data_folder
+from quorate.datasets import data_folder
 from quorate.errors import InvalidInput, MissingExtra, QuorateError
 from quorate.files import write_atomic
 from quorate.paper import calibration, curves, shift, two_phase

@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from quorate.datasets import cifar10h, imagenet16h
-from quorate.datasets.catalogue import LOADERS as PUBLISHED
-from quorate.datasets.content import checksum, find
+from quorate.datasets import LOADERS as PUBLISHED
+from quorate.datasets import checksum, cifar10h, find, imagenet16h
 from quorate.errors import InvalidInput
 from quorate.types import VoteDataset
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from quorate.catalogue import is_simple
-from quorate.datasets.synthetic import Scenario
+from quorate.datasets import Scenario
 from quorate.files import write_atomic
 from quorate.reports import figures
 from quorate.reports.format import json_page, percent

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from quorate.cli.main import app
 from quorate.datasets import catalogue
 from quorate.datasets.catalogue import PublishedFile, Source
-from quorate.datasets.fetch import describe, fetch
+from quorate.datasets.download import describe, fetch
 from quorate.errors import DownloadError, InvalidInput
 
 pytest.importorskip("pooch")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from quorate.datasets.catalogue import PublishedFile, Source, git_blob, source
-from quorate.datasets.content import data_folder, extra
+from quorate.datasets.places import data_folder, extra
 from quorate.errors import DownloadError
 
 

@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from quorate.datasets.content import data_folder, find, locate
+from quorate.datasets.places import data_folder, find, locate
 from quorate.errors import MissingExtra
 from tests.refusals import refused
 

@@ -6,7 +6,7 @@ import pytest
 from quorate.datasets import synthetic
 from quorate.errors import InvalidInput
 
-generator = sys.modules["quorate.datasets.synthetic"]
+generator = sys.modules["quorate.datasets.generator"]
 
 
 def share_right(data, model=0, rows=slice(None)):
