@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -68,7 +67,7 @@ def studio_chunks(path: Path, *, task: str | None, control: str | None, progress
         progress(total, total, what)
 
 
-def item_id(record: Mapping[str, Any], task: str | None) -> str | None:
+def item_id(record: Mapping[str, object], task: str | None) -> str | None:
     """The id of a task: its `id`, or the field `task` of its `data`."""
     data = record.get("data")
     value = record.get("id") if task in (None, "id") else data.get(task) if isinstance(data, dict) else None
@@ -88,7 +87,8 @@ def choices(result: object, control: str | None) -> list[str]:
 def field_names(path: Path) -> list[str]:
     """The fields of `data` in the first task."""
     first = first_records(path, most=1)
-    return sorted(first[0].get("data") or {}) if first else []
+    data = first[0].get("data") if first else None
+    return sorted(data) if isinstance(data, dict) else []
 
 
 def check_field(path: Path, name: str | None, *, argument: str) -> None:
@@ -97,14 +97,14 @@ def check_field(path: Path, name: str | None, *, argument: str) -> None:
         raise invalid(argument, name, f"a field of the data in {path.name}: {field_names(path)}", "name one of them.")
 
 
-def _annotations(number: int, record: Mapping[str, Any], task: str | None, control: str | None) -> list[Annotation]:
+def _annotations(number: int, record: Mapping[str, object], task: str | None, control: str | None) -> list[Annotation]:
     item = item_id(record, task)
     listed = record.get("annotations") or record.get("completions")
     every = listed if isinstance(listed, list) else []
     return [_annotation(number, item, annotation, control) for annotation in every if isinstance(annotation, dict)]
 
 
-def _annotation(number: int, item: str | None, given: Mapping[str, Any], control: str | None) -> Annotation:
+def _annotation(number: int, item: str | None, given: Mapping[str, object], control: str | None) -> Annotation:
     picked = choices(given.get("result"), control)
     cancelled = given.get("was_cancelled") is True
     rule = "no-answer" if cancelled else "unreadable" if len(picked) > 1 else None
@@ -168,7 +168,7 @@ def from_studio(file: Path, model: str, *, task: str | None, field: str | None) 
     return [_from_choices(file.name, version, rows) for version, rows in by_version.items()]
 
 
-def _studio_prediction(number: int, item: str | None, prediction: Mapping[str, Any]) -> _StudioPrediction:
+def _studio_prediction(number: int, item: str | None, prediction: Mapping[str, object]) -> _StudioPrediction:
     result = prediction.get("result") or []
     picked = choices(result, None)
     score = prediction.get("score")
@@ -195,7 +195,7 @@ def _from_choices(source: str, version: str, rows: list[_StudioPrediction]) -> G
 
 
 def _from_field(file: Path, model: str, task: str | None, field: str) -> Given:
-    rows: list[tuple[int, str | None, Mapping[str, Any]]] = []
+    rows: list[tuple[int, str | None, Mapping[str, object]]] = []
     for number, record, _ in records(file):
         if record is not None:
             data = record.get("data")

@@ -6,20 +6,32 @@ The file lists every row that a rule set aside, except ragged rows beyond the fi
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from quorate.arrow import TEXT, known_ending, pa, table_file
 from quorate.errors import shown
 from quorate.tables.rules import MOST_SAMPLES, RULES, Fired
+from quorate.types import IntArray
 from quorate.validate import invalid
 
 REJECT_COLUMNS = pa.schema(
     [("source", TEXT), ("row", pa.int64())] + [(name, TEXT) for name in ("rule", "reason", "task", "worker", "value")]
 )
 BLOCK = 100_000  # rows written at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A row on which a rule fired; `row` is None if it is about a whole item or column, a cell if there is none."""
+
+    source: str
+    row: int | None
+    task: str | None
+    worker: str | None
+    value: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +43,13 @@ class Finding:
     done: str
     set_aside: bool
     count: int
-    samples: tuple[Mapping[str, Any], ...]
+    samples: tuple[Sample, ...]
 
     @property
     def such(self) -> str:
         """The rule, how often it fired and the first values: "doubtful-label 12 (NA)"."""
-        values = [str(sample.get("value", sample.get("task", ""))) for sample in self.samples]
-        few = ", ".join(dict.fromkeys(filter(None, values[:2])))
+        values = [sample.value or sample.task for sample in self.samples[:2]]
+        few = ", ".join(dict.fromkeys(filter(None, values)))
         return f"{self.rule} {self.count:,}{f' ({few})' if few else ''}"
 
 
@@ -79,11 +91,11 @@ class Report:
         """Write every row set aside, with its number and the reason (.csv or .parquet); returns how many."""
         return write_rejects(self.entries, path)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """The whole summary as plain values, for JSON."""
         findings = [
             {"rule": f.rule, "met": f.met, "done": f.done, "count": f.count, "set_aside": f.set_aside}
-            | {"samples": [dict(sample) for sample in f.samples]}
+            | {"samples": [{name: cell for name, cell in asdict(s).items() if cell is not None} for s in f.samples]}
             for f in self.findings
         ]
         return {
@@ -131,23 +143,19 @@ def refuse_dirt(entries: Sequence[Fired], hint: str = "") -> None:
     if not entries:
         return
     first = min(entries, key=lambda entry: int(entry.rows.min()) if len(entry.rows) and entry.rows.min() else 2**62)
-    sample = _samples(first)[0] if len(first.rows) else {}
-    cells = ", ".join(f"{name} {shown(value)}" for name, value in sample.items() if name in ("task", "worker", "value"))
-    row = f"row {sample['row']}" if "row" in sample else None
-    more = sum(entry.count for entry in entries) - 1
-    by_rule = ", ".join(f"{n} {rule}" for rule, n in _tally(entries).items())
+    sample = _samples(first)[0] if len(first.rows) else Sample(first.source, None, None, None, None)
+    named = {"task": sample.task, "worker": sample.worker, "value": sample.value}
+    cells = ", ".join(f"{name} {shown(cell)}" for name, cell in named.items() if cell is not None)
+    row = None if sample.row is None else f"row {sample.row}"
+    tally = Counter[str]()
+    for entry in entries:
+        tally[entry.rule] += entry.count
+    by_rule = ", ".join(f"{count} {rule}" for rule, count in tally.items())
     own_fix = "Name the classes: `classes=[...]`. " if first.rule == "doubtful-label" else ""
     fix = f"{own_fix}Correct the source, or read it without `strict`.{hint and f' {hint}'}"
     met = f"{RULES[first.rule].met}{f' ({cells})' if cells else ''}"
-    rule = f"no irregularity, because of `strict`; found: {met}, and {more} more (in all: {by_rule})"
+    rule = f"no irregularity, because of `strict`; found: {met}, and {tally.total() - 1} more (in all: {by_rule})"
     raise invalid("source", first.source, rule, fix, place=row)
-
-
-def _tally(entries: Sequence[Fired]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for entry in entries:
-        counts[entry.rule] = counts.get(entry.rule, 0) + entry.count
-    return counts
 
 
 def _finding(name: str, entries: Sequence[Fired]) -> Finding:
@@ -157,20 +165,17 @@ def _finding(name: str, entries: Sequence[Fired]) -> Finding:
     return Finding(name, rule.met, rule.done, rule.set_aside, sum(e.count for e in fired), tuple(samples))
 
 
-def _samples(entry: Fired) -> list[dict[str, Any]]:
+def _samples(entry: Fired) -> list[Sample]:
     """The first rows of an entry, by row number."""
     first = entry.rows.argsort(kind="stable")[:MOST_SAMPLES]
-    return [_sample(entry, int(at)) for at in first]
+    rows = [int(row) or None for row in entry.rows[first]]  # 0: a whole item or column, not a row
+    cells = [_cells(texts, first) for texts in (entry.tasks, entry.workers, entry.values)]
+    return [Sample(entry.source, *row) for row in zip(rows, *cells, strict=True)]
 
 
-def _sample(entry: Fired, at: int) -> dict[str, Any]:
-    sample: dict[str, Any] = {"source": entry.source}
-    if entry.rows[at] > 0:  # 0: a whole item or column, not a row
-        sample["row"] = int(entry.rows[at])
-    for name, texts in (("task", entry.tasks), ("worker", entry.workers), ("value", entry.values)):
-        if texts is not None and texts[at].is_valid:
-            sample[name] = texts[at].as_py()
-    return sample
+def _cells(texts: pa.Array | None, at: IntArray) -> list[str | None]:
+    cells: list[str | None] = [None] * len(at) if texts is None else texts.take(pa.array(at)).to_pylist()
+    return cells
 
 
 def write_rejects(entries: Iterable[Fired], path: str | Path) -> int:

@@ -188,7 +188,7 @@ def test_a_column_of_numbers_beside_the_voted_classes_is_no_class(tmp_path, name
     assert joined.classes == ("cat", "dog", "bird")
     assert np.allclose(joined.predictions[0], [0.7, 0.2, 0.1])
     found = {finding.rule: finding for finding in joined.report.findings}
-    assert list(found) == ["ignored-column"] and found["ignored-column"].samples[0]["value"] == name
+    assert list(found) == ["ignored-column"] and found["ignored-column"].samples[0].value == name
     assert joined.report.usable == {"probs": 40}
 
 

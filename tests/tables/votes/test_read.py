@@ -284,4 +284,4 @@ def test_further_columns_of_a_long_table_are_counted_by_name_also_when_strict(tm
     votes = read_votes(path, strict=True)
     (finding,) = votes.report.findings
     assert (finding.rule, finding.count) == ("ignored-column", 2)
-    assert [sample["value"] for sample in finding.samples] == ["country", "device"]
+    assert [sample.value for sample in finding.samples] == ["country", "device"]

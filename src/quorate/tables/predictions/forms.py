@@ -311,7 +311,7 @@ def _vector(cell: Mapping[str, object] | Sequence[object] | None, names: Sequenc
     return list(map(str, cell)) if len(cell) == len(names) else [NOT_A_PREDICTION] * len(names)
 
 
-def first_vector(column: pa.ChunkedArray) -> dict[str, Any] | list[Any] | None:
+def first_vector(column: pa.ChunkedArray) -> dict[str, object] | list[object] | None:
     """The first cell that is not blank, if it is a mapping or a list of numbers."""
     for cell in column.slice(0, 100):
         if cell.is_valid and cell.as_py() not in ("", [], {}):
@@ -319,13 +319,13 @@ def first_vector(column: pa.ChunkedArray) -> dict[str, Any] | list[Any] | None:
     return None
 
 
-def _predictions(column: pa.ChunkedArray) -> Iterator[dict[str, Any] | list[Any] | None]:
+def _predictions(column: pa.ChunkedArray) -> Iterator[dict[str, object] | list[object] | None]:
     """Each cell as a mapping or a list of numbers; None if it is blank, an empty list if it is something else."""
     for cell in column.to_pylist():
         yield None if cell is None or cell == "" else (_prediction(cell) or [])
 
 
-def _prediction(cell: object) -> dict[str, Any] | list[Any] | None:
+def _prediction(cell: object) -> dict[str, object] | list[object] | None:
     """A mapping or list of numbers, given as such or as JSON text; None otherwise.
 
     >>> _prediction('{"cat": "0.7", "dog": 0.3}'), _prediction("cat"), _prediction('["a"]')

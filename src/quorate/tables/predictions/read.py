@@ -222,7 +222,7 @@ def _given(array: np.ndarray, model: str, source: str, classes: tuple[str, ...],
     )
 
 
-def _load(file: Path) -> dict[str, Any]:
+def _load(file: Path) -> dict[str, np.ndarray]:
     loaded = plain_arrays(file)
     if not isinstance(loaded, dict):
         return {"probs": loaded}

@@ -31,7 +31,7 @@ def open_frame(frame: object, *, name: str = "frame") -> Opened:
     ('task', 'label')
     """
     nw = narwhals()
-    headers: dict[str, Any] = {}
+    headers: dict[str, object] = {}
     headed = ""
     is_dataset = type(frame).__module__.partition(".")[0] == "datasets"
     if is_dataset:
@@ -60,7 +60,7 @@ def open_frame(frame: object, *, name: str = "frame") -> Opened:
     )
 
 
-def _plain_pandas(frame: Any, name: str) -> tuple[Any, dict[str, Any], str]:  # noqa: ANN401 - of pandas
+def _plain_pandas(frame: Any, name: str) -> tuple[Any, dict[str, object], str]:  # noqa: ANN401 - of pandas
     """The frame with text column names and its ids in a column; the original names that were not text; their title."""
     headers = _one_level(frame.columns)
     texts = [name_text(name) for name in headers]
@@ -172,8 +172,9 @@ def header_type(opened: Opened, columns: Sequence[str]) -> pa.DataType | None:
     plain = [name.item() if isinstance(name, np.generic) else name for name in names]
     if plain and all(isinstance(name, bool) for name in plain):
         return pa.bool_()
-    if plain and all(isinstance(name, (int, float)) and not isinstance(name, bool) for name in plain):
-        return pa.int64() if all(float(name).is_integer() for name in plain) else pa.float64()
+    numbers = [name for name in plain if isinstance(name, (int, float)) and not isinstance(name, bool)]
+    if plain and len(numbers) == len(plain):
+        return pa.int64() if all(float(number).is_integer() for number in numbers) else pa.float64()
     return None
 
 

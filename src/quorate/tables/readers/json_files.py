@@ -52,9 +52,9 @@ def is_lines(path: Path) -> bool:
     )
 
 
-def first_records(path: Path, most: int = 1000) -> list[dict[str, Any]]:
+def first_records(path: Path, most: int = 1000) -> list[dict[str, object]]:
     """The first readable records, to detect what the file holds."""
-    readable: list[dict[str, Any]] = []
+    readable: list[dict[str, object]] = []
     length = 0
     for number, record, _, size in _sized(path):
         length += size

@@ -11,7 +11,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
 
 import numpy as np
 
@@ -59,7 +58,7 @@ class Opened:
     backend: str = "pyarrow"
     advice: str = ""
     frame: pa.Table | None = None
-    headers: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, object] = field(default_factory=dict)
     headed: str = ""
 
 
@@ -274,7 +273,7 @@ def _one(text: str | None) -> float:
     return (stamp if stamp.tzinfo else stamp.replace(tzinfo=UTC)).timestamp()
 
 
-def nested_cell(cell: object, *, bars: bool = False) -> dict[str, Any] | list[Any] | None:
+def nested_cell(cell: object, *, bars: bool = False) -> dict[str, object] | list[object] | None:
     """A cell as a list or a mapping; blank: an empty list; None: it is neither. `bars`: "a|b" is a list, and so is "a".
 
     >>> nested_cell('{"a": 2}'), nested_cell("['a', 'b']"), nested_cell("a|b"), nested_cell("a|b", bars=True)

@@ -11,9 +11,9 @@ of the keys. For an item with n votes, m_g of them with key g, in random order (
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +50,7 @@ class VoteOrder:
     by_people: bool
     mostly: bool = False
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Mapping[str, object]:
         """As plain values, for summary.json."""
         measures = {"sorted_by": self.sorted_by, "mostly": self.mostly, "tau": self.tau, "z": self.z}
         return measures | {"items": self.num_items, "by_people": self.by_people}
