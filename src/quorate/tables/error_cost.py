@@ -19,7 +19,7 @@ from quorate.tables.texts import name_text
 from quorate.types import FloatArray, TableLike
 from quorate.validate import above_zero, as_floats, invalid
 
-FIX = "write a table with the truth in the first column and one further column for each answer."
+FIX = "write the truth in the first column and a column for each answer."
 Cells = Iterable[tuple[str, str, object]]
 ErrorCost = float | TableLike | FloatArray | Mapping[str, Mapping[str, float]]
 

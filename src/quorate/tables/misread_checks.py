@@ -52,14 +52,11 @@ def doubtful_rows(source: str, num_votes: int, entries: Sequence[Fired]) -> list
     warnings, total, again = [], lost.total(), lost["duplicate"]
     if total >= FEWEST and total > num_votes:
         worst = ", ".join(f"{rule} {count}" for rule, count in lost.most_common(2) if count)
-        warnings.append(
-            f"{total} rows of {source} are set aside and {num_votes} votes are left ({worst}): check `task`, "
-            "`label` and `format`."
-        )
+        warnings.append(f"{total} rows of {source} are set aside ({worst}): check `task`, `label` and `format`.")
     if again >= FEWEST and again > MOST_AGAIN * (again + num_votes):
         warnings.append(
-            f"{again} votes of {source} are a person's further votes on an item, of which one counts: if each row is "
-            "about another finding, read a finding at a time; if another column holds the people, name it: `worker`."
+            f"{again} votes of {source} are a person's further votes on an item: read a finding at a time, or name the "
+            "column of the people: `worker`."
         )
     return warnings
 
@@ -73,15 +70,15 @@ def doubtful_pools(votes: Votes, item: np.ndarray, label: np.ndarray, num_classe
     counts = np.append(counts, np.zeros(-len(counts) % num_classes, dtype=counts.dtype)).reshape(-1, num_classes)
     num_votes, top = counts.sum(axis=1), counts.max(axis=1)
     if len(counts) >= FEWEST and num_votes.max() == 1:
-        return [f"Each of the {len(counts)} items has one vote: if another column holds the items, name it: `task`."]
+        return [f"Each of the {len(counts)} items has one vote: check `task`."]
     several = num_votes >= 2
     _refuse_answer_key(votes, int(several.sum()), int((several & (top == num_votes)).sum()))
     tied = several & ((counts == top[:, None]).sum(axis=1) > 1)
     if several.sum() < FEWEST or tied.sum() <= MOST_TIED * several.sum():
         return []
     return [
-        f"{int(tied.sum())} of {int(several.sum())} items with two or more votes end in a tie, which happens when "
-        f"other columns are read as people or classes: check `format` (read as: {votes.columns})."
+        f"{int(tied.sum())} of {int(several.sum())} items with two or more votes end in a tie: check "
+        f"`format` (read as: {votes.columns})."
     ]
 
 
@@ -114,7 +111,7 @@ def refuse_unnamed_rows(votes: Votes, table: CheckedPredictions) -> None:
         raise invalid("predictions", f"{len(table.ids)} rows", rule, "pass arrays of the same items.")
     if table.is_unnamed and num_rows is None:
         rule = f"ids: nothing says which items of {votes.raw.source} its {len(table.ids)} rows are"
-        fix = "save an .npz with arrays probs, ids and classes; an array without ids joins only votes in an array."
+        fix = "save an .npz with arrays probs, ids and classes."
         raise invalid("predictions", table.source, rule, fix)
 
 
@@ -126,7 +123,7 @@ def refuse_other_classes(votes: Votes, table: CheckedPredictions, classes: tuple
     rule = (
         f"classes named like the labels of {votes.raw.source}, {_few(votes.classes)}; its own are {_few(table.classes)}"
     )
-    fix = "rename the columns of a table, or name those of an array in order: `classes=['cat', 'dog', ...]`."
+    fix = "rename the columns, or name those of an array: `classes=[...]`."
     raise invalid("predictions", table.source, rule, fix)
 
 
@@ -179,11 +176,9 @@ def _refuse_unread_times(votes: Votes) -> None:
     lost = np.isnan(votes.raw.time)
     if len(lost) >= FEWEST and lost.mean() > 0.5:
         such = f", such as {list(votes.raw.odd_times)[:3]}" if votes.raw.odd_times else ""
-        rule = (
-            "times in ISO 8601, such as 2026-03-31T14:05:00, or in seconds since 1970 (31/03/2026 and 03/31/2026 look "
-            f"alike); {int(lost.sum())} of {len(lost)} cannot be read{such}"
-        )
-        fix = "convert them, or leave their column out: `ignore_columns=...`; then the rows are in order."
+        unread = f"{int(lost.sum())} of {len(lost)} cannot be read{such}"
+        rule = f"times such as 2026-03-31T14:05:00, or seconds since 1970; {unread}"
+        fix = "convert them, or leave their column out: `ignore_columns=...`."
         raise invalid("votes", votes.raw.source, rule, fix)
 
 

@@ -182,7 +182,7 @@ def likely_form(table: CheckedPredictions) -> str:
     such = " ".join(f"{value:.4g}" for value in rows[0][:5]) if len(rows) else ""
     rows = rows[np.isfinite(rows).any(axis=1)]
     if not len(rows):
-        return "Their cells are blank or not numbers: check the columns and the decimal sign; write 92% as 0.92."
+        return "Their cells are blank or not numbers: write 92% as 0.92."
     what, cure = _form(rows, one_class=table.shares_rest)
     return f"They look like {what} ({such}): {cure}."
 
@@ -198,8 +198,8 @@ def _form(rows: FloatArray, *, one_class: bool) -> tuple[str, str]:
     if np.median(np.abs(total - 100)) <= 5 or (one_class and high <= 100):
         return "percentages", "divide them by 100"
     if high <= 1:
-        cure = "if a column of a class is missing, add it; if each class was scored independently (sigmoid), divide"
-        return "numbers between 0 and 1 that do not sum to 1", f"{cure} each row by its sum"
+        cure = "add the column of a class that is missing, or divide each row by its sum"
+        return "numbers between 0 and 1 that do not sum to 1", cure
     if (rows[np.isfinite(rows)] % 1 == 0).all():
         return "counts of votes", "pass the file as `votes`, or divide each row by its sum"
     return "scores before the softmax", "apply a softmax to each row"

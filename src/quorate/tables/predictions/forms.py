@@ -98,9 +98,8 @@ def _refuse_several_rows(source: str, first: pa.Table, item: str, label: str) ->
         return
     rule = f"one row per item, not {len(codes)} rows for {int((sizes > 0).sum())} items"
     fix = (
-        "are `votes` and `predictions` swapped? With a row per class, make a column of each: "
-        f"frame.pivot(index={item!r}, columns={label!r}, values=...). If each row is a prediction, name the column: "
-        f"`prediction_column={label!r}`."
+        "are `votes` and `predictions` swapped? Else make a column of each class: "
+        f"frame.pivot(index={item!r}, columns={label!r}, values=...), or pass `prediction_column={label!r}`."
     )
     raise invalid("source", source, rule, fix)
 

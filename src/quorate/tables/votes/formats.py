@@ -100,8 +100,7 @@ def _kind(opened: Opened, options: TableOptions, people: list[str] | None) -> Fo
         "votes",
         opened.name,
         f"a column named like a label; it has {list(opened.columns)[:12]}",
-        "name the columns (`task=...`, `label=...`, `worker=...`), or pass `format='wide'` for a column per person, "
-        f"`format='counts'` for a column per class{opened.advice}.",
+        f"name it: `label=...`, or pass `format='wide'` (a column per person) or 'counts' (per class){opened.advice}.",
     )
 
 
@@ -210,8 +209,8 @@ def _wide(
         raise invalid("votes", opened.name, rule, "name them: `worker=[...]`.")
     if people is None:
         warnings = tuple(
-            f"Column {name!r} of {opened.name} equals the majority of the other columns: if it is no person, pass "
-            f"`ignore_columns={name!r}`."
+            f"Column {name!r} of {opened.name} equals the majority of the others: if it is no person, "
+            f"pass `ignore_columns={name!r}`."
             for name in _majorities(first, picked)
         )
     return Layout(
