@@ -52,7 +52,10 @@ def doubtful_rows(source: str, num_votes: int, entries: Sequence[Fired]) -> list
     warnings, total, again = [], lost.total(), lost["duplicate"]
     if total >= FEWEST and total > num_votes:
         worst = ", ".join(f"{rule} {count}" for rule, count in lost.most_common(2) if count)
-        warnings.append(f"{total} rows of {source} are set aside ({worst}): check `task`, `label` and `format`.")
+        warnings.append(
+            f"{total} rows of {source} are set aside and {num_votes} votes are left ({worst}): check `task`, "
+            "`label` and `format`."
+        )
     if again >= FEWEST and again > MOST_AGAIN * (again + num_votes):
         warnings.append(
             f"{again} votes of {source} are a person's further votes on an item: read a finding at a time, or name the "

@@ -100,7 +100,8 @@ def _kind(opened: Opened, options: TableOptions, people: list[str] | None) -> Fo
         "votes",
         opened.name,
         f"a column named like a label; it has {list(opened.columns)[:12]}",
-        f"name it: `label=...`, or pass `format='wide'` (a column per person) or 'counts' (per class){opened.advice}.",
+        "name it: `label=...`, or pass `format='wide'` for a column per person, `format='counts'` for one per class"
+        f"{opened.advice}.",
     )
 
 
