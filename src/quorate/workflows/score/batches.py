@@ -6,6 +6,7 @@ same. Called by `score`.
 
 from __future__ import annotations
 
+import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -46,11 +47,19 @@ def _on_dask(
     num_waiting = IN_FLIGHT * max(1, cluster.num_workers)
     with cluster.failures():
         for batch in batches:
-            waiting.append((batch, cluster.submit(decider.decide, batch.predictions, batch.votes)))
+            work = pickle.dumps((decider, batch.predictions, batch.votes))
+            waiting.append((batch, cluster.submit(_decided, work)))
             if len(waiting) >= num_waiting:
                 yield _first(waiting)
         while waiting:
             yield _first(waiting)
+
+
+def _decided(work: bytes) -> BatchDecisions:
+    """On a worker. Dask leaves arrays where they lie in a message; unpickled here, they are aligned for the core."""
+    decider, predictions, votes = pickle.loads(work)
+    decisions: BatchDecisions = decider.decide(predictions, votes)
+    return decisions
 
 
 def _first(waiting: deque[tuple[ItemBatch, Any]]) -> tuple[ItemBatch, BatchDecisions]:
