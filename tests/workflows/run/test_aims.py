@@ -48,7 +48,7 @@ def test_a_target_error_is_held_and_its_audits_are_paid_for(long_stream):
         ({"budget": 6.5}, "6.50"),
         ({"budget": 4.5, "max_votes": 3}, "3 votes"),
         ({"budget": 1.0, "min_votes": 3}, "3 are asked"),
-        ({"target_error": 0.001}, "0.10 %"),
+        ({"target_error": 0.001}, "0.1 %"),
         ({"target_error": 0.9}, "90.00 %"),
         ({"budget": 2.5}, None),
         ({"target_error": 0.08}, None),
