@@ -154,7 +154,7 @@ def swept(families: Mapping[str, Sequence[Method]], run: Run, *, progress: Progr
     """A curve for every family: label -> one method at several settings."""
     jobs = [chosen for family in families.values() for chosen in family]
     points = []
-    for point in _in_threads(lambda job: point_of(job, run(job)), jobs):
+    for point in in_threads(lambda job: point_of(job, run(job)), jobs):
         points.append(point)
         if progress is not None:
             progress(len(points), len(jobs), point.method.name)
@@ -168,12 +168,11 @@ def point_of(chosen: Method, runs: Sequence[Simulation]) -> Point:
     return Point(chosen, np.concatenate(votes), np.concatenate(errors), np.concatenate(confidence))
 
 
-def _in_threads(work: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[Any]:
-    """Results in order, the first alone: it prepares what all share. The kernels release the GIL."""
-    yield work(jobs[0])
+def in_threads(work: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[Any]:
+    """Results in order; the compiled core releases the GIL."""
     threads = ThreadPoolExecutor(os.cpu_count())
     try:
-        yield from threads.map(work, jobs[1:])
+        yield from threads.map(work, jobs)
     finally:  # also on Ctrl-C, which must not wait for the whole queue
         threads.shutdown(wait=False, cancel_futures=True)
 

@@ -6,17 +6,15 @@ promise for the next batch.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from quorate.decision.error_costs import ErrorCosts
 from quorate.methods import Target
+from quorate.streams.curves import in_threads
 from quorate.streams.pools import Pools, build_pools, by_truth
 from quorate.streams.runs import StreamOptions
 from quorate.streams.simulate import simulate_stream
@@ -99,7 +97,7 @@ class Pilot:
         """Every candidate in every order."""
         jobs = [(candidate, number) for candidate in candidates for number in range(ORDERS)]
         runs = []
-        for done in _in_threads(lambda job: self._run(*job), jobs):
+        for done in in_threads(lambda job: self._run(*job), jobs):
             runs.append(done)
             if progress is not None:
                 progress(len(runs), len(jobs), what)
@@ -122,16 +120,6 @@ class Pilot:
             errors = (order.truth * self.error_costs.votes[:, answers].T).sum(axis=1)
         errors = np.where(order.is_scored, errors, np.nan)
         return done.costs[place].astype(float), done.paid[place], errors[place], answers[place]
-
-
-def _in_threads(work: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[Any]:
-    """Results in order; the first job runs alone: it compiles. The kernels release the GIL."""
-    yield from map(work, jobs[:1])
-    threads = ThreadPoolExecutor(os.cpu_count())
-    try:
-        yield from threads.map(work, jobs[1:])
-    finally:  # also on Ctrl-C, which must not wait for the whole queue
-        threads.shutdown(wait=False, cancel_futures=True)
 
 
 def some_items(joined: Joined, rows: IntArray) -> Joined:
