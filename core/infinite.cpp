@@ -258,7 +258,7 @@ void infinite_into(InFloats beta, Floats out) {
     double top = 0.0, rivals = 0.0;
     for (double each : beta) top = std::max(top, each);
     for (double each : beta) rivals += each / top;
-    if (!(rivals >= 1.0 && top < 1e150)) {  // a beta is infinite or no number
+    if (!(rivals >= 1.0 && std::isfinite(top))) {  // a beta is infinite, or no number
         out.fill(std::numeric_limits<double>::quiet_NaN());
         return;
     }
