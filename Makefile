@@ -14,7 +14,7 @@ empty :=
 space := $(empty) $(empty)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo label-studio check test lint package sizes test-pythons lock sbom lint-container bench bench-memory bench-service bench-peers test-slow default-error-cost areas docs docs-experiments docs-figures docs-screenshots clean
+.PHONY: help demo label-studio check test lint package sizes test-pythons lock sbom lint-container sanitize bench bench-memory bench-service bench-peers test-slow default-error-cost areas docs docs-experiments docs-figures docs-screenshots clean
 
 help: ## This list
 	@echo "quorate: decides, online, when enough experts have been asked."
@@ -132,6 +132,13 @@ lint-container: $(TOOLS)/.ready ## Check the Dockerfile with hadolint
 
 test-pythons: package ## Test the built wheel on each installed Python 3.11, 3.12 and 3.13: imports and fast tests
 	@$(PYTHON) tests/pythons.py $(UV) $(VENV)/pythons
+
+SANITIZED := build/sanitized/src
+sanitize: $(VENV)/.ready-dev ## The compiled core's tests with checks of memory and undefined behaviour (a minute; needs g++)
+	@rm -rf $(SANITIZED) && mkdir -p build/sanitized && cp -r src build/sanitized/
+	@QUORATE_CXXFLAGS='-g -O1 -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all' $(PYTHON) core/build.py $(SANITIZED)/quorate/_core.so
+	@LD_PRELOAD="$$(g++ -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=$(SANITIZED) $(PYTHON) -m pytest -q -p no:cacheprovider \
+	  tests/core/test_wrong_calls.py tests/experts/test_crowd.py tests/experts/test_crowd_online.py tests/experts/test_panel_plan.py tests/learning/test_fit.py
 
 test-slow: $(VENV)/.ready-dev ## The tests that take minutes
 	@$(PYTHON) -m pytest -m slow

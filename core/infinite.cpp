@@ -258,10 +258,6 @@ void infinite_into(InFloats beta, Floats out) {
     double top = 0.0, rivals = 0.0;
     for (double each : beta) top = std::max(top, each);
     for (double each : beta) rivals += each / top;
-    if (!(rivals >= 1.0 && std::isfinite(top))) {  // a beta is infinite, or no number
-        out.fill(std::numeric_limits<double>::quiet_NaN());
-        return;
-    }
     if (top * rivals < 1e-14) {  // the limit of small beta: pi is a corner, k with probability beta_k / sum
         for (Int j = 0; j < num_classes; j++) out[j] = beta[j] / top / rivals;
         return;
