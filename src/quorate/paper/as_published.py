@@ -2,78 +2,113 @@
 
 quorate does not decide with these; tests show that they converge to the exact forms, benchmarks time them.
 One classifier, as in the paper's experiments. Where the paper leaves a choice open, the cheaper one is used: the
-importance samples are drawn once per refit, not once per step.
+importance samples are drawn once for each item, not once per refit or step.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.prior import HYPERPRIORS, Hyperprior
+from quorate.paper.settings import (
+    ADAM_PATIENCE,
+    ADAM_RATE,
+    ADAM_STEPS,
+    ADAM_TOLERANCE,
+    FINEXP,
+    INFEXP,
+    REFIT_EVERY,
+    SAMPLES,
+    WINDOW,
+)
+from quorate.posterior.finite import plurality_finite
+from quorate.posterior.infinite import plurality_infinite
+from quorate.prior import Hyperprior
 from quorate.types import FloatArray, IntArray, PriorParams
 from quorate.validate import floored, invalid
 
-ADAM_RATE, ADAM_STEPS, ADAM_TOLERANCE, ADAM_PATIENCE = 0.1, 1000, 0.01, 10
 
+class Proposed(NamedTuple):
+    """The distinct histograms H of the pool proposed for one item, of D drawn.
 
-class ImportanceSamples(NamedTuple):
-    """The distinct histograms H of the pool proposed for each item: one row of unseen votes each, item by item.
-
-    `places` (E,) of each unseen vote, in a flat table (T, K, N) of class and equal votes before it; T K N for "no vote"
-    `rows` (R,) where the votes of a histogram start   `items` (T,) where the histograms of an item start
-    `log_weight` (R,) the part of their weight that does not depend on alpha: log [hypergeometric / proposal], how often
-    they were drawn, and the equal factors of seen votes   `seen` (T, K) votes   `num_samples` drawn for each item
+    `places` (N - n, D) of each unseen vote in a flat table (K, N) of class and equal votes before it
+    `log_weight` (D,) the part of their weight that does not depend on alpha: log [hypergeometric / proposal], how often
+    they were drawn, and the equal factors of seen votes
     """
 
     places: IntArray
-    rows: IntArray
-    items: IntArray
+    log_weight: FloatArray
+
+
+class ImportanceSamples(NamedTuple):
+    """The proposed histograms of T items, those with the most unseen votes first.
+
+    `order` (T,) of the items   `starts` (T,) where the histograms of each begin   `places`: of the first, second, ...
+    unseen vote in a flat table (T, K, N), for the histograms that have it, which come first   `log_weight` (R,)
+    `seen` (T, K) votes, in the items' own order   `num_samples` drawn for each item
+    """
+
+    order: IntArray
+    starts: IntArray
+    places: tuple[IntArray, ...]
     log_weight: FloatArray
     seen: IntArray
     pool_size: int
     num_samples: int
 
 
-def importance_samples(
-    votes: IntArray, *, pool_size: int, num_samples: int, rng: np.random.Generator
-) -> ImportanceSamples:
-    """S histograms for each item from the paper's proposal q: votes + Multinomial(N - n, (votes + 1) / (n + K)).
+def proposed(seen: IntArray, *, pool_size: int, num_samples: int, rng: np.random.Generator) -> Proposed:
+    """Histograms from the paper's proposal q: votes + Multinomial(N - n, (votes + 1) / (n + K)).
 
     p(votes) = E_q[p(H | alpha) p(votes | H) / q(H)], where H! and (H - votes)! cancel against the coefficients.
-
-    >>> rng = np.random.default_rng(0)
-    >>> importance_samples(np.array([[2, 1, 0]]), pool_size=6, num_samples=500, rng=rng).rows.shape  # 3 unseen
-    (9,)
     """
-    num_classes, parts = votes.shape[1], []
+    num_classes, num_unseen = len(seen), pool_size - int(seen.sum())
+    chances = (seen + 1) / (pool_size - num_unseen + num_classes)
+    drawn = rng.multinomial(num_unseen, chances, size=num_samples)
     mark = np.random.default_rng(0).random(num_classes)  # histograms with equal sums of these are equal
-    for item, seen in enumerate(votes):
-        num_seen = int(seen.sum())
-        chances = (seen + 1) / (num_seen + num_classes)
-        drawn = rng.multinomial(pool_size - num_seen, chances, size=num_samples)
-        _, one_of_each, times = np.unique(drawn @ mark, return_index=True, return_counts=True)
-        unseen = drawn[one_of_each]
-        labels = np.tile(np.arange(num_classes), len(unseen)).repeat(unseen.ravel()).reshape(len(unseen), -1)
-        column = np.arange(labels.shape[1])
-        first = np.maximum.accumulate(np.where(np.diff(labels, axis=1, prepend=-1) != 0, column, 0), axis=1)
-        places = (item * num_classes + labels) * pool_size + seen[labels] + column - first
-        if not labels.shape[1]:
-            places = np.full((1, 1), votes.size * pool_size)
-        parts.append((places, np.log(times) - unseen @ np.log(chances)))
-    lengths = np.concatenate([np.full(len(places), places.shape[1]) for places, _ in parts])
-    many = np.array([len(places) for places, _ in parts])
+    _, one_of_each, times = np.unique(drawn @ mark, return_index=True, return_counts=True)
+    unseen = drawn[one_of_each]
+    labels = np.tile(np.arange(num_classes), len(unseen)).repeat(unseen.ravel()).reshape(len(unseen), -1)
+    column = np.arange(num_unseen)
+    first = np.maximum.accumulate(np.where(np.diff(labels, axis=1, prepend=-1) != 0, column, 0), axis=1)
+    places = labels * pool_size + seen[labels] + column - first
+    return Proposed(np.ascontiguousarray(places.T), np.log(times) - unseen @ np.log(chances))
+
+
+def joined(items: Sequence[Proposed], seen: IntArray, *, pool_size: int, num_samples: int) -> ImportanceSamples:
+    """The histograms of these items, whose votes `seen` (T, K) are, for one fit."""
+    order = np.argsort(seen.sum(axis=1), kind="stable")  # by falling number of unseen votes
+    sizes = np.array([len(items[item].log_weight) for item in order])
+    size = seen.shape[1] * pool_size
+    votes: list[list[IntArray]] = [[] for _ in range(pool_size)]
+    for item in order:
+        for number, places in enumerate(items[item].places):
+            votes[number].append(places + item * size)
     return ImportanceSamples(
-        places=np.concatenate([places.ravel() for places, _ in parts]),
-        rows=np.cumsum(lengths) - lengths,
-        items=np.cumsum(many) - many,
-        log_weight=np.concatenate([log_weight for _, log_weight in parts]),
-        seen=votes,
+        order=order,
+        starts=np.cumsum(sizes) - sizes,
+        places=tuple(np.concatenate(parts) for parts in votes if parts),
+        log_weight=np.concatenate([items[item].log_weight for item in order]),
+        seen=seen,
         pool_size=pool_size,
         num_samples=num_samples,
     )
+
+
+def importance_samples(
+    votes: IntArray, *, pool_size: int, num_samples: int, rng: np.random.Generator
+) -> ImportanceSamples:
+    """Proposed histograms for each item: votes (T, K).
+
+    >>> rng = np.random.default_rng(0)
+    >>> importance_samples(np.array([[2, 1, 0]]), pool_size=6, num_samples=500, rng=rng).log_weight.shape  # 3 unseen
+    (9,)
+    """
+    items = [proposed(seen, pool_size=pool_size, num_samples=num_samples, rng=rng) for seen in votes]
+    return joined(items, votes, pool_size=pool_size, num_samples=num_samples)
 
 
 def importance_log_likelihood(alpha: FloatArray, samples: ImportanceSamples) -> FloatArray:
@@ -86,7 +121,8 @@ def importance_log_likelihood(alpha: FloatArray, samples: ImportanceSamples) -> 
     0.8
     """
     log_terms, highest = _log_terms(alpha, samples)
-    found = highest + np.log(np.add.reduceat(np.exp(log_terms), samples.items) / samples.num_samples)
+    found = np.empty(len(alpha))
+    found[samples.order] = highest + np.log(np.add.reduceat(np.exp(log_terms), samples.starts) / samples.num_samples)
     seen, steps = samples.seen, np.arange(samples.pool_size)
     log_factorial = np.concatenate([[0.0], np.cumsum(np.log(steps + 1.0))])
     found += log_factorial[seen.sum(axis=1)] - log_factorial[seen].sum(axis=1)
@@ -102,23 +138,28 @@ def importance_slope(alpha: FloatArray, samples: ImportanceSamples) -> FloatArra
     array([[ 0.6667, -0.8333]])
     """
     weights = np.exp(_log_terms(alpha, samples)[0])
-    ends = np.append(samples.items[1:], len(weights))
-    weights /= np.add.reduceat(weights, samples.items).repeat(ends - samples.items)
-    lengths = np.diff(np.append(samples.rows, len(samples.places)))
-    mass = np.bincount(samples.places, weights=weights.repeat(lengths), minlength=alpha.size * samples.pool_size + 1)
+    weights /= np.add.reduceat(weights, samples.starts).repeat(_sizes(samples))
+    mass = np.zeros(alpha.size * samples.pool_size)
+    for places in samples.places:
+        mass += np.bincount(places, weights=weights[: len(places)], minlength=mass.size)
     steps = np.arange(samples.pool_size)
-    counted = mass[:-1].reshape(*alpha.shape, -1) + (steps < samples.seen[..., None])
+    counted = mass.reshape(*alpha.shape, -1) + (steps < samples.seen[..., None])
     from_total = (1 / (alpha.sum(axis=1)[:, None] + steps)).sum(axis=1)
     return np.asarray((counted / (alpha[..., None] + steps)).sum(axis=-1) - from_total[:, None])
 
 
 def _log_terms(alpha: FloatArray, samples: ImportanceSamples) -> tuple[FloatArray, FloatArray]:
     """Log weights (R,) of the histograms, less the largest of their item, and these (T,); without equal factors."""
-    table = np.append(np.log(alpha[..., None] + np.arange(samples.pool_size)), 0.0)
-    log_terms = samples.log_weight + np.add.reduceat(table.take(samples.places), samples.rows)
-    highest = np.maximum.reduceat(log_terms, samples.items)
-    ends = np.append(samples.items[1:], len(log_terms))
-    return log_terms - highest.repeat(ends - samples.items), np.asarray(highest)
+    table = np.log(alpha[..., None] + np.arange(samples.pool_size)).ravel()
+    log_terms = samples.log_weight.copy()
+    for places in samples.places:
+        log_terms[: len(places)] += table.take(places)
+    highest = np.maximum.reduceat(log_terms, samples.starts)
+    return log_terms - highest.repeat(_sizes(samples)), np.asarray(highest)
+
+
+def _sizes(samples: ImportanceSamples) -> IntArray:
+    return np.diff(np.append(samples.starts, len(samples.log_weight)))
 
 
 def winner_finite(
@@ -139,11 +180,17 @@ def winner_finite(
     >>> winner_finite(np.ones(2), np.array([2, 0]), pool_size=3, num_samples=10, rng=rng)
     array([1., 0.])
     """
-    pi = rng.dirichlet(alpha + votes, size=num_samples)  # (S, K)
-    totals = rng.multinomial(pool_size - int(votes.sum()), pi)
-    if not forget_votes:
-        totals += votes
-    return _shares(totals, rng)
+    num_classes, num_unseen = len(alpha), pool_size - int(votes.sum())
+    total, chance = float(alpha.sum() + votes.sum()), np.cumsum(alpha + votes)
+    drawn = np.searchsorted(chance, rng.random((num_unseen, num_samples)) * chance[-1], side="right")  # from the prior
+    column, copied = np.arange(num_samples), rng.random((num_unseen, num_samples))
+    for vote in range(1, num_unseen):  # Polya's urn: the next vote copies an earlier one, or is new
+        earlier = (copied[vote] * (total + vote)).astype(np.int64)
+        repeats = earlier < vote
+        drawn[vote, repeats] = drawn[earlier[repeats], column[repeats]]
+    totals = np.bincount((drawn + column * num_classes).ravel(), minlength=num_samples * num_classes)
+    totals = totals.reshape(num_samples, num_classes)
+    return _shares(totals if forget_votes else totals + votes, rng)
 
 
 def winner_infinite(alpha: FloatArray, votes: IntArray, *, num_samples: int, rng: np.random.Generator) -> FloatArray:
@@ -213,7 +260,7 @@ def adam(
     predictions: FloatArray,
     votes: IntArray,
     *,
-    hyperprior: Hyperprior = HYPERPRIORS["infexp"],
+    hyperprior: Hyperprior = INFEXP,
     samples: ImportanceSamples | None = None,
     num_steps: int = ADAM_STEPS,
     stop_early: bool = True,
@@ -223,7 +270,7 @@ def adam(
     Ends after `num_steps`, or when no parameter has changed by 0.01 in a step for 10 steps in a row (`stop_early`).
     `samples` selects the importance-sampled FinExp likelihood, None the closed form. Returns Theta and the steps.
 
-    >>> start = HYPERPRIORS["infexp"].mode(2)
+    >>> start = INFEXP.mode(2)
     >>> params, steps = adam(start, np.array([[0.9, 0.1]] * 5), np.array([[3, 0]] * 5))
     >>> params.theta > 1, steps < 1000
     (True, True)
@@ -262,14 +309,15 @@ def stream(
     pool_size: int,
     threshold: float,
     rng: np.random.Generator,
-    window: int = 500,
-    refit_every: int = 20,
-    num_samples: int = 1000,
+    window: int | None = WINDOW,
+    refit_every: int = REFIT_EVERY,
+    num_samples: int = SAMPLES,
     num_items: int | None = None,
     hyperprior: Hyperprior | None = None,
     forget_votes: bool = False,
     num_steps: int = ADAM_STEPS,
     likelihood: Literal["sampled", "closed"] = "sampled",
+    at_once: bool = False,
 ) -> StreamResult:
     """The published algorithm over a prepared stream: votes (T, N) in asking order, -1 for none; predictions (T, K).
 
@@ -277,17 +325,19 @@ def stream(
     `refit_every` items refit on the last `window` items with votes. `num_items` runs only the first of them.
     The hyperprior is the paper's: Gamma(1.1, 1) for FinExp, Gamma(3, 2) for InfExp. `likelihood="closed"` fits FinExp
     to the closed form that its importance samples estimate, in a fraction of the time; the rest is as published.
+    `at_once`: how often each class wins in `num_samples` draws is drawn from its exact probability, as one multinomial
+    draw: the same distribution, in a fraction of the time.
 
     >>> votes, predictions = np.zeros((3, 4), int), np.full((3, 2), 0.5)
     >>> rng = np.random.default_rng(0)
     >>> stream(votes, predictions, method="infexp", pool_size=4, threshold=0.99, rng=rng).costs
     array([3, 3, 3])
     """
-    prior = hyperprior or HYPERPRIORS[method]
+    prior = hyperprior or {"finexp": FINEXP, "infexp": INFEXP}[method]
     predictions = floored(np.asarray(predictions, dtype=np.float64))
     total, num_classes = (len(votes) if num_items is None else num_items), predictions.shape[1]
     params, seen = prior.mode(num_classes), np.zeros((total, num_classes), dtype=np.int64)
-    labels, steps = np.zeros(total, dtype=np.int64), []
+    labels, steps, drawn = np.zeros(total, dtype=np.int64), [], dict[int, Proposed]()
     for item in range(total):
         ballots = votes[item][votes[item] >= 0][:pool_size]
         alpha = _alpha(params, predictions[item])
@@ -295,25 +345,46 @@ def stream(
             if _is_settled(seen[item], ballots.size):
                 labels[item] = _shares(seen[item][None], rng).argmax()
                 break
-            if method == "finexp":
-                probs = winner_finite(alpha, seen[item], pool_size=ballots.size, num_samples=num_samples, rng=rng,
-                                      forget_votes=forget_votes)  # fmt: skip
-            else:
-                probs = winner_infinite(alpha, seen[item], num_samples=num_samples, rng=rng)
+            winner = _at_once if at_once else _one_by_one
+            probs = winner(method, alpha, seen[item], ballots.size, num_samples, rng, forget_votes)
             labels[item] = probs.argmax()
             if probs.max() > threshold:
                 break
             seen[item, ballots[seen[item].sum()]] += 1
         if (item + 1) % refit_every == 0:
-            rows = np.flatnonzero(seen[: item + 1].sum(axis=1))[-window:]
+            rows = np.flatnonzero(seen[: item + 1].sum(axis=1))[-(window or total) :]
             if rows.size:
                 samples = None
                 if method == "finexp" and likelihood == "sampled":
-                    samples = importance_samples(seen[rows], pool_size=pool_size, num_samples=num_samples, rng=rng)
+                    for row in rows:
+                        if row not in drawn:
+                            drawn[row] = proposed(seen[row], pool_size=pool_size, num_samples=num_samples, rng=rng)
+                    items = [drawn[row] for row in rows]
+                    samples = joined(items, seen[rows], pool_size=pool_size, num_samples=num_samples)
                 params, taken = adam(params, predictions[rows], seen[rows], hyperprior=prior, samples=samples,
                                      num_steps=num_steps)  # fmt: skip
                 steps.append(taken)
     return StreamResult(seen.sum(axis=1), labels, tuple(steps))
+
+
+def _one_by_one(
+    method: str, alpha: FloatArray, seen: IntArray, size: int, num_samples: int, rng: np.random.Generator, forget: bool
+) -> FloatArray:
+    if method == "infexp":
+        return winner_infinite(alpha, seen, num_samples=num_samples, rng=rng)
+    return winner_finite(alpha, seen, pool_size=size, num_samples=num_samples, rng=rng, forget_votes=forget)
+
+
+def _at_once(
+    method: str, alpha: FloatArray, seen: IntArray, size: int, num_samples: int, rng: np.random.Generator, forget: bool
+) -> FloatArray:
+    if method == "infexp":
+        exact = plurality_infinite(alpha, seen)
+    elif forget:  # the winner of the unseen votes alone
+        exact = plurality_finite(alpha + seen, np.zeros_like(seen), pool_size=size - int(seen.sum()))
+    else:
+        exact = plurality_finite(alpha, seen, pool_size=size)
+    return np.asarray(rng.multinomial(num_samples, exact / exact.sum()) / num_samples)
 
 
 def _alpha(params: PriorParams, prediction: FloatArray) -> FloatArray:

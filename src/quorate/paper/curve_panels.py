@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as MplFigure
 
-FUSED = "quorate, all fused"
+FUSED = "value, all fused"
 NAMES = {"cifar10h": "CIFAR-10H", "imagenet16h": "ImageNet-16H", "imagenet16h_shift": "ImageNet-16H shift",
          "chaosnli": "ChaosNLI"}  # fmt: skip
 

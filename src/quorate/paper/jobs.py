@@ -17,16 +17,18 @@ import numpy as np
 
 from quorate.methods import LEARNERS
 from quorate.paper.released import paper_method
+from quorate.paper.settings import FINEXP_32, REFIT_EVERY, WINDOW, WITHIN
 from quorate.types import FloatArray, IntArray
 
 Parameters = tuple[tuple[str, float | int | str], ...]
 USUAL = 0  # stands for the window of `usual_window`
-Variant = Literal["exact", "as-published"]
+Variant = Literal["exact", "as-published", "as-released"]
 
 _FIXED = {"fixed-finexp": 10, "fixed-infexp": 4}  # microseconds for each member of the pool
 _LEARNED = {  # microseconds, and more for each member of the pool
     "value": (20, 1.2),
     "finexp": (8, 0.7),
+    FINEXP_32: (8, 0.7),
     "infexp": (15, 0.1),
     "fixed-ask-finexp": (8, 0.7),
     "fixed-ask-infexp": (15, 0.1),
@@ -39,7 +41,7 @@ class Job:
 
     `data` is a name in `sources`, `model` the classifier or "all". `parameters` are settings of the method, each as
     sorted pairs. `query_free_after`: from this item on nobody is asked. `keep_items`: also keep cost and error of each
-    item. `variant`: the exact method, or the estimators as published.
+    item. `variant`: the exact method, the paper's estimators, or those of the released code.
     """
 
     data: str
@@ -49,7 +51,7 @@ class Job:
     method: str
     parameters: tuple[Parameters, ...]
     window: int | None = USUAL
-    refit_every: int = 20
+    refit_every: int = REFIT_EVERY
     query_free_after: int | None = None
     keep_items: bool = False
     variant: Variant = "exact"
@@ -76,8 +78,9 @@ class Job:
         True
         """
         size, runs = self.pool_size, len(self.parameters)
-        if self.variant == "as-published":
-            return runs * 1000 * (10 + size)
+        if self.variant != "exact":
+            is_sampled = any(("likelihood", "sampled") in parameters for parameters in self.parameters)
+            return runs * (12000 if is_sampled else 700)
         if self.method in _FIXED:  # all thresholds share one pass
             return _FIXED[self.method] * size + runs // 4
         if self.method not in _LEARNED:
@@ -94,7 +97,7 @@ class Job:
 
 def usual_window(method: str) -> int | None:
     """The window of a method in the experiments: its own."""
-    return LEARNERS["value" if method == "value" else "finexp"].window
+    return LEARNERS["value"].window if method == "value" else WINDOW
 
 
 def settings(parameter: str | None, values: tuple[float, ...] | list[float] | range = ()) -> tuple[Parameters, ...]:
@@ -184,7 +187,7 @@ def at_cost(costs: FloatArray, values: FloatArray, budgets: FloatArray | float) 
     return np.asarray(np.interp(budgets, *curve(costs, values), left=np.nan, right=np.nan))
 
 
-def near_cost(costs: FloatArray, values: FloatArray, budget: float, within: float = 0.1) -> FloatArray:
+def near_cost(costs: FloatArray, values: FloatArray, budget: float, within: float = WITHIN) -> FloatArray:
     """The values of the runs whose cost is within 0.1 of the budget: the grouping used in the paper."""
     return np.asarray(values[np.abs(costs - budget) <= within])
 
@@ -264,7 +267,8 @@ def seeds_se(values: FloatArray, classifiers: Sequence[Hashable]) -> FloatArray:
 
 
 SMALL_POOL = 10
-PAPER_METHODS = ("random", "entropy", "mp", "mp-released", "fixed-finexp", "fixed-infexp", "finexp", "infexp")
+PAPER_METHODS = ("random", "entropy", "mp", "mp-released", "fixed-finexp", "fixed-infexp", "finexp", "infexp",
+                 FINEXP_32)  # fmt: skip
 METHOD_LABELS = {  # as in the paper, in the order of its tables
     "random": "RANDOM",
     "entropy": "ENTROPY",
@@ -274,6 +278,7 @@ METHOD_LABELS = {  # as in the paper, in the order of its tables
     "fixed-infexp": "Fix-InfExp",
     "finexp": "FinExp",
     "infexp": "InfExp",
+    FINEXP_32: "FinExp, Gamma(3, 2)",
     "value": "value",
 }
 FIXED = ("fixed-finexp", "fixed-infexp")

@@ -17,8 +17,9 @@ import numpy as np
 from quorate.datasets import accuracies, cifar10h, has_papers_own
 from quorate.learning.fit import fit
 from quorate.paper.jobs import Job, JobOutcome, Parameters, mean_se, near_cost, settings
-from quorate.paper.published import Printed, difference_se, elsewhere, verdict
+from quorate.paper.published import Printed, difference_se, is_close
 from quorate.paper.report import Context
+from quorate.paper.settings import ASKED_ITEMS, FINEXP_32
 from quorate.paper.store import known
 from quorate.reports.format import Cell
 from quorate.reports.section import Claim, Figure, Section, Table
@@ -27,7 +28,6 @@ from quorate.types import FloatArray, PriorParams, VoteDataset
 
 DATA = cifar10h.NAME
 SETS = (cifar10h.IMBALANCED, DATA)  # the closest to the paper first
-ASKED_ITEMS = 1000
 BUDGETS = (1.0, 2.0, 3.0)
 PAPER_ACCURACIES = (50, 70, 85)
 MOST_MODELS = 4  # with more classifiers, only those nearest to the paper's accuracies are run
@@ -37,56 +37,38 @@ VALUES = {
     FIXED_ASK: (0.16, 0.22, 0.28, 0.34, 0.4, 0.48, 0.56, 0.64, 0.72),
     OURS: (4.0, 5.5, 7.7, 11.0, 20.0, 33.0, 62.0, 140.0, 500.0),
 }
-FEW_VALUES = {LEARNED: (0.75, 0.9, 0.96, 0.985), FIXED_ASK: (0.22, 0.44, 0.6, 0.72)}
 QUICK_VALUES = {LEARNED: (0.75, 0.93, 0.975), FIXED_ASK: (0.22, 0.48, 0.72), OURS: (11.0, 55.0, 290.0)}
+PHASE_METHODS = {  # with their labels
+    "infexp": "InfExp",
+    "fixed-ask-infexp": "Fix-InfExp (asks)",
+    "finexp": "FinExp",
+    "fixed-ask-finexp": "Fix-FinExp (asks)",
+    FINEXP_32: "FinExp, Gamma(3, 2)",
+    "fixed-ask-finexp:hyperprior=infexp": "Fix-FinExp (asks), Gamma(3, 2)",
+    OURS: "value",
+}
 
 
 def cell_heads(value: str) -> tuple[str, ...]:
     """The heads of the columns of `PhaseCell.shown`; `value` is the name of the measured quantity."""
-    return ("method", "votes", value, "± se", "streams", "binned", "runs", "paper f", "paper", "± se", "difference, se",
-            "verdict")  # fmt: skip
+    heads = ("method", "votes", value, "± se", "streams", "binned", "runs", "paper f", "paper", "± se")
+    return (*heads, "difference, se")
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A row of the tables: a method with a hyperprior. `name` is the method's, with a mark for another than its own."""
-
-    method: str
-    hyperprior: str | None = None
-
-    @property
-    def name(self) -> str:
-        """The name in tables and summary.json."""
-        return f"{self.method}, Gamma(3, 2)" if self.hyperprior else self.method
-
-    def parameters(self, *, quick: bool) -> tuple[Parameters, ...]:
-        """Settings whose first phase costs about 0.3 to 3.5 votes per item with every classifier."""
-        many = FEW_VALUES if self.hyperprior else VALUES
-        values = QUICK_VALUES if quick else many
-        if self.method == OURS:
-            return settings("error_cost", values[OURS])
-        family = FIXED_ASK if self.method.startswith(FIXED_ASK) else LEARNED
-        extra: Parameters = (("hyperprior", self.hyperprior),) if self.hyperprior else ()
-        return tuple((*extra, *parameters) for parameters in settings("threshold", values[family]))
-
-
-KINDS = (
-    Kind("infexp"),
-    Kind("fixed-ask-infexp"),
-    Kind("finexp"),
-    Kind("fixed-ask-finexp"),
-    Kind("finexp", hyperprior="infexp"),
-    Kind("fixed-ask-finexp", hyperprior="infexp"),
-    Kind(OURS),
-)
+def parameters(method: str, *, quick: bool) -> tuple[Parameters, ...]:
+    """Settings whose first phase costs about 0.3 to 3.5 votes per item with every classifier."""
+    values = QUICK_VALUES if quick else VALUES
+    if method == OURS:
+        return settings("error_cost", values[OURS])
+    return settings("threshold", values[FIXED_ASK if method.startswith(FIXED_ASK) else LEARNED])
 
 
 @dataclass(frozen=True, slots=True)
 class PhaseCell:
     """One cell of a table with the printed one: `value` and `se` over the `num_streams` seeds that reach the budget.
 
-    `binned`: mean over the `num_runs` runs within 0.1 of the budget, as in the paper. `verdict`: only if every seed
-    reaches the budget.
+    `binned`: mean over the `num_runs` runs within 0.1 of the budget, as in the paper. The printed figure is that of a
+    classifier of about the same accuracy.
     """
 
     model: str
@@ -95,22 +77,27 @@ class PhaseCell:
     value: float
     se: float
     num_streams: int
+    num_missing: int
     binned: float | None
     num_runs: int
     paper_accuracy: int | None
     paper: float | None
     paper_se: float | None
-    verdict: str | None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether there is a printed figure, and every seed reaches the budget."""
+        return self.paper is not None and self.num_missing == 0
 
     def shown(self) -> tuple[Cell, ...]:
-        """The columns of both tables, from the method to the verdict (`cell_heads`)."""
+        """The columns of both tables, from the method on (`cell_heads`)."""
         gap = None
         if self.paper is not None and self.paper_se is not None:
             gap = known(difference_se(self.value, self.se, self.paper, self.paper_se))
         accuracy = f"{self.paper_accuracy} %" if self.paper is not None else None
         return (
-            self.method, self.budget, known(self.value), known(self.se), self.num_streams, self.binned, self.num_runs,
-            accuracy, self.paper, self.paper_se, gap, self.verdict,
+            PHASE_METHODS[self.method], self.budget, known(self.value), known(self.se), self.num_streams, self.binned,
+            self.num_runs, accuracy, self.paper, self.paper_se, gap,
         )  # fmt: skip
 
 
@@ -119,7 +106,7 @@ class Runs:
     """The outcomes of one row of the tables, one per seed."""
 
     model: str
-    kind: Kind
+    method: str
     outcomes: tuple[JobOutcome, ...]
 
 
@@ -127,11 +114,6 @@ def sets_of(context: Context) -> tuple[str, ...]:
     """The names of the available data sets; if the paper's own classifiers are there, only those."""
     there = tuple(name for name in SETS if name in context.datasets)
     return (DATA,) if DATA in there and has_papers_own(context.datasets[DATA]) else there
-
-
-def is_like_papers(dataset: VoteDataset) -> bool:
-    """Whether the classifiers are the paper's own or trained as it describes; then its claims should hold."""
-    return has_papers_own(dataset) or dataset.name == cifar10h.IMBALANCED
 
 
 def key_of(name: str, data: str) -> str:
@@ -145,16 +127,20 @@ def key_of(name: str, data: str) -> str:
 
 def runs(context: Context, data: str) -> tuple[Runs, ...]:
     """Every method on every classifier, over the seeds; the runs that `two_phase` and `calibration` share."""
-    dataset = context.datasets[data]
-    rows = [
-        (model, kind)
-        for model in models(dataset, quick=context.quick)
-        for kind in KINDS
-        if not kind.hyperprior or (not context.quick and beside(dataset, model, PAPER_ACCURACIES) is not None)
-    ]
-    jobs = {row: [_job(context, data, *row, seed) for seed in seeds(context)] for row in rows}
-    done = context.run([job for row in rows for job in jobs[row]])
-    return tuple(Runs(*row, tuple(done[job] for job in jobs[row])) for row in rows)
+    planned = _jobs(context, data)
+    done = context.run([job for some in planned.values() for job in some])
+    return tuple(Runs(*row, tuple(done[job] for job in some)) for row, some in planned.items())
+
+
+def jobs(context: Context) -> list[Job]:
+    """The jobs that both sections run, for an estimate of their time."""
+    return [job for data in sets_of(context) for some in _jobs(context, data).values() for job in some]
+
+
+def _jobs(context: Context, data: str) -> dict[tuple[str, str], list[Job]]:
+    names = models(context.datasets[data], quick=context.quick)
+    rows = [(model, method) for model in names for method in PHASE_METHODS]
+    return {row: [_job(context, data, *row, seed) for seed in seeds(context)] for row in rows}
 
 
 class Found(NamedTuple):
@@ -199,31 +185,30 @@ def section_of(
     found: Sequence[Found],
     *,
     lead: Sequence[str],
-    claim: Callable[[Found, list[PhaseCell]], Claim],
-    size: str,
+    claims: Callable[[Found, list[PhaseCell]], Sequence[Claim]],
     table: Callable[[Found], Table],
     figure: Callable[[Found], Figure],
     row: Callable[[Found, PhaseCell], dict[str, Cell]],
     more_cautions: Sequence[str] = (),
 ) -> Section:
-    """The section of an experiment: for each data set the claim on the printed `size`, a table and a figure.
+    """The section of an experiment: for each data set the paper's claims, a table and a figure.
 
     summary.json gets the cells in the form of `row`, and the `tops`.
     """
     if not found:
         return Section(key, title, ("CIFAR-10H was not found: nothing was run.",))
-    claims: list[Claim] = []
+    held: list[Claim] = []
     summary: dict[str, object] = {}
     for each in found:
-        judged = [cell for cell in each.rows if cell.verdict is not None]
-        claims += [claim(each, judged), *size_claims(each.dataset, judged, size)] if judged else []
+        judged = [cell for cell in each.rows if cell.is_whole]
+        held += claims(each, judged) if judged else []
         summary[key_of(key, each.data)] = [row(each, cell) for cell in each.rows]
         summary[key_of(f"{key}_ceiling", each.data)] = each.tops
     return Section(
         key=key,
         title=title,
         lead=(*lead, *(said_of(each.rows, whose(each.dataset)) for each in found)),
-        claims=tuple(claims),
+        claims=tuple(held),
         tables=tuple(map(table, found)),
         figures=tuple(map(figure, found)),
         cautions=(*cautions([each.dataset for each in found]), *more_cautions),
@@ -285,9 +270,9 @@ def cautions(datasets: Sequence[VoteDataset]) -> tuple[str, ...]:
         "fixed-ask-infexp asks by the posterior of an infinite pool, fixed-ask-finexp by that of the finite one.",
         "The paper's methods are refitted every 20 items, so the last time after item 1000, from all votes. Only if "
         "20 items in a row have no votes (below about 0.6 votes per item) does a refit wait for the next vote, and the "
-        "last one can miss up to 19 items. quorate is refitted when its window has grown by a twenty-fifth, so the "
+        "last one can miss up to 19 items. value is refitted when its window has grown by a twenty-fifth, so the "
         "last fit can miss up to 39 items.",
-        "Streams: the number of seeds whose runs reach the budget. A cell has a verdict only if all do.",
+        "Streams: the number of seeds whose runs reach the budget. A cell is compared only if all do.",
     ]
     return (*map(_whose_caution, datasets), *found)
 
@@ -300,20 +285,9 @@ def _whose_caution(dataset: VoteDataset) -> str:
         )
     return (
         f"The classifiers ({', '.join(dataset.models)}) are {whose(dataset)}: the paper's own are only in the authors' "
-        "predictions file. Each printed accuracy is compared with the classifier nearest to it; all verdicts are "
-        "marked (another classifier), count neither for nor against reproduction, and are counted separately."
+        "predictions file. Each printed accuracy is shown beside the classifier nearest to it; a difference from the "
+        "printed figure counts neither for nor against reproduction."
     )
-
-
-def compared(dataset: VoteDataset, ours: tuple[float, float], printed: Printed, *, points: float) -> str:
-    """The verdict on a cell where larger is better; agreement also needs the printed sign.
-
-    `ours`: value and standard error. Verdicts on classifiers other than the paper's are marked.
-    """
-    found = verdict(*ours, printed.value, printed.se, lower_is_better=False, points=points)
-    if found == "agrees" and printed.value != 0 and ours[0] * printed.value <= 0:
-        found = "better" if ours[0] > printed.value else "not reproduced"
-    return found if has_papers_own(dataset) else elsewhere(found)
 
 
 def cell_of(
@@ -325,66 +299,62 @@ def cell_of(
     *,
     paper_accuracy: int | None,
     printed: Printed | None,
-    points: float,
 ) -> PhaseCell:
     """A cell from each seed's curve of (costs, values) at the budget, with the printed one if there is one."""
     mean, se = mean_se(read)
     near = np.concatenate([near_cost(*curve, budget) for curve in curves])
     num_streams = int(np.isfinite(read).sum())
-    found = None
-    if printed is not None and num_streams == len(read):
-        found = compared(dataset, (mean, se), printed, points=points)
     return PhaseCell(
         model=row.model,
-        method=row.kind.name,
+        method=row.method,
         budget=budget,
         value=mean,
         se=se,
         num_streams=num_streams,
+        num_missing=len(read) - num_streams,
         binned=float(near.mean()) if near.size else None,
         num_runs=int(near.size),
         paper_accuracy=paper_accuracy,
         paper=printed.value if printed else None,
         paper_se=printed.se if printed else None,
-        verdict=found,
     )
-
-
-def size_claims(dataset: VoteDataset, judged: Sequence[PhaseCell], text: str) -> list[Claim]:
-    """The claim that values have the printed size: only for the paper's own classifiers."""
-    if not has_papers_own(dataset):
-        return []
-    agree = sum(cell.verdict in ("agrees", "better") for cell in judged)
-    return [Claim(text, agree == len(judged), f"in {agree} of {len(judged)} cells")]
 
 
 def said_of(rows: Sequence[PhaseCell], what: str) -> str:
-    """A sentence on the verdicts of cells that have a printed one; `what` names the classifiers."""
-    judged = [row for row in rows if row.paper is not None and row.verdict is not None]
-    missing = sum(row.paper is not None and row.verdict is None for row in rows)
-    number = {word: sum(str(row.verdict).startswith(word) for row in judged) for word in ("agrees", "better")}
-    rest = len(judged) - sum(number.values())
-    short = f"; {missing} more printed cells are not reached by every stream" if missing else ""
+    """A sentence on the cells that have a printed one; `what` names the classifiers."""
+    judged = [row for row in rows if row.is_whole]
+    missing = sum(row.paper is not None and not row.is_whole for row in rows)
+    close = sum(is_close(row.value, row.se, Printed(row.paper or 0.0, row.paper_se or 0.0)) for row in judged)
+    short = f"; {missing} more are not reached by every stream" if missing else ""
     return (
-        f"On {what}, of {len(judged)} cells beside printed ones {number['agrees']} agree, {number['better']} are "
-        f"better and {rest} differ{short}."
+        f"On {what}, {close} of {len(judged)} cells are within 2 combined standard errors of the printed one of about "
+        f"the same accuracy{short}."
     )
+
+
+def comparison(judged: Sequence[PhaseCell], low: float, high: float) -> list[tuple[float, float]]:
+    """(value at the low budget, at the high one) of each classifier and method that has both."""
+    values = {(cell.model, cell.method, cell.budget): cell.value for cell in judged}
+    pairs = dict.fromkeys((model, method) for model, method, _ in values)
+    return [(values[(*pair, low)], values[(*pair, high)]) for pair in pairs
+            if (*pair, low) in values and (*pair, high) in values]  # fmt: skip
 
 
 def plain(cell: PhaseCell, value: str) -> dict[str, Cell]:
     """A cell for summary.json, with its value under the name of the measured quantity; NaN becomes null."""
     row = {name: known(getattr(cell, name)) for name in PhaseCell.__dataclass_fields__}
+    row["label"] = PHASE_METHODS[cell.method]
     return {value if name == "value" else name: held for name, held in row.items()}
 
 
-def _job(context: Context, data: str, model: str, kind: Kind, seed: int) -> Job:
+def _job(context: Context, data: str, model: str, method: str, seed: int) -> Job:
     return Job(
         data=data,
         pool_size=context.datasets[data].votes.shape[1],
         model=model,
         seed=seed,
-        method=kind.method,
-        parameters=kind.parameters(quick=context.quick),
+        method=method,
+        parameters=parameters(method, quick=context.quick),
         window=None,
         query_free_after=ASKED_ITEMS,
     )

@@ -1,4 +1,4 @@
-"""The paper's printed figures, and the verdict on each cell: agrees, better, or not reproduced."""
+"""The paper's printed figures, and how far a measured one is from them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ import json
 import math
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-Phase = Literal["pre", "post"]
-BUDGETS = (0.5, 1.0, 2.0, 3.0)  # votes per item of the printed tables
-PHASES: tuple[Phase, Phase] = ("pre", "post")
+from quorate.paper.settings import Phase
 
 
 class Printed(NamedTuple):
@@ -90,14 +88,6 @@ def _cells(table: str, value: str) -> dict[tuple[int, str, float], Printed]:
     }
 
 
-Verdict = Literal["agrees", "better", "not reproduced"]
-ELSEWHERE: dict[Verdict, str] = {
-    "agrees": "agrees (another classifier)",
-    "better": "better (another classifier)",
-    "not reproduced": "differs (another classifier)",
-}
-
-
 def combined_se(se: float, paper_se: float) -> float:
     """sqrt(se^2 + paper_se^2); an unknown one counts as 0.
 
@@ -119,57 +109,22 @@ def difference_se(ours: float, se: float, paper: float, paper_se: float) -> floa
     return difference / scale
 
 
-def verdict(
-    ours: float,
-    se: float,
-    paper: float,
-    paper_se: float,
-    *,
-    lower_is_better: bool = True,
-    points: float = 2.0,
-    combined: float = 3.0,
-    floor: float | None = None,
-) -> Verdict:
-    """ "agrees" within `points` or `combined` combined standard errors; beyond, "better" on the good side.
+CLOSE_SE, NEAR_POINTS, NEAR_SE = 2.0, 2.0, 3.0
 
-    `floor`: the lowest error that ties allow; a figure printed below it comes from a lucky tie draw and is replaced by
-    the floor.
 
-    >>> verdict(12.9, 0.2, 11.5, 0.2), verdict(8.0, 0.2, 11.5, 0.2), verdict(15.0, 0.2, 11.5, 0.2)
-    ('agrees', 'better', 'not reproduced')
+def is_close(ours: float, se: float, paper: Printed) -> bool:
+    """Within 2 combined standard errors of the printed figure.
+
+    >>> is_close(11.9, 0.1, Printed(11.5, 0.2)), is_close(12.1, 0.1, Printed(11.5, 0.2))
+    (True, False)
     """
-    aim = paper if floor is None else max(paper, floor)
-    if abs(ours - aim) <= points or abs(difference_se(ours, se, aim, paper_se)) <= combined:
-        return "agrees"
-    return "better" if (ours < aim if lower_is_better else ours > aim) else "not reproduced"
+    return abs(difference_se(ours, se, *paper)) <= CLOSE_SE
 
 
-def elsewhere(found: Verdict) -> str:
-    """The verdict on a classifier other than the paper's, which counts neither for nor against reproduction.
+def is_near(ours: float, se: float, paper: Printed) -> bool:
+    """Within 2 points or 3 combined standard errors of the printed figure.
 
-    >>> elsewhere("agrees"), elsewhere("not reproduced")
-    ('agrees (another classifier)', 'differs (another classifier)')
+    >>> is_near(12.1, 0.1, Printed(11.5, 0.2)), is_near(14.0, 0.1, Printed(11.5, 0.2))
+    (True, False)
     """
-    return ELSEWHERE[found]
-
-
-def at_least_as_good(
-    ours: float,
-    se: float,
-    paper: float,
-    paper_se: float,
-    *,
-    floor: float,
-    combined: float = 2.0,
-    near_floor: float = 0.3,
-) -> bool:
-    """True if an error is at most the printed one, within 2 combined standard errors.
-
-    A cell printed below the tie floor cannot be reached: there the error must be within 0.3 of the floor.
-
-    >>> at_least_as_good(12.0, 0.1, 11.98, 0.19, floor=7.6), at_least_as_good(7.8, 0.1, 7.24, 0.13, floor=7.63)
-    (True, True)
-    """
-    if paper < floor:
-        return ours <= floor + near_floor
-    return difference_se(ours, se, paper, paper_se) <= combined
+    return abs(ours - paper.value) <= NEAR_POINTS or abs(difference_se(ours, se, *paper)) <= NEAR_SE

@@ -5,7 +5,6 @@ Experiments return sections; `reproduce` combines them into a `Reproduction` and
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -13,13 +12,11 @@ from typing import Any
 
 from quorate.errors import QuorateError
 from quorate.paper.jobs import Job, JobOutcome
-from quorate.paper.published import ELSEWHERE
 from quorate.paper.store import revision
 from quorate.reports import render
 from quorate.reports.figures import DrawnFigure
 from quorate.reports.format import Cell
-from quorate.reports.section import Chart, Claim, Document, Section, Table
-from quorate.reports.svg import Bar, bars
+from quorate.reports.section import Claim, Document, Section, Table
 from quorate.types import VoteDataset
 from quorate.version import __version__
 
@@ -30,18 +27,15 @@ Run = Callable[[Sequence[Job]], dict[Job, JobOutcome]]
 class Context:
     """The input of an experiment. `datasets` by name (see `sources`); `quick`: fewer values, models and orderings.
 
-    `run(jobs)` returns the outcome of each job, from the store if it is there.
+    `run(jobs)` returns the outcome of each job, from the store if it is there. `publish(name, content)`: writes a
+    file of results as published, which then are computed now; None: they are shown as stored.
     """
 
     datasets: Mapping[str, VoteDataset]
     seeds: tuple[int, ...]
     quick: bool
     run: Run
-
-
-OWN_VERDICTS: tuple[str, ...] = tuple(ELSEWHERE)  # on the paper's own classifiers: these make the headline
-OTHER_VERDICTS: tuple[str, ...] = tuple(ELSEWHERE.values())
-VERDICTS = (*OWN_VERDICTS, *OTHER_VERDICTS)
+    publish: Callable[[str, str], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +80,7 @@ class Reproduction:
     def claims(self) -> tuple[Claim, ...]:
         """The claims of all parts, the paper's first."""
         found = [claim for part in self.parts for claim in part.section.claims]
-        return tuple(sorted(found, key=lambda claim: not claim.of_paper))
+        return tuple(sorted(found, key=lambda claim: not claim.source))
 
     @property
     def seconds(self) -> dict[str, float]:
@@ -115,16 +109,6 @@ class Reproduction:
         return f"quorate reproduce {name} --out DIR{' --quick' * self.quick}"
 
 
-def verdict_counts(table: Table) -> dict[str, int]:
-    """The number of cells of a table with each verdict; empty for a table without verdicts.
-
-    >>> verdict_counts(Table("t", "", ("method", "verdict"), (("a", "better"), ("b", "agrees"), ("c", "agrees"))))
-    {'agrees': 2, 'better': 1}
-    """
-    found = Counter(cell for row in table.rows for cell in row if cell in VERDICTS)
-    return {name: found[name] for name in VERDICTS if found[name]}
-
-
 def summary_of(done: Reproduction) -> dict[str, Any]:
     """The content of summary.json; each section adds its own keys, which must not repeat."""
     content: dict[str, Any] = {
@@ -136,12 +120,6 @@ def summary_of(done: Reproduction) -> dict[str, Any]:
         "data": done.checksums,
         "left_out": list(done.left_out),
         "claims": [{"part": part.name} | asdict(claim) for part in done.parts for claim in part.section.claims],
-        "verdicts": {
-            part.stem(table.key): counts
-            for part in done.parts
-            for table in part.section.tables
-            if (counts := verdict_counts(table))
-        },
         "seconds": {name: round(seconds, 3) for name, seconds in done.seconds.items()},
         "runs": {
             "run": done.num_run,
@@ -165,7 +143,6 @@ QUICK = (
     "This is a quick reproduction with fewer items, parameter values, classifiers, seeds and orderings, to test that "
     "everything works. Run it without --quick for quotable figures."
 )
-MARKS = {"agrees": "yes", "better": "yes", "not reproduced": "no"}  # on other classifiers: neither
 
 
 def page(done: Reproduction, drawn: Mapping[str, DrawnFigure]) -> str:
@@ -179,81 +156,61 @@ def document(done: Reproduction, drawn: Mapping[str, DrawnFigure]) -> Document:
         title=f"{TITLE}: quorate {__version__}",
         question=TITLE,
         answer=headline(done),
-        picture=_picture(done),
+        picture=None,
         notes=(QUICK,) if done.quick else (),
         sections=(_summary(done), *(_section(part, done) for part in done.parts)),
         folded=(_times(done), _data(done)),
         footer=f"quorate {__version__}{_revision()}; seeds {_seeds(done)}. Every run is in runs.parquet and runs.csv, "
         "the summary for machines in summary.json.",
         contents=True,
-        marks=MARKS,
         drawn=drawn,
     )
 
 
 def headline(done: Reproduction) -> str:
-    """The result in a sentence or two: cells on the paper's own classifiers first, then the others."""
-    cells = _all_verdicts(done)
-    kinds = [f"{held} of {total} {what}" for what, held, total in _held(done)]
-    sentences = [f"{' and '.join(kinds)} hold on the data."] if kinds else []
-    if own := sum(cells[name] for name in OWN_VERDICTS):
-        sentences.append(
-            f"Of {own} table cells compared with the paper's figures on its own classifiers, {cells['agrees']} agree, "
-            f"{cells['better']} are better and {cells['not reproduced']} are not reproduced."
-        )
-    agree, better, differ = (cells[name] for name in OTHER_VERDICTS)
-    if others := agree + better + differ:
-        sentences.append(
-            f"On other classifiers, which cannot reproduce the paper's figures: of {others} cells {agree} agree, "
-            f"{better} are better and {differ} differ."
-        )
+    """The result in a sentence or two: the paper's claims, our own checks, and what each part counted."""
+    kinds = [f"{what}: {text}" for what, text in held(done.claims)]
+    sentences = [f"{'; '.join(kinds)}."] if kinds else []
+    sentences += [str(part.section.summary["headline"]) for part in done.parts if "headline" in part.section.summary]
     return " ".join(sentences) or "No claim could be tested on the available data."
 
 
-def _held(done: Reproduction) -> list[tuple[str, int, int]]:
-    """(kind of claims, how many hold, how many there are); the paper's first."""
-    kinds = {"claims of the paper": True, "other targets": False}
-    found = {what: [claim.holds for claim in done.claims if claim.of_paper == own] for what, own in kinds.items()}
-    return [(what, sum(holds), len(holds)) for what, holds in found.items() if holds]
+def held(claims: Sequence[Claim]) -> list[tuple[str, str]]:
+    """(kind of claims, how many hold, do not hold and cannot be tested); the paper's first.
+
+    >>> held([Claim("a", True, "", "4.3"), Claim("b", None, "no data", "4.4"), Claim("c", False, "")])
+    [('Claims of the paper', '1 of 2 hold, 1 cannot be tested'), ('Our own checks', '0 of 1 hold')]
+    """
+    kinds = {"Claims of the paper": said(claims, is_quoted=True), "Our own checks": said(claims, is_quoted=False)}
+    return [(kind, text) for kind, text in kinds.items() if text]
 
 
-def _all_verdicts(done: Reproduction) -> Counter[str]:
-    total: Counter[str] = Counter()
-    for part in done.parts:
-        for table in part.section.tables:
-            total.update(verdict_counts(table))
-    return total
+def said(claims: Sequence[Claim], *, is_quoted: bool) -> str:
+    """How many hold of the paper's claims, or of our own checks; "" if there are none."""
+    some = [claim.holds for claim in claims if bool(claim.source) == is_quoted]
+    untested = sum(holds is None for holds in some)
+    more = f", {untested} cannot be tested" if untested else ""
+    return f"{sum(holds is True for holds in some)} of {len(some)} hold{more}" if some else ""
 
 
-def _picture(done: Reproduction) -> Chart | None:
-    """A chart of claims that hold, and of cells by verdict."""
-    cells = _all_verdicts(done)
-    rows = [Bar(f"{what} that hold", held, f"{held} of {total}", is_ours=True) for what, held, total in _held(done)]
-    if any(cells[name] for name in OWN_VERDICTS):
-        rows += [Bar(f"table cells: {name}", cells[name], str(cells[name])) for name in OWN_VERDICTS]
-    return Chart(bars(rows, title="Claims and table cells by verdict")) if rows else None
+def shortened(text: str, most: int = 100) -> str:
+    """The text, cut at a word if it is longer than a line.
+
+    >>> shortened("one two three", 9)
+    'one two …'
+    """
+    return text if len(text) <= most else f"{text[: most - 1].rsplit(' ', 1)[0]} …"
 
 
 def _summary(done: Reproduction) -> Section:
-    cells = _all_verdicts(done)
-    cards = [(f"{held} of {total}", f"{what} hold") for what, held, total in _held(done)]
-    cards += [(str(cells[name]), f"cells: {name}") for name in OWN_VERDICTS if any(cells[own] for own in OWN_VERDICTS)]
+    cards = [(text.split(" hold")[0], f"{what} hold") for what, text in held(done.claims)]
     cards.append((f"{done.num_run + done.num_stored:,}", f"runs, seeds {_seeds(done)}"))
-    shown = tuple(name for name in VERDICTS if cells[name])
-    rows: list[tuple[Cell, ...]] = [
-        (table.title, *(counts.get(name, 0) for name in shown))
-        for part in done.parts
-        for table in part.section.tables
-        if (counts := verdict_counts(table))
-    ]
-    verdicts = Table("", "Verdicts: cells compared with the paper's, by table", ("table", *shown), tuple(rows))
     return Section(
         "summary",
         "Summary",
         cards=tuple(cards),
         cautions=tuple(f"Left out, because its data is missing: {text}" for text in done.left_out),
         claims=done.claims,
-        tables=(verdicts,) if rows else (),
     )
 
 
@@ -265,9 +222,7 @@ def _section(part: Part, done: Reproduction) -> Section:
 
     def shown(table: Table) -> Table:
         stem = part.stem(table.key)
-        counts = ", ".join(f"{name} {many}" for name, many in verdict_counts(table).items())
-        note = " ".join(filter(None, [table.note, counts and f"Verdicts: {counts}."]))
-        return replace(table, key=stem, note=note, source=source(stem, "tables/{}.csv"))
+        return replace(table, key=stem, source=source(stem, "tables/{}.csv"))
 
     figures = ((figure, part.stem(figure.key)) for figure in part.section.figures)
     return replace(

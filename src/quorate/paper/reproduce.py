@@ -19,10 +19,12 @@ from pathlib import Path
 from quorate.datasets import data_folder
 from quorate.errors import InvalidInput, MissingExtra, QuorateError
 from quorate.files import write_atomic
-from quorate.paper import calibration, curves, shift, two_phase
+from quorate.paper import calibration, curves, phase_runs, shift, two_phase
 from quorate.paper.cluster import backend_for
+from quorate.paper.estimate import Expected, expected
 from quorate.paper.jobs import Job, JobOutcome
 from quorate.paper.report import Context, Part, Reproduction, page, summary_of
+from quorate.paper.settings import SEEDS
 from quorate.paper.sources import USES, Sources
 from quorate.paper.store import Record, RunStore, distinct, run_records, table_csv, write_runs
 from quorate.paper.sweep import Backend, sweep
@@ -39,19 +41,16 @@ EXPERIMENTS: dict[str, Experiment] = {
     "two-phase": two_phase.section,
     "calibration": calibration.section,
 }
-SEEDS = (3, 4, 5)
+JOBS: dict[str, Callable[[Context], list[Job]]] = {  # about what each will run, for an estimate of its time
+    "curves": curves.jobs,
+    "shift": shift.jobs,
+    "two-phase": phase_runs.jobs,
+    "calibration": phase_runs.jobs,
+}
 OUT = "quorate-reproduction"
 QUICK_ITEMS = 1250  # a quick run takes every second, third, ... item of larger sets
 _WRITTEN = re.compile(r"report\.html|runs\.(csv|parquet)|tables/[A-Za-z0-9.-]+\.csv|figures/[A-Za-z0-9.-]+\.(svg|png)")
 EXTRAS = ("matplotlib", "statsmodels", "pyarrow")
-# Seconds of each part on two cores, for the progress bar.
-SECONDS = {
-    "curves": 450.0,
-    "shift": 45.0,
-    "two-phase": 35.0,
-    "calibration": 3.0,
-}
-FIRST_SHARE = 0.8  # share of the rest of a part that the current jobs count for, because more may follow
 STEPS = 1000  # of the progress bar
 
 
@@ -65,12 +64,16 @@ def reproduce(
     jobs: int | None = None,
     cluster: str | None = None,
     progress: Progress | None = None,
+    as_published: bool = False,
+    announce: Callable[[str], None] | None = None,
     experiments: Mapping[str, Experiment] = EXPERIMENTS,
 ) -> Reproduction:
     """Run one experiment, or "all", on the data sets in `data`; write the report and all files to `out`.
 
     `jobs`: threads (None: one per core). `cluster`: address of a Dask scheduler, or "local:2". `experiments`:
-    name -> experiment, to run your own. The results do not depend on `jobs`, `cluster` or earlier stored runs.
+    name -> experiment, to run your own. `as_published`: run the paper's own estimators, too,
+    instead of showing their stored results, and write as_published.json. `announce(text)` is told how long it will
+    take. The results do not depend on `jobs`, `cluster` or earlier stored runs.
     """
     parts = _parts(what, experiments)
     chosen_seeds = _checked_seeds(seeds)
@@ -83,8 +86,12 @@ def reproduce(
     _need_own(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with backend_for(cluster, jobs) as backend:
-        tally = RunTally(sources, folder / "runs", backend, jobs or os.cpu_count() or 1, progress, parts)
-        context = Context(sources, chosen_seeds, quick, tally.run)
+        tally = RunTally(sources, folder / "runs", backend, progress)
+        context = Context(sources, chosen_seeds, quick, tally.run, _writer(folder) if as_published else None)
+        if cluster is None:
+            tally.expected = _expected(parts, context, tally)
+            if announce is not None:
+                announce(_how_long(tally.expected, jobs or os.cpu_count() or 1))
         tried = {name: _part(name, experiments[name], context, tally) for name in parts}
     made = tuple(part for part in tried.values() if isinstance(part, Part))
     refused = {name: part for name, part in tried.items() if isinstance(part, InvalidInput)}
@@ -96,6 +103,28 @@ def reproduce(
     if progress is not None:
         progress(STEPS, STEPS, "drawing figures and writing files")
     return _written(done, tally)
+
+
+def _writer(folder: Path) -> Callable[[str, str], None]:
+    def write(name: str, content: str) -> None:
+        write_atomic(folder / name, content)
+
+    return write
+
+
+def _expected(parts: Sequence[str], context: Context, tally: RunTally) -> Expected:
+    """What the parts will run that is not stored yet, timed on this machine."""
+    jobs = {part: tally.missing(JOBS[part](context)) if part in JOBS else [] for part in parts}
+    return expected(jobs, context.datasets)
+
+
+def _how_long(found: Expected, num_threads: int) -> str:
+    seconds = sum(found.parts.values()) / num_threads
+    said = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} minutes"
+    return (
+        f"About {said} for {found.num_runs:,} runs, by the speed of this machine just now; then the figures. You can "
+        "stop and continue at any time."
+    )
 
 
 def _parts(what: str, experiments: Mapping[str, Experiment]) -> tuple[str, ...]:
@@ -207,31 +236,33 @@ class RunTally:
     sources: Sources
     folder: Path
     backend: Backend
-    num_threads: int = 1
     progress: Progress | None = None
-    parts: tuple[str, ...] = ()
+    expected: Expected = field(default_factory=lambda: Expected({}, {}, 0))
     records: dict[Job, list[Record]] = field(default_factory=dict)
     part: str = ""
     num_run: int = 0
     num_stored: int = 0
     work_seconds: float = 0.0
-    _before: float = 0.0  # share of the part that was done before the current jobs
-    _known: float = 0.0
+    _before: float = 0.0  # expected seconds of the parts before this one
     _done: float = 0.0
     _shown: int = 0
 
     def begin(self, part: str) -> None:
         """Start a part."""
-        self.part, self.num_run, self.num_stored = part, 0, 0
-        self.work_seconds = self._before = self._known = self._done = 0.0
+        self._before += self.expected.parts.get(self.part, 0.0)
+        self.part, self.num_run, self.num_stored, self.work_seconds, self._done = part, 0, 0, 0.0, 0.0
         self._say("starting")
+
+    def missing(self, jobs: Sequence[Job]) -> list[Job]:
+        """The jobs that are not stored."""
+        store = self._store(jobs)
+        return [job for job in jobs if store.get(job) is None]
 
     def run(self, jobs: Sequence[Job]) -> dict[Job, JobOutcome]:
         """The outcome of each job; jobs that are not stored are run and stored."""
         wanted = list(dict.fromkeys(jobs))
-        names = dict.fromkeys(job.data for job in wanted)
-        store = RunStore(self.folder, {name: self.sources.checksum(name) for name in names})
-        datasets = {name: self.sources[name] for name in names}
+        store = self._store(wanted)
+        datasets = {job.data: self.sources[job.data] for job in wanted}
         before = self.num_run
         outcomes = sweep(wanted, datasets, store, backend=self._counted)
         self.num_stored += sum(len(job.parameters) for job in wanted) - (self.num_run - before)
@@ -241,26 +272,23 @@ class RunTally:
             self.records.setdefault(job, run_records(self.part, outcome))
         return outcomes
 
+    def _store(self, jobs: Sequence[Job]) -> RunStore:
+        names = dict.fromkeys(job.data for job in jobs)
+        return RunStore(self.folder, {name: self.sources.checksum(name) for name in names})
+
     def _counted(self, jobs: Sequence[Job], datasets: Mapping[str, VoteDataset]) -> Iterator[JobOutcome]:
         """The backend, with each job counted when it is done."""
-        self._before, self._done = self._within(), 0.0
-        self._known = sum(job.weight * datasets[job.data].num_items for job in jobs)
         for outcome in self.backend(jobs, datasets):
             yield outcome  # it is stored before this continues
             self.num_run += len(outcome.job.parameters)
-            self._done += outcome.job.weight * datasets[outcome.job.data].num_items
+            self._done += self.expected.seconds(outcome.job, datasets[outcome.job.data].num_items)
             self._say(outcome.job.label)
 
     def _say(self, what: str) -> None:
         if self.progress is None:
             return
-        shares = [SECONDS.get(part, 10.0) for part in self.parts]
-        number = self.parts.index(self.part)
-        reached = (sum(shares[:number]) + shares[number] * self._within()) / sum(shares)
-        self._shown = max(self._shown, int(STEPS * reached))  # if more jobs follow, the bar waits; it never moves back
+        within = min(self._done, self.expected.parts.get(self.part, 0.0))
+        total = sum(self.expected.parts.values())
+        reached = (self._before + within) / total if total else 0.0
+        self._shown = max(self._shown, int(STEPS * reached))  # the bar never moves back
         self.progress(self._shown, STEPS, f"{self.part}: {what}")
-
-    def _within(self) -> float:
-        """The share of the part that is done, 0 to 1."""
-        now = self._done / self._known if self._known else 0.0
-        return self._before + FIRST_SHARE * (1.0 - self._before) * now

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from quorate.methods import Method, method, with_learning
 from quorate.paper import as_published
 from quorate.paper.jobs import Job, JobOutcome, Parameters
 from quorate.paper.released import paper_method
+from quorate.paper.settings import INFEXP
 from quorate.paper.store import RunStore
 from quorate.prior import concentration
 from quorate.rng import stream as random_stream
@@ -174,12 +175,7 @@ def _stream(job: Job) -> tuple[str, str, int]:
 
 SAMPLED = 0.02  # share of the answers without votes whose confidence is computed
 FIXED = {"fixed-finexp": "finite", "fixed-infexp": "infinite"}
-# Method -> its estimator, and whether the votes already seen are left out of the final count, as in the released code.
-PUBLISHED: dict[str, tuple[Literal["infexp", "finexp"], bool]] = {
-    "infexp": ("infexp", False),
-    "finexp": ("finexp", False),
-    "finexp-released": ("finexp", True),
-}
+PUBLISHED = ("finexp", "fixed-finexp", "infexp")  # the methods with a published variant
 
 
 class Run(NamedTuple):
@@ -250,7 +246,7 @@ def _rows(params: list[FloatArray]) -> FloatArray:
 
 
 def _runs(job: Job, stream: Stream) -> list[Run]:
-    if job.variant == "as-published":
+    if job.variant != "exact":
         _check_published(job)
         return [_published(job, stream, parameters) for parameters in job.parameters]
     if job.method in FIXED and job.query_free_after is None:
@@ -339,35 +335,26 @@ def _simulated(job: Job, stream: Stream, parameters: Parameters) -> Run:
 
 
 def _published(job: Job, stream: Stream, parameters: Parameters) -> Run:
-    estimator, forget_votes = PUBLISHED[job.method]
     options = dict(parameters)
-    likelihood = options.pop("likelihood", "sampled")
-    if likelihood not in ("sampled", "closed"):
-        raise invalid("likelihood", likelihood, "'sampled' (as published) or 'closed' (its limit)", "pass one of them.")
-    chosen = method(estimator, **options)
+    is_released, is_fixed = job.variant == "as-released", job.method.startswith("fixed-")
     done = as_published.stream(
         stream.votes,
         stream.mean_predictions,
-        method=estimator,
+        method="infexp" if job.method == "infexp" else "finexp",
         pool_size=job.pool_size,
-        threshold=float(chosen.parameters["threshold"]),
-        rng=random_stream(job.seed, "as-published", job.method),
-        window=job.window or len(stream.items),
-        refit_every=job.refit_every,
-        hyperprior=None if chosen.map_learner is None else chosen.map_learner.hyperprior,
-        forget_votes=forget_votes,
-        likelihood="closed" if likelihood == "closed" else "sampled",
+        threshold=float(options["threshold"]),
+        rng=random_stream(job.seed, job.variant, job.method),
+        window=job.window,
+        refit_every=len(stream.items) + 1 if is_fixed else job.refit_every,
+        hyperprior=INFEXP if is_released or is_fixed else None,  # its mode is theta = phi = tau = 1, the fixed prior
+        forget_votes=is_released,
+        at_once=True,
+        likelihood="sampled" if options.get("likelihood") == "sampled" else "closed",
     )
     return Run(done.costs, done.labels, np.full(len(done.labels), np.nan), np.zeros(0))
 
 
 def _check_published(job: Job) -> None:
-    if job.method not in PUBLISHED:
-        rule = f"one of {sorted(PUBLISHED)}, which have a published variant"
+    if job.method not in PUBLISHED or job.query_free_after is not None or job.model == "all":
+        rule = f"one of {PUBLISHED} with one classifier and one phase, which have a published variant"
         raise invalid("method", job.method, rule, "choose one of these, or run the exact variant.")
-    if job.query_free_after is not None:
-        rule = "None, because the published variants always ask"
-        raise invalid("query_free_after", job.query_free_after, rule, "leave it out, or run the exact variant.")
-    if job.model == "all":
-        rule = "one classifier, because the published variants support only one"
-        raise invalid("model", job.model, rule, "name it, or run the exact variant.")

@@ -12,17 +12,17 @@ import numpy as np
 from quorate.datasets import accuracies
 from quorate.paper.jobs import JobOutcome, at_cost
 from quorate.paper.phase_runs import (
-    ASKED_ITEMS,
     BUDGETS,
     PAPER_ACCURACIES,
+    PHASE_METHODS,
     Found,
     PhaseCell,
     Runs,
     beside,
     cell_heads,
     cell_of,
+    comparison,
     found_on,
-    is_like_papers,
     key_of,
     phase_one_costs,
     plain,
@@ -34,6 +34,7 @@ from quorate.paper.phase_runs import (
 )
 from quorate.paper.published import two_phase_gain
 from quorate.paper.report import Context
+from quorate.paper.settings import ASKED_ITEMS
 from quorate.prior import concentration
 from quorate.reports.figures import INK, ORANGE, PURPLE, QUIET, STYLES
 from quorate.reports.section import Claim, Figure, Section, Table
@@ -53,14 +54,14 @@ STYLE: dict[str, dict[str, Any]] = {
     "fixed-ask-finexp": {"color": PURPLE, "linestyle": "-", "marker": "^"},
 }
 OFFSETS = {"infexp": -0.09, "fixed-ask-infexp": -0.03, "finexp": 0.03, "fixed-ask-finexp": 0.09}
-OTHER_PRIOR = {"linestyle": ":", "linewidth": 1.6}
+OTHER_PRIOR = {"linestyle": ":", "linewidth": 1.6}  # of Gamma(3, 2)
+FEW_POINTS = 5.0
 
 
 class GainLine(NamedTuple):
-    """A method's mean gain (points) over costs; `label` names its hyperprior too, if it is not its own."""
+    """A method's mean gain (points) over costs."""
 
     method: str
-    label: str
     costs: FloatArray
     gains: FloatArray
 
@@ -93,23 +94,19 @@ def draw(panels: tuple[GainPanel, ...], figure: MplFigure) -> None:
 def _draw_panel(axes: Axes, panel: GainPanel) -> None:
     axes.axhline(0.0, color=QUIET, linewidth=1, zorder=1)
     for line in panel.lines:
-        style = {"linewidth": 1.5, "zorder": 3} | STYLE[line.method] | {"marker": ""}
-        if line.label != line.method:
-            style |= OTHER_PRIOR
+        name, _, other_prior = line.method.partition(":")
+        style = {"linewidth": 1.5, "zorder": 3} | STYLE[name] | (OTHER_PRIOR if other_prior else {}) | {"marker": ""}
         there = ~np.isnan(line.gains)
-        axes.plot(line.costs[there], line.gains[there], label=line.label, **style)
+        axes.plot(line.costs[there], line.gains[there], label=PHASE_METHODS[line.method], **style)
     for method, budget, gain, error in panel.marks:
         style = STYLE[method]
         axes.errorbar(
             budget + OFFSETS[method], gain, error, fmt=style["marker"], color=style["color"], markersize=5,
-            markerfacecolor="white", elinewidth=1, zorder=6, label=f"paper: {method}",
+            markerfacecolor="white", elinewidth=1, zorder=6, label=f"paper: {PHASE_METHODS[method]}",
         )  # fmt: skip
     beside = f"   (marks: the paper's {panel.accuracy} %)" if panel.marks else ""
     axes.set_title(panel.title + beside, fontweight="bold", fontsize=10, color=INK)
     axes.set(xlabel="votes per item in the first phase", ylabel="accuracy gained, points", xlim=(0.2, 3.6))
-
-
-TOLERANCE = 0.25
 
 
 def gains(outcome: JobOutcome, dataset: VoteDataset) -> FloatArray:
@@ -130,15 +127,6 @@ def ceiling(dataset: VoteDataset, model: str, seed: int) -> float:
     return float(100.0 * (alone - wrong))
 
 
-def tolerance(printed: float) -> float:
-    """Allowed difference from the printed gain in points: 0.25, but at most half of it, so that small gains can fail.
-
-    >>> tolerance(1.45), tolerance(0.13)
-    (0.25, 0.065)
-    """
-    return min(TOLERANCE, abs(printed) / 2)
-
-
 def section(context: Context) -> Section:
     """The experiment: runs, tables, figures, and the claims of the paper."""
     found = [found_on(context, data, cell, BUDGETS, ceiling) for data in sets_of(context)]
@@ -147,9 +135,7 @@ def section(context: Context) -> Section:
         "Two phases: learn with experts, then answer without them",
         found,
         lead=_lead(context),
-        claim=_beats,
-        size="Gains have the printed size and sign: within 0.25 points (or half of the gain) or 3 combined standard "
-        "errors, or larger",
+        claims=_claims,
         table=_table,
         figure=_figure,
         row=lambda each, cell: plain(cell, "gain") | {"accuracy": round(_accuracy(each.dataset, cell.model), 2)},
@@ -161,9 +147,8 @@ def cell(dataset: VoteDataset, row: Runs, budget: float) -> PhaseCell:
     curves = [(phase_one_costs(outcome), gains(outcome, dataset)) for outcome in row.outcomes]
     read = [float(at_cost(*curve, budget)) for curve in curves]
     accuracy = beside(dataset, row.model, PAPER_ACCURACIES)
-    printed = two_phase_gain(accuracy, row.kind.method, budget) if accuracy is not None else None
-    points = tolerance(printed.value) if printed is not None else TOLERANCE
-    return cell_of(dataset, row, budget, read, curves, paper_accuracy=accuracy, printed=printed, points=points)
+    printed = two_phase_gain(accuracy, row.method, budget) if accuracy is not None else None
+    return cell_of(dataset, row, budget, read, curves, paper_accuracy=accuracy, printed=printed)
 
 
 def _accuracy(dataset: VoteDataset, model: str) -> float:
@@ -181,17 +166,44 @@ def _lead(context: Context) -> tuple[str, ...]:
     )
 
 
-def _beats(found: Found, judged: list[PhaseCell]) -> Claim:
-    most = ", ".join(f"{model} {top:+.2f}" for model, top in found.tops.items())
-    wins = [cell for cell in judged if cell.value > 0]
+def _claims(found: Found, judged: list[PhaseCell]) -> tuple[Claim, ...]:
+    """What the paper says of its gains, on the classifiers of one data set."""
+    wins, most = sum(cell.value > 0 for cell in judged), max(judged, key=lambda cell: cell.value)
     least = min(judged, key=lambda cell: cell.value)
-    return Claim(
-        f"What was learned beats the classifier alone wherever the paper prints a gain, on {whose(found.dataset)}.",
-        len(wins) == len(judged),
-        f"in {len(wins)} of {len(judged)} cells; least {least.value:+.2f} points ({least.method} on {least.model} at "
-        f"{least.budget:g}). Parameters fitted to every vote of every item would gain {most}: where that is close to "
-        "0, there is nothing for tau to correct",
-        is_like_papers(found.dataset),
+    pairs = comparison(judged, BUDGETS[0], BUDGETS[-1])
+    rising = sum(high > low for low, high in pairs)
+    means = {model: float(np.mean([cell.value for cell in judged if cell.model == model]))
+             for model in dict.fromkeys(cell.model for cell in judged)}  # fmt: skip
+    weakest = min(means, key=lambda model: _accuracy(found.dataset, model))
+    tops = ", ".join(f"{model} {top:+.2f}" for model, top in found.tops.items())
+    on = f" ({whose(found.dataset)})"
+    return (
+        Claim(
+            "We find a small but consistent average performance increase of up to 3% over the base model accuracy in "
+            "many settings, but particularly in cases where the querying budget is large and base model performance is "
+            "low.",
+            2 * rising > len(pairs) and max(means, key=lambda model: means[model]) == weakest,
+            f"the gain is larger at {BUDGETS[-1]:g} votes than at {BUDGETS[0]:g} in {rising} of {len(pairs)} settings; "
+            f"mean gain by classifier, points: "
+            + ", ".join(f"{model} {mean:+.2f}" for model, mean in means.items())
+            + f"; weakest classifier: {weakest}{on}",
+            "section 4.5",
+        ),
+        Claim(
+            "our proposed methods [...] all consistently (but slightly) outperform the base model accuracy",
+            wins == len(judged),
+            f"in {wins} of {len(judged)} cells that the paper prints; least {least.value:+.2f} points "
+            f"({PHASE_METHODS[least.method]} on {least.model} at {least.budget:g}). Parameters fitted to every vote of "
+            f"every item would gain {tops}{on}",
+            "appendix B, two-phase evaluation",
+        ),
+        Claim(
+            "our learned prior parameters can only recalibrate the existing model f enough to yield an error rate "
+            "reduction of a few percentage points",
+            most.value <= FEW_POINTS,
+            f"at most {most.value:+.2f} points ({PHASE_METHODS[most.method]} on {most.model} at {most.budget:g}){on}",
+            "appendix C, time-averaged distribution shift",
+        ),
     )
 
 
@@ -201,8 +213,7 @@ def _table(found: Found) -> Table:
         title=f"Accuracy gained without asking, points, over {whose(found.dataset)}",
         heads=("classifier", *cell_heads("gain")),
         rows=tuple((f"{row.model} ({_accuracy(found.dataset, row.model):.1f} %)", *row.shown()) for row in found.rows),
-        note="Gamma(3, 2): FinExp with the hyperprior of InfExp. Agrees: the printed sign, and within 3 combined "
-        "standard errors or within 0.25 points, half of the printed gain if that is less.",
+        note="Gamma(3, 2): FinExp with the hyperprior of InfExp, not the paper's.",
         text_columns=2,
     )
 
@@ -228,13 +239,13 @@ def _panel(dataset: VoteDataset, model: str, runs: Sequence[Runs]) -> GainPanel:
     lines = []
     for row in runs:
         read = [at_cost(phase_one_costs(o), gains(o, dataset), grid) for o in row.outcomes]
-        lines.append(GainLine(row.kind.method, row.kind.name, grid, np.mean(read, axis=0)))
+        lines.append(GainLine(row.method, grid, np.mean(read, axis=0)))
     printed = beside(dataset, model, PAPER_ACCURACIES)
     marks = [
-        (row.kind.method, budget, *cell)
+        (row.method, budget, *cell)
         for row in runs
-        if printed is not None and not row.kind.hyperprior
+        if printed is not None
         for budget in BUDGETS
-        if (cell := two_phase_gain(printed, row.kind.method, budget)) is not None
+        if (cell := two_phase_gain(printed, row.method, budget)) is not None
     ]
     return GainPanel(f"{model}, {accuracy:.1f} % right", tuple(lines), tuple(marks), printed)

@@ -134,6 +134,7 @@ def draw_all(figures: Iterable[Figure]) -> dict[str, DrawnFigure]:
 STYLES: dict[str, dict[str, Any]] = {
     "value": {"color": BLUE, "linewidth": 3.2, "zorder": 9},
     "finexp": {"color": ORANGE, "linestyle": "-"},
+    "finexp:hyperprior=infexp": {"color": ORANGE, "linestyle": (0, (3, 1, 1, 1))},
     "infexp": {"color": ORANGE, "linestyle": "--"},
     "fixed-ask-finexp": {"color": ORANGE, "linestyle": "-."},
     "fixed-ask-infexp": {"color": ORANGE, "linestyle": ":"},

@@ -95,15 +95,20 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim, whether it holds, and what was measured.
+    """A statement, whether it holds, and what was measured; None: it cannot be tested, and `measured` says why.
 
-    `of_paper`: a claim of the paper, on data like its own; else our own target, or classifiers unlike the paper's.
+    `source`: the section of the paper that is quoted; "" for a check of our own.
     """
 
     text: str
-    holds: bool
+    holds: bool | None
     measured: str
-    of_paper: bool = True
+    source: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """holds, does not hold, or cannot be tested."""
+        return {True: "holds", False: "does not hold", None: "cannot be tested"}[self.holds]
 
 
 @dataclass(frozen=True, slots=True)

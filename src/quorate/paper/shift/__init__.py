@@ -1,7 +1,7 @@
 """Distribution shift: clean images, then noisy ones, on ImageNet-16H; every method before and after, and over time.
 
-Runs every method on the shift stream. Returns the table of tab:dist_shift_appendix by both groupings next to the
-paper's, the claims to test, and the figures of the paper's section on shift. Called by `reproduce`.
+Runs every method on the shift stream. Returns the table of tab:dist_shift_appendix by both groupings, what the paper
+claims, and the figures of its section on shift. Called by `reproduce`.
 """
 
 from __future__ import annotations
@@ -9,50 +9,45 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from quorate.paper.jobs import mean_se
+from quorate.datasets.content import checksum
+from quorate.paper.jobs import Job, mean_se
 from quorate.paper.report import Context
-from quorate.paper.shift import plots
-from quorate.paper.shift.claims import (
-    FusedRatio,
-    area_ratios,
-    claims,
-    fused_ratios,
-    fused_sentence,
-    mp_sentence,
-    time_claim,
-)
+from quorate.paper.shift import plots, stored
+from quorate.paper.shift.claims import claims
+from quorate.paper.shift.estimator import contrast, sampling_table
+from quorate.paper.shift.near import GROUPINGS
 from quorate.paper.shift.streams import (
     DATA,
     LABELS,
+    POOL_SIZE,
     WINDOW,
-    Cell,
     Course,
     Streams,
-    as_row,
-    cells,
     courses,
+    expected_jobs,
     first_model,
     orderings,
     streams,
 )
+from quorate.paper.shift.table import COLUMNS, as_table, cells, count_table, counts
 from quorate.reports.section import Figure, Section, Table
+from quorate.streams import prepare
 from quorate.types import VoteDataset
 
-PRINTED_HEADS = (
-    *("method", "budget", "phase", "ours", "± se", "paper", "± se"),
-    *("difference, se", "verdict", "bin of 0.1", "runs in it"),
-)
-FITS = {"agrees": "fits", "better": "is higher", "not reproduced": "does not fit"}
 KEY, TITLE = "shift", "Distribution shift"
 HIGHLIGHT = (LABELS["value"], LABELS["value-all"])
 CAUTIONS = (
-    "The paper refers to the average cost of a run; its figures fit the average before the shift and not that over "
-    "the whole stream (the claim below counts the cells), so only the first table's verdicts count in the headline. "
-    "The fair comparison between methods is by votes per item over the whole stream.",
+    "The paper groups runs by their average cost, and does not say over what; both groupings are shown, and both are "
+    "counted. At equal cost over the whole stream every method spends the same.",
     "Errors are expected over ties; the paper drew ties once, so a printed cell can lie below the tie floor.",
     "Standard errors are over seeds with fixed classifiers (all streams share items); the paper's are over runs in a "
     "bin.",
 )
+
+
+def jobs(context: Context) -> list[Job]:
+    """The jobs that the section runs, for an estimate of its time."""
+    return expected_jobs(context, context.datasets[DATA]) if DATA in context.datasets else []
 
 
 def section(context: Context) -> Section:
@@ -62,96 +57,68 @@ def section(context: Context) -> Section:
     context = replace(context, seeds=context.seeds[:1]) if context.quick else context
     dataset = context.datasets[DATA]
     found = streams(context, dataset)
-    by_pre, by_whole = cells(found, "pre-shift cost"), cells(found, "whole-stream cost")
-    fused, time = fused_ratios(found), orderings(context, found)
+    kept = _published(context, dataset, found)
+    table = tuple(cell for grouping in GROUPINGS for cell in cells(found, kept, grouping))
+    counted = counts(table)
+    time = orderings(context, found)
     over_time = courses(context, found)
+    first = first_model(found)
+    whole = [each for each in counted if each.column == "exact"]
+    said = (
+        "Printed cells of the shift table that the exact methods agree with: "
+        + "; ".join(
+            f"{each.close} of {each.total} within 2 standard errors and {each.near} within 2 points or 3 standard "
+            f"errors by {each.grouping}" for each in whole
+        )
+        + "."
+    )  # fmt: skip
     return Section(
         key=KEY,
         title=TITLE,
-        lead=(*_lead(dataset, found, by_pre), fused_sentence(found, fused)),
-        claims=(*claims(found, by_pre, by_whole, fused), time_claim(time)),
+        lead=(*_lead(dataset, found, kept), said, *contrast(table)),
+        claims=claims(found, table, over_time, time, first),
         tables=(
-            _printed_table(by_pre),
-            _whole_table(by_whole),
-            _area_table(found, fused),
+            *(as_table(table, grouping) for grouping in GROUPINGS),
+            count_table(counted),
+            sampling_table(prepare(dataset, POOL_SIZE, first, found.seeds[0], "shuffled")),
             _time_table(time, found),
         ),
-        figures=_figures(found, over_time, time),
+        figures=_figures(found, over_time, time, kept),
         cautions=CAUTIONS,
         summary={
-            "shift_table": [as_row(cell) for cell in (*by_pre, *by_whole)],
-            "fused": [each._asdict() for each in fused],
+            "headline": said,
+            "shift_table": [cell.row() for cell in table],
+            "shift_counts": [each._asdict() for each in counted],
+            "shift_contrast": list(contrast(table)),
+            "as_published": None if kept is None else kept.origin,
             "time_average": _time_rows(time, found),
         },
     )
 
 
-def _lead(dataset: VoteDataset, found: Streams, table: tuple[Cell, ...]) -> tuple[str, ...]:
+def _published(context: Context, dataset: VoteDataset, found: Streams) -> stored.Stored | None:
+    """The published and released variants: run now, or as stored if they were run on this data."""
+    if context.publish is not None:
+        kept = stored.run_published(context.run, dataset, data=DATA, pool_size=POOL_SIZE, seeds=found.seeds)
+        context.publish(stored.FILE, stored.as_json(kept))
+        return kept
+    kept = stored.load(data=DATA, pool_size=POOL_SIZE, sizes=found.sizes)
+    return kept if kept.origin["data"] == checksum(dataset) else None
+
+
+def _lead(dataset: VoteDataset, found: Streams, kept: stored.Stored | None) -> tuple[str, ...]:
     pre, post = found.floors
-    sizes = next(iter(found.outcomes.values()))[0].sizes
     return (
-        f"{sizes[0]} clean images, then {sizes[1]} noisy ones, six experts, {len(dataset.models)} classifiers that "
-        f"never saw noise, {len(found.seeds)} seed{'s' * (len(found.seeds) > 1)}. Ties leave at least {pre:.2f} % "
-        f"wrong before the shift and {post:.2f} % after it.",
-        mp_sentence(table),
-    )
-
-
-def _rows(table: tuple[Cell, ...]) -> tuple[tuple[Any, ...], ...]:
-    return tuple(
-        (
-            LABELS[cell.method], f"{cell.budget:g}", cell.phase, cell.ours, cell.se, cell.paper, cell.paper_se,
-            cell.difference_se, cell.verdict, cell.binned, cell.num_runs,
-        )
-        for cell in table
-    )  # fmt: skip
-
-
-def _printed_table(table: tuple[Cell, ...]) -> Table:
-    return Table(
-        key="shift-pre-shift-cost",
-        title="Error before and after the shift, percent; budgets are votes per item before the shift",
-        heads=PRINTED_HEADS,
-        rows=_rows(table),
-        note="Ours: each stream's curve read at the budget, mean over classifiers and seeds. MP's printed figures are "
-        "compared with `mp`, as described in the paper, and with `mp-released`, as computed by the released code. "
-        'The paper\'s "Fixed" is Fix-FinExp: over a wide range of thresholds it asks exactly one vote of every item, '
-        "so its curve has a step at 1, which FinExp as released (votes seen left out of the count) does not have. "
-        "Verdict: agrees within 2 points or 3 combined standard errors.",
-        text_columns=3,
-        highlight=HIGHLIGHT,
-    )
-
-
-def _whole_table(table: tuple[Cell, ...]) -> Table:
-    heads = tuple("printed figure" if head == "verdict" else head for head in PRINTED_HEADS)
-    place = PRINTED_HEADS.index("verdict")
-    rows = tuple((*row[:place], FITS.get(row[place]), *row[place + 1 :]) for row in _rows(table))
-    return Table(
-        key="shift-whole-stream-cost",
-        title="Error before and after the shift, percent; budgets are votes per item over the whole stream",
-        heads=heads,
-        rows=rows,
-        note="The fair comparison: every method spends the same. The printed figures belong to the other grouping; "
-        "whether they fit here is shown, but not counted in the headline.",
-        text_columns=3,
-        highlight=HIGHLIGHT,
-    )
-
-
-def _area_table(found: Streams, fused: tuple[FusedRatio, ...]) -> Table:
-    rows = tuple((LABELS[name], *area_ratios(found, name, "finexp"), *area_ratios(found, name, "value"))
-                 for name in LABELS)  # fmt: skip
-    best = "; ".join(f"seed {each.seed}: {each.ratio:.3f} of {each.best}" for each in fused)
-    return Table(
-        key="shift-areas",
-        title="Area under error against votes per item, whole stream, as a ratio",
-        heads=("method", "of FinExp", "± se", "of quorate", "± se"),
-        rows=rows,
-        note="Mean over streams of the ratio on the costs both reach; errors expected over ties, floor not subtracted. "
-        f"All five fused against the best single classifier, chosen in hindsight: {best}.",
-        digits=3,
-        highlight=HIGHLIGHT,
+        f"{found.sizes[0]} clean images, then {found.sizes[1]} noisy ones, six experts, {len(dataset.models)} "
+        f"classifiers that never saw noise, {len(found.seeds)} seed{'s' * (len(found.seeds) > 1)}. Ties leave at least "
+        f"{pre:.2f} % wrong before the shift and {post:.2f} % after it.",
+        "The columns as published and as released are missing: nothing is stored for this data "
+        "(`quorate reproduce shift --as-published`)."
+        if kept is None
+        else f"The columns {COLUMNS['as_published']} and {COLUMNS['as_released']} are stored results of "
+        f"`quorate reproduce shift --as-published`: quorate {kept.origin['version']}, "
+        f"{', '.join(f'{name} {version}' for name, version in kept.origin['libraries'].items())}, seeds "
+        f"{', '.join(map(str, kept.origin['seeds']))}.",
     )
 
 
@@ -162,7 +129,7 @@ def _time_rows(time: dict[str, Course], found: Streams) -> list[dict[str, Any]]:
         (pre, pre_se), (post, post_se) = course.phase_errors(0, shift), course.phase_errors(shift, None)
         cost, cost_se = mean_se(course.costs.mean(axis=1))
         rows.append(
-            {"method": name, "model": course.model, "orderings": len(course.costs), "parameter": course.parameter,
+            {"method": name, "label": LABELS[name], "model": course.model, "orderings": len(course.costs),
              "cost": cost, "cost_se": cost_se, "pre": pre, "pre_se": pre_se, "post": post, "post_se": post_se}
         )  # fmt: skip
     return rows
@@ -183,22 +150,21 @@ def _time_table(time: dict[str, Course], found: Streams) -> Table:
 
 
 def _figures(
-    found: Streams, over_time: dict[tuple[str, str, float], Course], time: dict[str, Course]
+    found: Streams,
+    over_time: dict[tuple[str, str, float], Course],
+    time: dict[str, Course],
+    kept: stored.Stored | None,
 ) -> tuple[Figure, ...]:
     name, many = _model_name(found), len(next(iter(time.values())).costs)
     average = (
         f"Moving average of the last {WINDOW} items (fewer at the start), mean over seeds; dashed upright: the shift"
     )
     return (
-        Figure("shift-aggregate", f"Errors at two budgets, {name}",
-               "Each stream's curve read at the budget by both groupings; mean over seeds, whiskers are standard "
-               "errors.",
-               "Bars of the error before and after the shift for every method at 0.5 and 2 votes per item.",
-               plots.bars(found), (9.0, 8.0)),
         Figure("shift-curves", "Error against cost through the shift, all classifiers",
-               "Mean over classifiers and seeds; dotted: the tie floor. The scale of errors is logarithmic.",
+               "Mean over classifiers and seeds; dotted: the tie floor. Grey: FinExp as published with the closed "
+               "likelihood, and as released, as stored. The scale of errors is logarithmic.",
                "Curves of error against votes per item before the shift, after it and over the whole stream.",
-               plots.curves(found), (10.5, 4.6)),
+               plots.curves(found, kept), (10.5, 4.8)),
         Figure("shift-budgets", f"Error and cost over time at four budgets, {name}",
                f"{average}; budgets are votes per item over the whole stream.",
                "Moving averages of error and cost over time for every method at 0.5, 1, 2 and 3 votes per item.",

@@ -1,4 +1,4 @@
-"""Figures of the shift experiment: bars at two budgets, curves, moving averages over time, the average over orderings.
+"""Figures of the shift experiment: curves, moving averages over time, the average over orderings.
 
 Takes `Streams` and `Course`s, returns functions that draw on an empty matplotlib figure. Called by `shift`; colours and
 dashes are those of all plots of the project.
@@ -11,22 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quorate.paper.jobs import at_cost, mean_se
-from quorate.paper.published import BUDGETS, PHASES, Phase
+from quorate.paper.jobs import JobOutcome, at_cost
+from quorate.paper.settings import BUDGETS, PHASES
+from quorate.paper.shift.stored import Stored
 from quorate.paper.shift.streams import (
     ARCHITECTURE_BUDGET,
     FUSED,
-    GROUPINGS,
     LABELS,
     Course,
-    Grouping,
     Streams,
     band,
-    errors_at,
     first_model,
     moving_average,
 )
-from quorate.reports.figures import BLUE, GRID, QUIET, STYLES, percent_ticks
+from quorate.reports.figures import BLUE, QUIET, STYLES, percent_ticks
 from quorate.types import FloatArray
 
 if TYPE_CHECKING:
@@ -34,10 +32,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as MplFigure
 
 Draw = Callable[["MplFigure"], None]
-BAR_BUDGETS = (0.5, 2.0)
+VARIANTS = {
+    ("as-published", "finexp"): ("FinExp as published", "--"),
+    ("as-released", "finexp"): ("FinExp as released", ":"),
+}
 PHASE_NAMES = {"pre": "before the shift", "post": "after the shift"}
 MODEL_NAMES = {"alexnet": "AlexNet", "densenet": "DenseNet", "googlenet": "GoogLeNet", "resnet": "ResNet", "vgg": "VGG"}
-PALE = 0.45  # opacity of values before the shift
 EVERY = 8  # items between two drawn points of a moving average
 SKIPPED = 50  # items at the start that are not drawn, because their average has too few items
 
@@ -48,34 +48,18 @@ def style(name: str) -> dict[str, Any]:
     return {"linewidth": 1.3, "zorder": 3} | (fused if name == FUSED else STYLES[name]) | {"label": LABELS[name]}
 
 
-def bars(streams: Streams) -> Draw:
-    """Errors before and after the shift at budgets 0.5 and 2 on the first classifier, by both groupings."""
-
-    def draw(figure: MplFigure) -> None:
-        panels = figure.subplots(len(GROUPINGS), len(BAR_BUDGETS), sharey=True, sharex="col", squeeze=False)
-        for grouping, row in zip(GROUPINGS, panels, strict=True):
-            for budget, axes in zip(BAR_BUDGETS, row, strict=True):
-                for phase, (offset, opacity) in zip(PHASES, ((-0.2, PALE), (0.2, 1.0)), strict=True):
-                    _bars(axes, _bar_values(streams, budget, grouping, phase), offset, opacity, PHASE_NAMES[phase])
-                axes.set_title(f"{_votes(budget)}, {grouping}", fontsize=9.5, fontweight="bold")
-                axes.set_yticks(range(len(LABELS)), LABELS.values())
-                axes.grid(visible=False, axis="y")
-        panels[0, 0].invert_yaxis()
-        for axes in panels[-1]:
-            axes.set_xlabel("wrong answers, %")
-        _bar_legend(figure)
-
-    return draw
-
-
-def curves(streams: Streams) -> Draw:
+def curves(streams: Streams, kept: Stored | None) -> Draw:
     """Error against votes per item over the whole stream: before the shift, after it, and both, mean over streams."""
+    variants = {} if kept is None else {VARIANTS[key]: kept.outcomes[key] for key in VARIANTS if key in kept.outcomes}
 
     def draw(figure: MplFigure) -> None:
         panels = figure.subplots(1, 3)
         for index, (axes, title) in enumerate(zip(panels, (*PHASE_NAMES.values(), "whole stream"), strict=True)):
             for name in LABELS:
-                axes.plot(*_mean_curve(streams, name, index), **_plain(style(name)))
+                axes.plot(*_mean_curve(streams.outcomes[name], index), **_plain(style(name)))
+            for (label, dashes), outcomes in variants.items():
+                look = {"color": QUIET, "linewidth": 1.3, "linestyle": dashes, "label": label}
+                axes.plot(*_mean_curve(outcomes, index), **look)
             floor = streams.floors[index] if index < len(PHASES) else streams.floors.mean()
             axes.axhline(floor, color=QUIET, linewidth=1, linestyle=(0, (1, 2)), zorder=1)
             axes.set_title(title, fontweight="bold", fontsize=10.5)
@@ -172,36 +156,13 @@ def _legend(figure: MplFigure, axes: Axes) -> None:
     figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False, handlelength=3.0, fontsize=8.5)
 
 
-def _bar_values(streams: Streams, budget: float, grouping: Grouping, phase: Phase) -> list[tuple[float, float]]:
-    model = first_model(streams)
-    return [mean_se(errors_at(streams.of(name, model), budget, grouping, phase)) for name in LABELS]
-
-
-def _bars(axes: Axes, values: Sequence[tuple[float, float]], offset: float, opacity: float, label: str) -> None:
-    places = np.arange(len(values)) + offset
-    means, errors = (np.nan_to_num(np.array(each)) for each in zip(*values, strict=True))
-    colours = [style(name)["color"] for name in LABELS]
-    axes.barh(places, means, 0.4, color=colours, alpha=opacity, label=label, zorder=2)
-    axes.errorbar(means, places, xerr=errors, fmt="none", ecolor=QUIET, elinewidth=1, zorder=3)
-    for place, mean, error in zip(places, means, errors, strict=True):
-        axes.annotate(f"{mean:.1f}", (mean + error, place), (3, 0), textcoords="offset points", fontsize=7, va="center")
-    axes.margins(x=0.1)
-
-
-def _bar_legend(figure: MplFigure) -> None:
-    from matplotlib.patches import Patch  # noqa: PLC0415
-
-    handles = [
-        Patch(facecolor=QUIET, alpha=opacity, edgecolor=GRID, label=PHASE_NAMES[phase])
-        for phase, opacity in zip(PHASES, (PALE, 1.0), strict=True)
-    ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
-
-
-def _mean_curve(streams: Streams, name: str, index: int) -> tuple[FloatArray, FloatArray]:
+def _mean_curve(outcomes: Sequence[JobOutcome], index: int) -> tuple[FloatArray, FloatArray]:
     """Mean over streams of the error (percent) in a phase, or over both, at each cost all of them reach."""
-    outcomes = streams.outcomes[name]
-    costs = np.linspace(0.0, min(float(each.mean_costs.max()) for each in outcomes), 120)
+    costs = np.linspace(
+        max(float(each.mean_costs.min()) for each in outcomes),
+        min(float(each.mean_costs.max()) for each in outcomes),
+        120,
+    )
     errors = [each.errors[:, index] if index < len(PHASES) else each.mean_errors for each in outcomes]
     read = [at_cost(each.mean_costs, error, costs) for each, error in zip(outcomes, errors, strict=True)]
     return costs, np.asarray(100 * np.mean(read, axis=0))

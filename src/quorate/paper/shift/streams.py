@@ -1,61 +1,29 @@
-"""The runs of the shift experiment, and the table of errors at the paper's budgets read from them.
+"""The runs of the shift experiment, and errors at the paper's budgets read from them.
 
 `streams` returns the outcomes by method, all in the same order of (classifier, seed). `courses` and `orderings` run
-again at the parameter that spends a budget and keep every item, for moving averages.
-`cells`: a budget can mean votes per item before the shift (which the printed figures match) or over the whole stream
-(the fair comparison). Each stream's curve is read at the budget; the paper's bin, all runs within 0.1, is given too.
+again at the parameter that spends a budget and keep every item, for moving averages. `errors_at`: a stream's curve read
+at a budget, if one of its runs costs within 0.1 of it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from quorate.paper.jobs import (
-    METHOD_LABELS,
-    Job,
-    JobOutcome,
-    Parameters,
-    at_cost,
-    error_costs,
-    grid,
-    mean_se,
-    near_cost,
-    seeds_se,
-    settings,
-)
-from quorate.paper.published import (
-    BUDGETS,
-    PHASES,
-    Phase,
-    Verdict,
-    at_least_as_good,
-    difference_se,
-    shift_error,
-    verdict,
-)
+from quorate.paper.jobs import METHOD_LABELS, Job, JobOutcome, Parameters, at_cost, error_costs, grid, mean_se, settings
 from quorate.paper.report import Context
-from quorate.reports.format import plain
+from quorate.paper.settings import BUDGETS, FINEXP_32, PHASES, WITHIN, Phase
+from quorate.paper.shift.near import Grouping, grouped_costs, near_budgets, parameter_at
 from quorate.types import FloatArray, VoteDataset
 
 DATA = "imagenet16h_shift"
 POOL_SIZE = 6
 ALL = "all"
 FUSED, SETTLED = "value-all", "until-settled"
-LABELS: Mapping[str, str] = {**METHOD_LABELS, FUSED: "quorate, all five"}
-PRINTED: Mapping[str, str] = {  # our row -> the paper's row it is compared with
-    "random": "random",
-    "entropy": "entropy",
-    "mp": "mp",
-    "mp-released": "mp",
-    "fixed-finexp": "fixed-finexp",
-    "finexp": "finexp",
-    "infexp": "infexp",
-}
+LABELS: Mapping[str, str] = {**METHOD_LABELS, FUSED: "value, all five"}
 # In a quick run, doubts (1 - threshold, or 2 / error_cost) that are dense near the budgets of the table, which the
 # claims are about: `grid` is too coarse there for interpolation.
 QUICK_DOUBTS = (1.0, 0.7, 0.5, 0.36, 0.28, 0.22, 0.18, 0.14, 0.1, 0.06, 0.03, 0.01, 0.0)
@@ -79,9 +47,14 @@ class Streams:
         return np.asarray(100 * np.mean([outcome.errors[-1] for outcome in self.outcomes[SETTLED]], axis=0))
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of items of each phase."""
+        return tuple(int(size) for size in next(iter(self.outcomes.values()))[0].sizes)
+
+    @property
     def shift_at(self) -> int:
         """The number of items before the shift."""
-        return int(next(iter(self.outcomes.values()))[0].sizes[0])
+        return self.sizes[0]
 
     @property
     def settled_cost(self) -> float:
@@ -92,9 +65,27 @@ class Streams:
 def streams(context: Context, dataset: VoteDataset) -> Streams:
     """Run every method over its parameter on every classifier and seed."""
     jobs = {name: _jobs(name, dataset, context) for name in (*LABELS, SETTLED)}
-    found = context.run([job for group in jobs.values() for job in group])
+    found = near_budgets(context.run, [job for group in jobs.values() for job in group])
     outcomes = {name: tuple(found[job] for job in group) for name, group in jobs.items()}
     return Streams(dataset.models, context.seeds, outcomes)
+
+
+NEAR_RUNS = 6  # about how many runs `near_budgets` adds to a stream
+
+
+def expected_jobs(context: Context, dataset: VoteDataset) -> list[Job]:
+    """Jobs like those of the whole experiment, for an estimate of its time; the parameters of most follow from runs."""
+    found = []
+    for name in (*LABELS, SETTLED):
+        for job in _jobs(name, dataset, context):
+            values = job.parameters
+            again = (values[len(values) // 2],) * (NEAR_RUNS + 2 * len(BUDGETS)) if name != SETTLED else ()
+            found.append(replace(job, parameters=values + again))
+    many = QUICK_ORDERINGS if context.quick else ORDERINGS
+    for name in LABELS:
+        value = _jobs(name, dataset, context)[0].parameters
+        found.append(_job(name, dataset.models[0], 0, (value[len(value) // 2],) * many))
+    return found
 
 
 def method_of(name: str) -> str:
@@ -107,7 +98,7 @@ def method_of(name: str) -> str:
 
 
 def _parameters(method: str, *, num_classes: int, quick: bool) -> tuple[Parameters, ...]:
-    if quick and method in ("finexp", "infexp"):
+    if quick and method in ("finexp", "infexp", FINEXP_32):
         return settings("threshold", tuple(1.0 - doubt for doubt in QUICK_DOUBTS))
     if quick and method == "value":
         return settings("error_cost", error_costs(QUICK_DOUBTS))
@@ -129,7 +120,7 @@ FIRST_MODEL = "densenet"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Course:
-    """Runs of one method on one classifier at one parameter value, item by item.
+    """Runs of one method on one classifier, item by item.
 
     `errors`, `costs` (S, T): percent wrong and votes asked of each run at each place of the stream.
     """
@@ -139,7 +130,6 @@ class Course:
     budget: float
     errors: FloatArray
     costs: FloatArray
-    parameter: float
 
     @property
     def cost(self) -> float:
@@ -162,29 +152,6 @@ def moving_average(values: FloatArray, window: int = WINDOW) -> FloatArray:
     return np.asarray(total / np.minimum(np.arange(1, values.shape[-1] + 1), window))
 
 
-def parameter_at(outcomes: Iterable[JobOutcome], budget: float) -> tuple[str, float]:
-    """Name and value of the parameter that spends `budget` votes per item, read off the mean cost of these outcomes.
-
-    Between two grid values it is interpolated in the log of 1 - threshold, `scale` or `error_cost`; linearly for
-    `query_rate` and next to 0. Outside the grid the nearest value is used.
-    """
-    outcomes = list(outcomes)
-    name = outcomes[0].job.parameters[0][0][0]
-    values = np.array([float(setting[0][1]) for setting in outcomes[0].job.parameters])
-    values = 1.0 - values if name == "threshold" else values
-    costs = np.maximum.accumulate(np.mean([outcome.mean_costs for outcome in outcomes], axis=0))
-    right = int(np.clip(np.searchsorted(costs, budget), 1, len(costs) - 1))
-    value = _between(values[right - 1 : right + 1], costs[right - 1 : right + 1], budget, log=name != "query_rate")
-    return name, float(f"{1.0 - value if name == 'threshold' else value:.6g}")
-
-
-def _between(values: FloatArray, costs: FloatArray, budget: float, *, log: bool) -> float:
-    log = log and bool(np.all(values > 0.0))
-    ends = np.log(values) if log else values
-    value = float(np.interp(budget, costs, ends)) if costs[1] > costs[0] else float(ends[0])
-    return math.exp(value) if log else value
-
-
 def courses(context: Context, streams: Streams) -> dict[tuple[str, str, float], Course]:
     """(method, model, budget) -> its course over the seeds: all budgets on one classifier, budget 2 on all."""
     first = first_model(streams)
@@ -192,7 +159,7 @@ def courses(context: Context, streams: Streams) -> dict[tuple[str, str, float], 
     jobs: dict[tuple[str, str, int], Job] = {}
     for model, budgets in sorted(wanted):
         for name in LABELS:
-            parameters = tuple((parameter_at(streams.of(name, model), budget),) for budget in budgets)
+            parameters = tuple(_parameter(streams.of(name, model), budget) for budget in budgets)
             for seed in streams.seeds:
                 jobs[name, model, seed] = _job(name, model, seed, parameters)
     found = context.run(list(jobs.values()))
@@ -207,7 +174,7 @@ def courses(context: Context, streams: Streams) -> dict[tuple[str, str, float], 
 def orderings(context: Context, streams: Streams) -> dict[str, Course]:
     """method -> its course over many orderings of one classifier's stream, at about 2 votes per item over the whole."""
     first, many = first_model(streams), QUICK_ORDERINGS if context.quick else ORDERINGS
-    parameters = {name: (parameter_at(streams.of(name, first), ARCHITECTURE_BUDGET),) for name in LABELS}
+    parameters = {name: _parameter(streams.of(name, first), ARCHITECTURE_BUDGET) for name in LABELS}
     jobs = {(name, seed): _job(name, first, seed, (parameters[name],)) for seed in range(many) for name in LABELS}
     found = context.run(list(jobs.values()))
     return {
@@ -233,121 +200,35 @@ def _job(name: str, model: str, seed: int, parameters: tuple[Parameters, ...]) -
     return Job(DATA, POOL_SIZE, fused, seed, method_of(name), parameters, keep_items=True)
 
 
+def _parameter(outcomes: tuple[JobOutcome, ...], budget: float) -> Parameters:
+    """The setting that spends the budget over the whole stream: the median of the streams' own."""
+    name = outcomes[0].job.parameters[0][-1][0]
+    values = [parameter_at(each, budget, "whole-stream cost") for each in outcomes]
+    return ((name, float(f"{np.median(values):.6g}")),)
+
+
 def _course(name: str, model: str, budget: float, index: int, outcomes: list[JobOutcome]) -> Course:
-    setting: Mapping[str, float | int | str] = dict(outcomes[0].job.parameters[index])
     return Course(
         method=name,
         model=model,
         budget=budget,
         errors=np.array([100.0 * outcome.item_errors[index] for outcome in outcomes], dtype=np.float64),
         costs=np.array([outcome.item_costs[index] for outcome in outcomes], dtype=np.float64),
-        parameter=float(next(iter(setting.values()))),
     )
-
-
-Grouping = Literal["pre-shift cost", "whole-stream cost"]
-GROUPINGS: tuple[Grouping, Grouping] = ("pre-shift cost", "whole-stream cost")
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """Error of a method at a budget in one phase, in percent, with the printed one.
-
-    `ours`: mean over streams of the curve read at the budget, NaN unless all reach it; `se`: its standard error over
-    seeds with fixed classifiers; `streams_se`: over classifiers and seeds. `binned`: mean of the `num_runs` runs within
-    0.1 of the budget, None if there are none. The printed figure and values derived from it are None if the paper has
-    no such row. `floor`: the phase's tie floor.
-    """
-
-    method: str
-    budget: float
-    grouping: Grouping
-    phase: Phase
-    ours: float
-    se: float
-    streams_se: float
-    binned: float | None
-    num_runs: int
-    floor: float
-    paper: float | None = None
-    paper_se: float | None = None
-
-    @property
-    def difference_se(self) -> float | None:
-        """(ours - paper) in combined standard errors."""
-        if self.paper is None or self.paper_se is None:
-            return None
-        return difference_se(self.ours, self.se, self.paper, self.paper_se)
-
-    @property
-    def verdict(self) -> Verdict | None:
-        """Within 2 points or 3 combined standard errors, or better, or not reproduced."""
-        if self.paper is None or self.paper_se is None:
-            return None
-        return verdict(self.ours, self.se, self.paper, self.paper_se, floor=self.floor)
-
-    @property
-    def is_at_least_as_good(self) -> bool:
-        """At most the printed error within 2 combined standard errors, or near the floor (`at_least_as_good`)."""
-        if self.paper is None or self.paper_se is None:
-            return False
-        return at_least_as_good(self.ours, self.se, self.paper, self.paper_se, floor=self.floor)
-
-
-def cells(streams: Streams, grouping: Grouping) -> tuple[Cell, ...]:
-    """The whole table by one grouping, each cell with the printed one if there is one."""
-    return tuple(
-        _cell(streams, name, budget, grouping, phase) for name in LABELS for budget in BUDGETS for phase in PHASES
-    )
-
-
-def as_row(cell: Cell) -> dict[str, Any]:
-    """A cell for summary.json."""
-    row = asdict(cell) | {"verdict": cell.verdict, "difference_se": cell.difference_se}
-    del row["floor"]
-    found: dict[str, Any] = plain(row)
-    return found
-
-
-def count(table: Iterable[Cell], methods: Iterable[str], verdicts: Iterable[Verdict]) -> tuple[int, int]:
-    """How many printed cells of these methods have one of these verdicts, and how many there are."""
-    wanted, methods = set(verdicts), set(methods)
-    judged = [cell.verdict for cell in table if cell.method in methods and cell.verdict is not None]
-    return sum(each in wanted for each in judged), len(judged)
-
-
-def grouped_costs(outcome: JobOutcome, grouping: Grouping) -> FloatArray:
-    """(Q,) the cost that is compared with a budget."""
-    return outcome.costs[:, 0] if grouping == "pre-shift cost" else outcome.mean_costs
 
 
 def errors_at(outcomes: Iterable[JobOutcome], budget: float, grouping: Grouping, phase: Phase) -> FloatArray:
-    """(S,) error (percent) of each stream at the budget; NaN if its curve does not reach it."""
-    index = PHASES.index(phase)
-    return np.array(
-        [100 * float(at_cost(grouped_costs(each, grouping), each.errors[:, index], budget)) for each in outcomes]
-    )
+    """(S,) error (percent) of each stream at the budget; NaN if none of its runs costs within 0.1 of the budget."""
+    return np.array([100 * _at(each, each.errors[:, PHASES.index(phase)], budget, grouping) for each in outcomes])
 
 
-def _cell(streams: Streams, name: str, budget: float, grouping: Grouping, phase: Phase) -> Cell:
-    outcomes, index = streams.outcomes[name], PHASES.index(phase)
-    read = errors_at(outcomes, budget, grouping, phase)
-    reached = not np.isnan(read).any()
-    near = np.concatenate(
-        [near_cost(grouped_costs(each, grouping), 100 * each.errors[:, index], budget) for each in outcomes]
-    )
-    paper = shift_error(PRINTED[name], budget, phase) if name in PRINTED else None
-    return Cell(
-        method=name,
-        budget=budget,
-        grouping=grouping,
-        phase=phase,
-        ours=float(read.mean()),
-        se=float(seeds_se(read, [each.job.model for each in outcomes])),
-        streams_se=mean_se(read)[1] if reached else math.nan,
-        binned=float(near.mean()) if len(near) else None,
-        num_runs=len(near),
-        floor=float(streams.floors[index]),
-        paper=paper.value if paper else None,
-        paper_se=paper.se if paper else None,
-    )
+def costs_at(outcomes: Iterable[JobOutcome], budget: float, phase: Phase) -> FloatArray:
+    """(S,) votes per item in a phase where the whole stream costs the budget; NaN as in `errors_at`."""
+    return np.array([_at(each, each.costs[:, PHASES.index(phase)], budget, "whole-stream cost") for each in outcomes])
+
+
+def _at(outcome: JobOutcome, values: FloatArray, budget: float, grouping: Grouping) -> float:
+    costs = grouped_costs(outcome, grouping)
+    if np.abs(costs - budget).min() > WITHIN:
+        return math.nan
+    return float(at_cost(costs, values, min(max(budget, costs.min()), costs.max())))
