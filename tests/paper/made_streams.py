@@ -6,7 +6,7 @@ from quorate.paper.jobs import Job, JobOutcome, settings
 from quorate.paper.shift.streams import DATA, FUSED, LABELS, SETTLED, Streams
 
 MODELS, SEEDS = ("alexnet", "densenet"), (3, 4)
-GRID = (0.0, 0.25, 0.5, 0.75, 1.0)
+GRID = tuple(np.linspace(0.0, 1.0, 101))  # a run every 0.05 votes per item
 END = 5.0  # votes per item with the last parameter value, in either phase
 
 

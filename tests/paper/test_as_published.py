@@ -7,6 +7,8 @@ from quorate.densities import log_dirichlet_multinomial
 from quorate.learning.fit import fit
 from quorate.learning.objective import negative_log_posterior
 from quorate.paper.as_published import (
+    _at_once,
+    _one_by_one,
     adam,
     importance_log_likelihood,
     importance_samples,
@@ -70,6 +72,19 @@ def test_monte_carlo_infinite_winner_agrees_with_the_exact_one(votes):
     exact = plurality_infinite(alpha, np.array(votes))
     sampled = winner_infinite(alpha, np.array(votes), num_samples=size, rng=np.random.default_rng(4))
     assert np.all(np.abs(sampled - exact) <= 4 * np.sqrt(exact * (1 - exact) / size) + 1e-12)
+
+
+@pytest.mark.parametrize(("method", "forget"), [("infexp", False), ("finexp", False), ("finexp", True)])
+def test_drawn_at_once_the_winner_has_the_distribution_of_single_draws(method, forget):
+    alpha, votes, size, repeats = np.array([1.5, 0.4, 0.2]), np.array([1, 1, 0]), 50, 400
+    rng = np.random.default_rng(5)
+    single, at_once = (
+        np.array([draw(method, alpha, votes, 6, size, rng, forget) for _ in range(repeats)])
+        for draw in (_one_by_one, _at_once)
+    )
+    error = np.sqrt(single.var(axis=0) / repeats + at_once.var(axis=0) / repeats)
+    assert np.all(np.abs(single.mean(axis=0) - at_once.mean(axis=0)) <= 4 * error + 1e-12)
+    assert np.allclose(single.std(axis=0), at_once.std(axis=0), rtol=0.2, atol=1e-3)
 
 
 def test_forgetting_the_votes_makes_the_winner_far_less_sure():

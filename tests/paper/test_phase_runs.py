@@ -11,10 +11,7 @@ from quorate.datasets.content import has_papers_own
 from quorate.datasets.places import PAPERS_OWN
 from quorate.methods import method
 from quorate.paper import phase_runs
-from quorate.paper.published import Printed
 from quorate.paper.report import Context
-
-SUFFIX = " (another classifier)"
 
 
 @pytest.fixture(scope="module")
@@ -36,28 +33,16 @@ def test_a_printed_accuracy_stands_beside_one_classifier_only():
     assert [phase_runs.beside(data, model, (50, 70, 85)) for model in data.models] == [50, 70, 85, None]
 
 
-def test_parameters_of_a_row_differ_only_by_the_hyperprior_it_is_marked_with():
-    kind = phase_runs.Kind("finexp", hyperprior="infexp")
-    assert kind.name == "finexp, Gamma(3, 2)"
-    for parameters in kind.parameters(quick=False):
-        assert method("finexp", **dict(parameters)).learner.hyperprior.shape == 3.0
-
-
-@pytest.mark.parametrize(
-    ("ours", "own", "other"),
-    [(1.1, "agrees", "agrees"), (2.0, "better", "better"), (0.2, "not reproduced", "differs")],
-)
-def test_on_another_classifier_every_verdict_is_marked_so(toy, ours, own, other):
-    papers = replace(toy, notes=(PAPERS_OWN,))
-    printed = Printed(1.0, 0.05)
-    assert phase_runs.compared(papers, (ours, 0.05), printed, points=0.25) == own
-    assert phase_runs.compared(toy, (ours, 0.05), printed, points=0.25) == other + SUFFIX
-
-
-def test_the_wrong_sign_does_not_agree_however_wide_the_error(toy):
-    papers = replace(toy, notes=(PAPERS_OWN,))
-    assert phase_runs.compared(papers, (-0.1, 1.0), Printed(0.5, 0.1), points=0.25) == "not reproduced"
-    assert phase_runs.compared(papers, (0.1, 1.0), Printed(0.5, 0.1), points=0.25) == "agrees"
+def test_the_papers_methods_have_the_papers_hyperpriors_and_any_other_is_a_row_with_its_own_label():
+    priors = {name: method(name).learner.hyperprior for name in phase_runs.PHASE_METHODS if name != "value"}
+    gammas = {name: (prior.shape, prior.rate) for name, prior in priors.items()}
+    assert gammas == {
+        "finexp": (1.1, 1.0), "fixed-ask-finexp": (1.1, 1.0), "infexp": (3.0, 2.0), "fixed-ask-infexp": (3.0, 2.0),
+        "finexp:hyperprior=infexp": (3.0, 2.0), "fixed-ask-finexp:hyperprior=infexp": (3.0, 2.0),
+    }  # fmt: skip
+    labels = phase_runs.PHASE_METHODS
+    assert all(("Gamma(3, 2)" in label) == (":" in name) for name, label in labels.items())
+    assert len(set(labels.values())) == len(labels)
 
 
 def test_the_papers_classifiers_are_known_by_the_authors_file(tmp_path):

@@ -2,18 +2,14 @@
 
 import pytest
 
-from quorate.methods import METHODS
+from quorate.methods import METHODS, method
 from quorate.paper import published
+from quorate.paper.settings import BUDGETS, FINEXP, INFEXP, PHASES, REFIT_EVERY, WINDOW, WITHIN
 
 
 def test_every_cell_of_the_shift_table_is_there():
     methods = ("random", "entropy", "mp", "fixed-finexp", "finexp", "infexp")
-    cells = [
-        published.shift_error(name, budget, phase)
-        for name in methods
-        for budget in published.BUDGETS
-        for phase in published.PHASES
-    ]
+    cells = [published.shift_error(name, budget, phase) for name in methods for budget in BUDGETS for phase in PHASES]
     assert len(published.tables()["shift_table"]) == len(cells) == 48
     assert all(cell is not None and 1.0 < cell.value < 50.0 and 0.0 < cell.se < 3.0 for cell in cells)
 
@@ -57,3 +53,11 @@ def test_floors_are_as_printed():
     assert published.tie_floor("imagenet16h", 3) == (10.03, False)
     assert published.tie_floor("cifar10h", 50) == (0.50, True)
     assert published.tie_floor("chaosnli", 100) is None
+
+
+def test_the_papers_settings():
+    assert (FINEXP.shape, FINEXP.rate, INFEXP.shape, INFEXP.rate) == (1.1, 1.0, 3.0, 2.0)
+    assert (WINDOW, REFIT_EVERY, BUDGETS, WITHIN) == (500, 20, (0.5, 1.0, 2.0, 3.0), 0.1)
+    for name, prior in (("finexp", FINEXP), ("infexp", INFEXP)):
+        learner = method(name).learner
+        assert (learner.hyperprior, learner.window, learner.refit_every) == (prior, WINDOW, REFIT_EVERY)

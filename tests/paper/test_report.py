@@ -46,7 +46,11 @@ def reproduction(**more):
         key="shift",
         title=HOSTILE,
         lead=(HOSTILE,),
-        claims=(Claim(HOSTILE, True, HOSTILE), Claim("It fails", False, "3 > 2")),
+        claims=(
+            Claim(HOSTILE, True, HOSTILE, "section 4.4"),
+            Claim("It fails", False, "3 > 2"),
+            Claim("Who knows", None, "no data", "section 4.5"),
+        ),
         tables=(
             Table("short", HOSTILE, heads, rows, note=HOSTILE),
             Table("long", "A long one", heads, rows * 20),
@@ -86,24 +90,6 @@ def test_nothing_is_loaded_from_elsewhere(text, read):
         assert attrs.get("href", "#").startswith("#")
 
 
-def test_verdicts_are_counted_by_table_and_in_all(read):
-    assert "Verdicts: better 1, not reproduced 1." in read.words
-    assert "Verdicts: better 20, not reproduced 20." in read.words
-    assert "0 agree, 21 are better and 21 are not reproduced" in read.words
-
-
-def test_cells_on_another_classifier_stay_out_of_the_headline_whatever_came_of_them():
-    words = ("agrees", "better", "differs")
-    rows = (("a", "agrees"), ("b", "not reproduced"), ("c", ""), *(("d", f"{w} (another classifier)") for w in words))
-    section = Section("x", "X", (), (), (Table("t", "T", ("m", "verdict"), rows),), ())
-    done = reproduction(parts=(Part("x", section, 0.0, 0, 0),))
-    text = page(done, {})
-    said = Reader(text).words
-    assert (
-        "Of 2 table cells compared with the paper's figures on its own classifiers, 1 agree, 0 are better and 1 are"
-        in said
-    )
-    assert "of 3 cells 1 agree, 1 are better and 1 differ." in said
-    assert "<b>1</b> cells: agrees</li>" in text
-    assert "cells: agrees (another" not in text
-    assert text.count('class="text yes"') == text.count('class="text no"') == 1
+def test_claims_of_the_paper_are_quoted_and_counted_apart_from_our_own_checks(read):
+    assert "Claims of the paper: 1 of 2 hold, 1 cannot be tested; Our own checks: 0 of 1 hold." in read.words
+    assert "(section 4.4)" in read.words and "Cannot be tested" in read.words

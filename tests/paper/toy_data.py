@@ -66,7 +66,7 @@ def toy_section(context: Context) -> Section:
         key="shift",
         title="A toy <shift>",
         lead=("Two methods on forty items.",),
-        claims=(Claim("until-settled errs least", True, "as measured"), Claim("2 < 1", False, "2 > 1")),
+        claims=(Claim("until-settled errs least", True, "as measured", "section 4.4"), Claim("2 < 1", False, "2 > 1")),
         tables=(Table("errors", "Errors & costs", ("method", "model", "error, %", "se", "verdict"), rows),),
         figures=(Figure("bars", "Bars", "What each errs.", "Bars of errors", lambda f: _draw(f, errors)),),
         cautions=("Not the paper's data.",),

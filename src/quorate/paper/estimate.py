@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from quorate.errors import InvalidInput
 from quorate.paper.jobs import Job
 from quorate.paper.sweep import run_job
 from quorate.types import VoteDataset
@@ -57,7 +58,10 @@ def _rate(job: Job, dataset: VoteDataset) -> float:
     many = min(dataset.num_items, max(FEW_ITEMS, 6 * (job.query_free_after or 0) // 5))
     few = dataset.rows(slice(0, many))
     one = replace(job, parameters=(job.parameters[len(job.parameters) // 2],), keep_items=False)
-    run_job(one, few)  # prepares the stream and loads what is compiled
+    try:
+        run_job(one, few)  # prepares the stream and loads what is compiled
+    except InvalidInput:  # too few items for this job: the experiment itself will say so
+        return 0.0
     started = time.perf_counter()
     run_job(one, few)
     return (time.perf_counter() - started) / (one.weight * many)

@@ -89,7 +89,8 @@ def reproduce(
         tally = RunTally(sources, folder / "runs", backend, progress)
         context = Context(sources, chosen_seeds, quick, tally.run, _writer(folder) if as_published else None)
         if cluster is None:
-            tally.expected = _expected(parts, context, tally)
+            known = [name for name in parts if experiments[name] is EXPERIMENTS.get(name)]
+            tally.expected = _expected(known, context, tally)
             if announce is not None:
                 announce(_how_long(tally.expected, jobs or os.cpu_count() or 1))
         tried = {name: _part(name, experiments[name], context, tally) for name in parts}
@@ -114,8 +115,7 @@ def _writer(folder: Path) -> Callable[[str, str], None]:
 
 def _expected(parts: Sequence[str], context: Context, tally: RunTally) -> Expected:
     """What the parts will run that is not stored yet, timed on this machine."""
-    jobs = {part: tally.missing(JOBS[part](context)) if part in JOBS else [] for part in parts}
-    return expected(jobs, context.datasets)
+    return expected({part: tally.missing(JOBS[part](context)) for part in parts}, context.datasets)
 
 
 def _how_long(found: Expected, num_threads: int) -> str:

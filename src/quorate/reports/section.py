@@ -105,6 +105,10 @@ class Claim:
     measured: str
     source: str = ""
 
+    def __post_init__(self) -> None:
+        """A NumPy truth value becomes Python's own."""
+        object.__setattr__(self, "holds", None if self.holds is None else bool(self.holds))
+
     @property
     def verdict(self) -> str:
         """holds, does not hold, or cannot be tested."""

@@ -1,5 +1,7 @@
 """The streams of the shift experiment, and its courses over time: what is run, in which order, and how it is read."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 from quorate.datasets import synthetic
 from quorate.paper.jobs import Job, JobOutcome, settings
 from quorate.paper.report import Context
+from quorate.paper.shift.near import near_budgets, parameter_at
 from quorate.paper.shift.streams import (
     DATA,
     FUSED,
@@ -19,7 +22,6 @@ from quorate.paper.shift.streams import (
     courses,
     moving_average,
     orderings,
-    parameter_at,
     streams,
 )
 from quorate.paper.sweep import run_job
@@ -91,32 +93,48 @@ def test_runs_are_averaged_each_for_itself():
     assert moving_average(table, 2) == pytest.approx(np.array([moving_average(row, 2) for row in table]))
 
 
+def at(outcome, budget):
+    return parameter_at(outcome, budget, "whole-stream cost")
+
+
 def test_a_rate_is_read_in_a_straight_line():
-    assert parameter_at([swept("query_rate", (0.0, 0.5, 1.0), (0.0, 2.0, 4.0))], 3.0) == ("query_rate", 0.75)
+    assert at(swept("query_rate", (0.0, 0.5, 1.0), (0.0, 2.0, 4.0)), 3.0) == 0.75
 
 
 def test_a_scale_is_read_in_the_log_and_a_threshold_in_the_log_of_its_doubt():
-    assert parameter_at([swept("scale", (0.0, 1.0, 100.0), (0.0, 1.0, 3.0))], 2.0) == ("scale", 10.0)
-    assert parameter_at([swept("threshold", (0.0, 0.9, 0.999), (0.0, 1.0, 3.0))], 2.0) == ("threshold", 0.99)
-
-
-def test_the_mean_cost_over_streams_decides():
-    several = [swept("query_rate", (0.0, 1.0), (0.0, end)) for end in (2.0, 4.0)]
-    assert parameter_at(several, 1.5) == ("query_rate", 0.5)
+    assert at(swept("scale", (0.0, 1.0, 100.0), (0.0, 1.0, 3.0)), 2.0) == 10.0
+    assert at(swept("threshold", (0.0, 0.9, 0.999), (0.0, 1.0, 3.0)), 2.0) == 0.99
 
 
 @pytest.mark.parametrize(("budget", "value"), [(-1.0, 0.2), (9.0, 0.8)])
 def test_beyond_the_grid_the_nearest_value_is_taken(budget, value):
-    assert parameter_at([swept("query_rate", (0.2, 0.8), (1.0, 2.0))], budget) == ("query_rate", value)
+    assert at(swept("query_rate", (0.2, 0.8), (1.0, 2.0)), budget) == value
 
 
 def test_a_step_in_cost_takes_a_value_at_the_step():
-    found = parameter_at([swept("threshold", (0.5, 0.6, 0.7), (1.0, 1.0, 1.0))], 1.0)[1]
-    assert 0.5 <= found <= 0.7
+    assert 0.5 <= at(swept("threshold", (0.5, 0.6, 0.7), (1.0, 1.0, 1.0)), 1.0) <= 0.7
+
+
+def test_runs_are_added_until_one_costs_within_a_tenth_of_each_budget():
+    """Costs rise smoothly up to a jump from 1.5 to 2.5: no run can come near 2 there."""
+
+    def run(jobs):
+        def costs(job):
+            rates = np.array([value for ((_, value),) in job.parameters])
+            return 3.2 * rates + 0.9 * (rates > 0.5)
+
+        return {job: replace(swept("query_rate", [value for ((_, value),) in job.parameters], costs(job)), job=job)
+                for job in jobs}  # fmt: skip
+
+    job = Job("d", 6, "m", 3, "random", settings("query_rate", (0.0, 1.0)))
+    found = near_budgets(run, [job])[job]
+    near = {budget: np.abs(found.mean_costs - budget).min() <= 0.1 for budget in (0.5, 1.0, 2.0, 3.0)}
+    assert near == {0.5: True, 1.0: True, 2.0: False, 3.0: True}
+    assert [value for ((_, value),) in found.job.parameters] == sorted({v for ((_, v),) in found.job.parameters})
 
 
 def test_the_band_is_the_mean_and_its_standard_errors():
-    course = Course("random", "m", 2.0, np.array([[0.0, 0.0], [100.0, 100.0]]), np.zeros((2, 2)), 0.5)
+    course = Course("random", "m", 2.0, np.array([[0.0, 0.0], [100.0, 100.0]]), np.zeros((2, 2)))
     mean, half = band(course)
     assert mean == pytest.approx([50.0, 50.0])
     assert half == pytest.approx([1.96 * 50.0] * 2)
@@ -140,4 +158,4 @@ def test_orderings_are_many_streams_at_one_parameter(context, found):
     assert set(done) == set(LABELS)
     assert all(len(course.costs) == QUICK_ORDERINGS for course in done.values())
     assert len(np.unique(done["finexp"].costs, axis=0)) == QUICK_ORDERINGS
-    assert done["finexp"].phase_errors(0, 30)[0] < done["finexp"].phase_errors(30, None)[0]  # the shift is for worse
+    assert done["finexp"].costs[:, :30].mean() < done["finexp"].costs[:, 30:].mean()  # it asks more after the shift

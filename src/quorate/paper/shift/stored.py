@@ -53,9 +53,9 @@ def run_published(run: Run, dataset: VoteDataset, *, data: str, pool_size: int, 
     sampled = tuple((("likelihood", SAMPLED), *pair) for pair in settings("threshold", SAMPLED_THRESHOLDS))
     one = [SAMPLED_MODEL] if SAMPLED_MODEL in models else list(models[:1])
     wanted: dict[tuple[str, str], tuple[list[Job], Sequence[float]]] = {}
-    wanted |= {(SAMPLED, "finexp"): (jobs("as-published", "finexp", one, sampled), SAMPLED_BUDGETS)}
     wanted |= {("as-published", name): (jobs("as-published", name, models, closed), BUDGETS) for name in PUBLISHED}
     wanted |= {("as-released", name): (jobs("as-released", name, models, closed), BUDGETS) for name in RELEASED}
+    wanted[SAMPLED, "finexp"] = jobs("as-published", "finexp", one, sampled), SAMPLED_BUDGETS
     outcomes = {key: tuple(near_budgets(run, *each).values()) for key, each in wanted.items()}
     origin: dict[str, Any] = {"version": __version__, "revision": revision(), "libraries": libraries()}
     origin |= {"data": checksum(dataset), "seeds": list(seeds)}
@@ -80,9 +80,9 @@ def as_json(stored: Stored) -> str:
     return json.dumps(stored.origin | heads, indent=1)[:-2] + f',\n "streams": [\n{lines}\n]}}\n'
 
 
-def load(*, data: str, pool_size: int, sizes: Sequence[int], path: Path = STORED) -> Stored:
+def load(*, data: str, pool_size: int, sizes: Sequence[int]) -> Stored:
     """The stored runs, as outcomes on a stream with phases of these sizes."""
-    content = json.loads(path.read_text("utf-8"))
+    content = json.loads(STORED.read_text("utf-8"))
     outcomes: dict[tuple[str, str], tuple[JobOutcome, ...]] = {}
     for each in content.pop("streams"):
         key = (each["variant"], each["method"])
