@@ -8,7 +8,7 @@ import pytest
 
 from quorate.datasets import cifar10h, synthetic, vote_dataset
 from quorate.datasets.content import has_papers_own
-from quorate.datasets.places import PAPERS_OWN
+from quorate.datasets import cifar10h, has_papers_own, synthetic, vote_dataset
 from quorate.methods import method
 from quorate.paper import phase_runs
 from quorate.paper.report import Context

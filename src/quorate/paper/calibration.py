@@ -237,7 +237,8 @@ def _claims(found: Found, judged: list[PhaseCell]) -> tuple[Claim, ...]:
         Claim(
             "In addition to correlating strongly with the true predictions, we observe that FinExp more heavily "
             "weights its beliefs with new evidence, while InfExp, which assumes a pool of experts, does not.",
-            ratios["finexp"] > HEAVIER and abs(ratios["infexp"] - 1.0) <= ALIKE,
+            None if math.isnan(sum(ratios.values()))
+            else ratios["finexp"] > HEAVIER and abs(ratios["infexp"] - 1.0) <= ALIKE,
             "mean tau at 3 votes relative to 1 vote: "
             + ", ".join(f"{PHASE_METHODS[method]} {ratio:.2f}" for method, ratio in ratios.items()) + on,
             "section 4.5",
@@ -250,8 +251,8 @@ def _tau_ratio(found: Found, method: str) -> float:
     many = found.dataset.num_classes
     read = np.array([[_tau_at(outcome, many, budget).mean() for budget in (1.0, 3.0)]
                      for row in found.done if row.method == method for outcome in row.outcomes])  # fmt: skip
-    low, high = np.nanmean(read, axis=0) if len(read) else (math.nan, math.nan)
-    return float(high / low)
+    there = read[~np.isnan(read).any(axis=1)] if len(read) else read
+    return float(there[:, 1].mean() / there[:, 0].mean()) if len(there) else math.nan
 
 
 def _table(found: Found) -> Table:

@@ -69,8 +69,7 @@ def _fixed_best(panels: Sequence[CurvePanel]) -> Claim:
         "and base model accuracy of 50%.",
         min(areas, key=lambda name: areas[name]) == "fixed-finexp",
         f"{panel.model} ({100 * (panel.accuracy or 0.0):.0f} %), {panel.pool_size} experts, mean error over all "
-        "budgets: "
-        + ", ".join(f"{METHOD_LABELS[name]} {value:.2f} %" for name, value in areas.items()),
+        "budgets: " + ", ".join(f"{METHOD_LABELS[name]} {value:.2f} %" for name, value in areas.items()),
         "section 4.3",
     )
 

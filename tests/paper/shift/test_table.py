@@ -27,7 +27,7 @@ def stored(error=0.1):
 
     every = (*runs("alexnet"), *runs("densenet"))
     kinds = ("as-published", "finexp"), ("as-published", "infexp"), ("as-released", "finexp")
-    return Stored({}, {kind: every for kind in kinds} | {(SAMPLED, "finexp"): runs("densenet")})
+    return Stored({}, dict.fromkeys(kinds, every) | {(SAMPLED, "finexp"): runs("densenet")})
 
 
 def test_the_grouping_says_which_cost_the_budget_means():

@@ -27,6 +27,7 @@ from quorate.paper.shift.streams import (
     expected_jobs,
     first_model,
     orderings,
+    refits,
     streams,
 )
 from quorate.paper.shift.table import COLUMNS, as_table, cells, count_table, counts
@@ -76,7 +77,7 @@ def section(context: Context) -> Section:
         key=KEY,
         title=TITLE,
         lead=(*_lead(dataset, found, kept), said, *contrast(table)),
-        claims=claims(found, table, over_time, time, first),
+        claims=claims(found, table, over_time, time, first, refits(context, found)),
         tables=(
             *(as_table(table, grouping) for grouping in GROUPINGS),
             count_table(counted),

@@ -10,9 +10,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from quorate.paper.jobs import METHOD_LABELS, area, mean_se, ratio
-from quorate.paper.settings import BUDGETS, PHASES, Phase
+from quorate.paper.settings import BUDGETS, PHASES, REFIT_EVERY, Phase
 from quorate.paper.shift.near import GROUPINGS, Grouping
-from quorate.paper.shift.streams import ARCHITECTURE_BUDGET, FUSED, Course, Streams, costs_at, moving_average
+from quorate.paper.shift.streams import (
+    ARCHITECTURE_BUDGET,
+    FUSED,
+    REFIT_THRESHOLD,
+    Course,
+    Streams,
+    costs_at,
+    moving_average,
+)
 from quorate.paper.shift.table import Reading, ShiftCell, reading
 from quorate.reports.section import Claim
 from quorate.types import FloatArray
@@ -29,7 +37,7 @@ Errors = Mapping[tuple[str, float, Grouping, Phase], Reading]
 
 def claims(
     streams: Streams, table: Sequence[ShiftCell], over_time: Mapping[tuple[str, str, float], Course],
-    time: Mapping[str, Course], first: str,
+    time: Mapping[str, Course], first: str, refits: Mapping[tuple[str, int], tuple[float, float]],
 ) -> tuple[Claim, ...]:  # fmt: skip
     """Every claim of the paper on this experiment, then our own checks."""
     whole = {(cell.method, cell.budget, cell.grouping, cell.phase): cell.read["exact"] for cell in table}
@@ -44,6 +52,7 @@ def claims(
         _significant(whole),
         _time_average(time, streams.shift_at),
         _no_steady_state(time, streams.shift_at),
+        _interval(refits, first),
         _orderings_spend_the_same(time),
         _fused(streams),
     )
@@ -51,7 +60,7 @@ def claims(
 
 def _lower_errors(errors: Errors) -> Claim:
     pairs = list(_pairs(LEARNED, BUDGETS, ("pre-shift cost",)))
-    lower, missed = _lower(errors, pairs)
+    lower, total, missed = _lower(errors, pairs)
     worse = []
     for method, rival, budget, grouping, _ in pairs[::2]:
         ours, theirs = (
@@ -64,7 +73,7 @@ def _lower_errors(errors: Errors) -> Claim:
         "our proposed methods possess lower error rates and demonstrate significantly lower performance degradation "
         "after the distribution shift occurs, even when pre-shift error rates are comparable",
         not missed and not worse,
-        f"by pre-shift cost, mean of all classifiers: lower error in {lower} of {len(pairs)} comparisons of FinExp and "
+        f"by pre-shift cost, mean of all classifiers: lower error in {lower} of {total} comparisons of FinExp and "
         f"InfExp with a baseline{_but(missed)}; smaller rise of the error in {len(pairs) // 2 - len(worse)} of "
         f"{len(pairs) // 2}{_but(worse)}",
         "section 4.4",
@@ -78,12 +87,11 @@ def _both_outperform(streams: Streams, first: str) -> Claim:
         for name in PAPERS for grouping in GROUPINGS for phase in PHASES
     }  # fmt: skip
     pairs = list(_pairs(("infexp", "fixed-finexp"), (ARCHITECTURE_BUDGET,), GROUPINGS))
-    lower, missed = _lower(errors, pairs)
-    unread = [each for each in missed if "no runs" in each]
+    lower, total, missed = _lower(errors, pairs)
     return Claim(
         "Both before and after distribution shift, InfExp and Fixed consistently outperform the baselines",
-        None if len(unread) == len(pairs) else not [each for each in missed if each not in unread],
-        f"{first}, {ARCHITECTURE_BUDGET:g} votes, both groupings: lower error in {lower} of {len(pairs)} comparisons"
+        not missed if total else None,
+        f"{first}, {ARCHITECTURE_BUDGET:g} votes, both groupings: lower error in {lower} of {total} comparisons"
         + _but(missed),
         "section 4.4, figure of 2 experts per sample",
     )
@@ -150,11 +158,11 @@ def _converge(errors: Errors, streams: Streams) -> Claim:
 
 def _outperform_at_high(errors: Errors) -> Claim:
     pairs = list(_pairs((*LEARNED, "fixed-finexp"), (HIGH,), GROUPINGS))
-    lower, missed = _lower(errors, pairs)
+    lower, total, missed = _lower(errors, pairs)
     return Claim(
         "Even so, in these settings we still consistently (slightly) outperform the baselines",
         not missed,
-        f"at {HIGH:g} votes, both groupings: lower error in {lower} of {len(pairs)} comparisons{_but(missed)}",
+        f"at {HIGH:g} votes, both groupings: lower error in {lower} of {total} comparisons{_but(missed)}",
         "appendix C, distribution shift",
     )
 
@@ -185,11 +193,11 @@ def _fixed_is_less_sensitive(streams: Streams) -> Claim:
 
 def _significant(errors: Errors) -> Claim:
     pairs = list(_pairs(LEARNED, BUDGETS, GROUPINGS))
-    lower, missed = _lower(errors, pairs, by_se=2.0)
+    lower, total, missed = _lower(errors, pairs, by_se=2.0)
     return Claim(
         "we note a significant and consistent improvement in error rate for all budgets with our proposed methods",
         not missed,
-        f"lower by more than 2 combined standard errors in {lower} of {len(pairs)} comparisons, both groupings"
+        f"lower by more than 2 combined standard errors in {lower} of {total} comparisons, both groupings"
         + _but(missed),
         "appendix C, distribution shift",
     )
@@ -228,6 +236,25 @@ def _no_steady_state(time: Mapping[str, Course], shift: int) -> Claim:
         "error in the first quarter after the shift minus the last, mean of the orderings: "
         + ", ".join(f"{METHOD_LABELS[name]} {mean:+.2f} ± {se:.2f} points" for name, mean, se in found),
         "appendix C, time-averaged distribution shift",
+    )
+
+
+def _interval(refits: Mapping[tuple[str, int], tuple[float, float]], first: str) -> Claim:
+    gaps = [
+        (abs(refits[name, REFIT_EVERY][0] - refits[name, 1][0]), abs(refits[name, REFIT_EVERY][1] - refits[name, 1][1]))
+        for name in LEARNED
+    ]
+    return Claim(
+        "we learn them at a fixed interval of 20 iterations for all experiments, noting a negligible difference in "
+        "converged values",
+        all(cost <= SAME_COST and error <= ALIKE for cost, error in gaps),
+        f"{first}, threshold {REFIT_THRESHOLD:g}, mean over seeds: "
+        + "; ".join(
+            f"{METHOD_LABELS[name]} {cost:.2f} votes and {error:.1f} % wrong with a fit after every "
+            f"{'item' if every == 1 else f'{every} items'}"
+            for (name, every), (cost, error) in refits.items()
+        ),
+        "appendix B, learning MAP estimates",
     )
 
 
@@ -271,20 +298,18 @@ def _pairs(
 
 def _lower(
     errors: Errors, pairs: Iterable[tuple[str, str, float, Grouping, Phase]], by_se: float = 0.0
-) -> tuple[int, list[str]]:
-    """In how many comparisons the method errs less, and the others in words."""
+) -> tuple[int, int, list[str]]:
+    """In how many comparisons the method errs less, how many have runs of both, and the others in words."""
     lower, missed = 0, []
     for method, rival, budget, grouping, phase in pairs:
         ours, theirs = (errors[name, budget, grouping, phase] for name in (method, rival))
         gap = theirs.value - ours.value
         if gap > by_se * np.hypot(*np.nan_to_num([ours.se, theirs.se])):
             lower += 1
-        else:
+        elif not np.isnan(gap):
             where = f"{METHOD_LABELS[method]} against {METHOD_LABELS[rival]}, {budget:g} {phase} by {grouping}"
-            missed.append(
-                f"{where}: no runs" if np.isnan(gap) else f"{where}: {ours.value:.1f} and {theirs.value:.1f} %"
-            )
-    return lower, missed
+            missed.append(f"{where}: {ours.value:.1f} and {theirs.value:.1f} %")
+    return lower, lower + len(missed), missed
 
 
 def _but(missed: Sequence[str], most: int = 4) -> str:

@@ -18,8 +18,13 @@ from quorate.types import FloatArray
 
 Grouping = Literal["pre-shift cost", "whole-stream cost"]
 GROUPINGS: tuple[Grouping, Grouping] = ("pre-shift cost", "whole-stream cost")
-ROUNDS = 4
+ROUNDS, ROUNDING = 4, 1e-4  # stored costs have five digits
 Run = Callable[[Sequence[Job]], dict[Job, JobOutcome]]
+
+
+def is_near(costs: FloatArray, budget: float) -> bool:
+    """Whether a run costs within 0.1 votes of the budget."""
+    return bool(np.abs(costs - budget).min() <= WITHIN + ROUNDING)
 
 
 def grouped_costs(outcome: JobOutcome, grouping: Grouping) -> FloatArray:
@@ -77,7 +82,7 @@ def _missing(outcome: JobOutcome, budgets: Sequence[float]) -> tuple[Parameters,
     for grouping in GROUPINGS:
         costs = grouped_costs(outcome, grouping)
         for budget in budgets:
-            if costs.min() < budget < costs.max() and np.abs(costs - budget).min() > WITHIN:
+            if costs.min() < budget < costs.max() and not is_near(costs, budget):
                 wanted.add(parameter_at(outcome, budget, grouping))
     rest = tuple(pair for pair in first if pair[0] != name)
     return tuple(tuple(sorted((*rest, (name, value)))) for value in sorted(wanted - known))

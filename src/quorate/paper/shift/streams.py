@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from quorate.paper.jobs import METHOD_LABELS, Job, JobOutcome, Parameters, at_cost, error_costs, grid, mean_se, settings
+from quorate.paper.jobs import METHOD_LABELS, Job, JobOutcome, Parameters, curve, error_costs, grid, mean_se, settings
 from quorate.paper.report import Context
-from quorate.paper.settings import BUDGETS, FINEXP_32, PHASES, WITHIN, Phase
-from quorate.paper.shift.near import Grouping, grouped_costs, near_budgets, parameter_at
+from quorate.paper.settings import BUDGETS, FINEXP_32, PHASES, REFIT_EVERY, Phase
+from quorate.paper.shift.near import Grouping, grouped_costs, is_near, near_budgets, parameter_at
 from quorate.types import FloatArray, VoteDataset
 
 DATA = "imagenet16h_shift"
@@ -183,6 +183,26 @@ def orderings(context: Context, streams: Streams) -> dict[str, Course]:
     }
 
 
+REFIT_THRESHOLD = 0.9
+
+
+def refits(context: Context, streams: Streams) -> dict[tuple[str, int], tuple[float, float]]:
+    """(method, closed items between two fits) -> votes per item and percent wrong on one classifier, mean over "
+    "seeds."""
+    setting = settings("threshold", (REFIT_THRESHOLD,))
+    jobs = {
+        (name, every): [Job(DATA, POOL_SIZE, first_model(streams), seed, name, setting, refit_every=every)
+                        for seed in streams.seeds]
+        for name in ("finexp", "infexp") for every in (REFIT_EVERY, 1)
+    }  # fmt: skip
+    found = context.run([job for some in jobs.values() for job in some])
+    return {
+        key: (float(np.mean([found[job].mean_costs for job in some])),
+              float(100 * np.mean([found[job].mean_errors for job in some])))
+        for key, some in jobs.items()
+    }  # fmt: skip
+
+
 def first_model(streams: Streams) -> str:
     """DenseNet, as in the paper's figures; the first classifier if there is none."""
     return FIRST_MODEL if FIRST_MODEL in streams.models else streams.models[0]
@@ -229,6 +249,6 @@ def costs_at(outcomes: Iterable[JobOutcome], budget: float, phase: Phase) -> Flo
 
 def _at(outcome: JobOutcome, values: FloatArray, budget: float, grouping: Grouping) -> float:
     costs = grouped_costs(outcome, grouping)
-    if np.abs(costs - budget).min() > WITHIN:
+    if not is_near(costs, budget):
         return math.nan
-    return float(at_cost(costs, values, min(max(budget, costs.min()), costs.max())))
+    return float(np.interp(budget, *curve(costs, values)))
