@@ -15,7 +15,6 @@ import numpy as np
 
 from quorate.errors import MissingExtra
 from quorate.paper.jobs import HIGH, LOW, METHOD_LABELS, area, area_ratio, at_cost, curve, mean_se, ratio
-from quorate.paper.published import tie_floor
 from quorate.reports.figures import BLUE, STYLES
 from quorate.reports.format import Cell
 from quorate.reports.section import Figure, Table
@@ -111,8 +110,8 @@ def groups(panels: Sequence[CurvePanel]) -> dict[str, list[CurvePanel]]:
 
 
 def tables(panels: Sequence[CurvePanel]) -> tuple[Table, ...]:
-    """One table of ratios over all settings, one of areas by classifier, one of tie floors."""
-    return (_ratio_table(panels), _area_table(panels), _floor_table(panels))
+    """The table of ratios over all settings."""
+    return (_ratio_table(panels),)
 
 
 def mean_ratio(panels: Sequence[CurvePanel], method: str, *, inner: bool = False) -> tuple[float, float]:
@@ -143,42 +142,6 @@ def _ratio_table(panels: Sequence[CurvePanel]) -> Table:
         "method that stops earlier keeps its last error. The tie floor is not subtracted.",
         text_columns=2,
         digits=3,
-    )
-
-
-def _area_table(panels: Sequence[CurvePanel]) -> Table:
-    rows: list[tuple[Cell, ...]] = []
-    for panel in panels:
-        for method in panel.methods:
-            area, se = mean_se(100 * panel.auc(method))
-            ratio = mean_se(panel.ratios(method))[0] if method != FUSED else None
-            rows.append((panel.name, panel.model, method, area, se, ratio))
-    return Table(
-        key="areas",
-        title="Mean error (%) over all budgets, by classifier",
-        heads=("setting", "classifier", "method", "mean error", "standard error", "ratio to FinExp"),
-        rows=tuple(rows),
-        note="Mean of the error between no vote and asking until settled; mean and standard error over seeds.",
-        text_columns=3,
-        digits=3,
-    )
-
-
-def _floor_table(panels: Sequence[CurvePanel]) -> Table:
-    rows: list[tuple[Cell, ...]] = []
-    for panel in panels:
-        printed = tie_floor(panel.family, panel.pool_size)
-        paper = None if printed is None else f"{'< ' if printed.is_bound else ''}{printed.error:.2f}"
-        cost, floor = float(panel.until_settled.mean()), 100 * float(panel.tie_floor.mean())
-        rows.append((panel.name, panel.model, paper, floor, cost))
-    return Table(
-        key="tie_floors",
-        title="Error that ties cause for every method (%), and votes per item until settled",
-        heads=("setting", "classifier", "floor in the paper", "floor", "votes until settled"),
-        rows=tuple(rows),
-        note="The floor depends on the items, and on ImageNet-16H each classifier covers other noise levels; ours is "
-        "expected over ties, on all items the classifier covers. The paper does not say which items its floor is for.",
-        text_columns=3,
     )
 
 

@@ -8,7 +8,7 @@ from quorate.datasets.arrays import load_npz
 from quorate.paper.report import Context
 from quorate.paper.shift import section, stored
 from quorate.paper.shift.near import GROUPINGS
-from quorate.paper.shift.streams import DATA, LABELS
+from quorate.paper.shift.streams import DATA
 from quorate.paper.shift.table import ROWS
 from quorate.paper.store import RunStore
 from quorate.paper.sweep import on_threads, sweep
@@ -30,7 +30,6 @@ def tiny():
 def test_tables_are_rectangular_and_name_every_method(tiny):
     for table in tiny.tables:
         assert {len(row) for row in table.rows} == {len(table.heads)}
-    assert {row[0] for row in tiny.tables[-1].rows} == set(LABELS.values())
     assert len({table.key for table in tiny.tables}) == len(tiny.tables)
 
 
@@ -38,7 +37,6 @@ def test_the_summary_is_plain_json(tiny):
     summary = json.loads(json.dumps(tiny.summary, allow_nan=False))
     assert len(summary["shift_table"]) == 2 * len(ROWS) * 4 * 2
     assert {row["grouping"] for row in summary["shift_counts"]} == set(GROUPINGS)
-    assert {row["method"] for row in summary["time_average"]} == set(LABELS)
 
 
 def test_published_runs_are_made_on_request_and_shown_as_stored_afterwards(tmp_path, monkeypatch):

@@ -7,10 +7,9 @@ claims, and the figures of its section on shift. Called by `reproduce`.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from quorate.datasets.content import checksum
-from quorate.paper.jobs import Job, mean_se
+from quorate.paper.jobs import Job
 from quorate.paper.report import Context
 from quorate.paper.shift import plots, stored
 from quorate.paper.shift.claims import claims
@@ -31,7 +30,7 @@ from quorate.paper.shift.streams import (
     streams,
 )
 from quorate.paper.shift.table import COLUMNS, as_table, cells, count_table, counts
-from quorate.reports.section import Figure, Section, Table
+from quorate.reports.section import Figure, Section
 from quorate.streams import prepare
 from quorate.types import VoteDataset
 
@@ -82,7 +81,6 @@ def section(context: Context) -> Section:
             *(as_table(table, grouping) for grouping in GROUPINGS),
             count_table(counted),
             sampling_table(prepare(dataset, POOL_SIZE, first, found.seeds[0], "shuffled")),
-            _time_table(time, found),
         ),
         figures=_figures(found, over_time, time, kept),
         cautions=CAUTIONS,
@@ -92,7 +90,6 @@ def section(context: Context) -> Section:
             "shift_counts": [each._asdict() for each in counted],
             "shift_contrast": list(contrast(table)),
             "as_published": None if kept is None else kept.origin,
-            "time_average": _time_rows(time, found),
         },
     )
 
@@ -120,33 +117,6 @@ def _lead(dataset: VoteDataset, found: Streams, kept: stored.Stored | None) -> t
         f"`quorate reproduce shift --as-published`: quorate {kept.origin['version']}, "
         f"{', '.join(f'{name} {version}' for name, version in kept.origin['libraries'].items())}, seeds "
         f"{', '.join(map(str, kept.origin['seeds']))}.",
-    )
-
-
-def _time_rows(time: dict[str, Course], found: Streams) -> list[dict[str, Any]]:
-    shift = found.shift_at
-    rows = []
-    for name, course in time.items():
-        (pre, pre_se), (post, post_se) = course.phase_errors(0, shift), course.phase_errors(shift, None)
-        cost, cost_se = mean_se(course.costs.mean(axis=1))
-        rows.append(
-            {"method": name, "label": LABELS[name], "model": course.model, "orderings": len(course.costs),
-             "cost": cost, "cost_se": cost_se, "pre": pre, "pre_se": pre_se, "post": post, "post_se": post_se}
-        )  # fmt: skip
-    return rows
-
-
-def _time_table(time: dict[str, Course], found: Streams) -> Table:
-    shown = ("cost", "pre", "pre_se", "post", "post_se")
-    rows = tuple((LABELS[row["method"]], *(row[key] for key in shown)) for row in _time_rows(time, found))
-    many = len(next(iter(time.values())).costs)
-    return Table(
-        key="shift-orderings",
-        title=f"Mean over {many} orderings at about 2 votes per item, {_model_name(found)}",
-        heads=("method", "votes per item", "before, %", "± se", "after, %", "± se"),
-        rows=rows,
-        note="The parameter is read off the sweep, the same for every ordering. The paper shows this as a figure only.",
-        highlight=HIGHLIGHT,
     )
 
 
