@@ -47,14 +47,14 @@ CAUTIONS = (
 
 def jobs(context: Context) -> list[Job]:
     """The jobs that the section runs, for an estimate of its time."""
-    return expected_jobs(context, context.datasets[DATA]) if DATA in context.datasets else []
+    return expected_jobs(_seeds_of(context), context.datasets[DATA]) if DATA in context.datasets else []
 
 
 def section(context: Context) -> Section:
     """The whole experiment; if the data set is missing, a section that says so."""
     if DATA not in context.datasets:
         return Section(KEY, TITLE, (f"Not run: the data set {DATA} is missing.",))
-    context = replace(context, seeds=context.seeds[:1]) if context.quick else context
+    context = _seeds_of(context)
     dataset = context.datasets[DATA]
     found = streams(context, dataset)
     kept = _published(context, dataset, found)
@@ -92,6 +92,11 @@ def section(context: Context) -> Section:
             "as_published": None if kept is None else kept.origin,
         },
     )
+
+
+def _seeds_of(context: Context) -> Context:
+    """A quick run has the first seed only."""
+    return replace(context, seeds=context.seeds[:1]) if context.quick else context
 
 
 def _published(context: Context, dataset: VoteDataset, found: Streams) -> stored.Stored | None:
