@@ -48,7 +48,8 @@ def table(heads, rows):
 
 def quoted(summary):
     rows = [
-        (f"“{claim['text']}” ({claim['source']})", VERDICTS[claim["holds"]], claim["measured"])
+        (f"“{claim['text']}” ({claim['source']})", VERDICTS[claim["holds"]],
+         claim["measured"] + (" (a quick run)" if claim.get("quick") else ""))
         for claim in summary["claims"] if claim["source"]
     ]  # fmt: skip
     return table(("the paper says", "verdict", "measured, or why not"), rows)
@@ -132,7 +133,7 @@ def by_budget(rows, value, digits):
     return table(("classifier", "method", *(f"{budget:g} votes" for budget in budgets)), out)
 
 
-def page(summary, folder, made):
+def page(summary, folder, made, notes):
     seconds = ", ".join(f"{part} {value:.0f} s" for part, value in summary["seconds"].items() if part != "total")
     return f"""# Reproducing the paper
 
@@ -210,7 +211,7 @@ direction is a difference; cells that some classifier does not reach are left ou
 
 ## Error-cost curves
 
-![Error against votes per item on CIFAR-10H with ten experts, a panel for each classifier](figures/experiments/curves-cifar10h-10.png)
+{notes["curves"]}![Error against votes per item on CIFAR-10H with ten experts, a panel for each classifier](figures/experiments/curves-cifar10h-10.png)
 
 ![Error against votes per item on ImageNet-16H with six experts](figures/experiments/curves-imagenet16h-6.png)
 
@@ -222,7 +223,7 @@ settled. Near never asking every method equals the classifier, and at the tie fl
 
 ## Two phases: learn from experts, then answer without them
 
-Points of accuracy gained over the classifier alone on CIFAR-10H after 1000 items with experts (pool of 50); the paper's
+{notes["two-phase"]}Points of accuracy gained over the classifier alone on CIFAR-10H after 1000 items with experts (pool of 50); the paper's
 figure for its classifier of the nearest accuracy in brackets.
 
 **Classifiers trained on uneven class counts**, as the paper describes its own:
@@ -235,7 +236,7 @@ figure for its classifier of the nearest accuracy in brackets.
 
 ## What tau learns
 
-![Learned tau and accuracy per class](figures/experiments/calibration-tau-by-class-imbalanced.png)
+{notes["calibration"]}![Learned tau and accuracy per class](figures/experiments/calibration-tau-by-class-imbalanced.png)
 
 Pearson correlation of learned tau with the classifier's accuracy per class; the paper's figure in brackets. tau of `value`
 stands beside a class bias, which takes over what does not depend on the prediction.
@@ -258,21 +259,26 @@ second difference: it ends before the sharp optimum of Gamma(1.1, 1) is reached.
 have neither; the mean error and spread of the estimated log likelihood of an item, by the prior:"""
 
 
+QUICK = "**From a quick run: fewer items, parameter values and classifiers, one seed; not quotable.**\n\n"
+
+
 def main():
-    folder, *others = [Path(name) for name in sys.argv[1:]]  # of `all`, or of the parts one by one
-    summary = json.loads((folder / "summary.json").read_text())
+    folders = [Path(name) for name in sys.argv[1:]]  # of `all`, or of the parts, that of `shift` first
+    summaries = [json.loads((folder / "summary.json").read_text()) for folder in folders]
+    summary, *others = summaries
+    quick = {part: found["quick"] for found in summaries for part in found["parts"]}
     for other in others:
-        more = json.loads((other / "summary.json").read_text())
-        summary["claims"] += more["claims"]
-        summary["seconds"] |= {part: value for part, value in more["seconds"].items() if part != "files"}
-        summary["runs"] = {key: value + more["runs"][key] for key, value in summary["runs"].items()}
-        summary |= {key: value for key, value in more.items() if key not in summary}
+        summary["claims"] += [claim | {"quick": other["quick"]} for claim in other["claims"]]
+        summary["seconds"] |= {part: value for part, value in other["seconds"].items() if part != "files"}
+        summary["runs"] = {key: value + other["runs"][key] for key, value in summary["runs"].items()}
+        summary |= {key: value for key, value in other.items() if key not in summary}
     made = "Its parts were run one by one. " if others else ""
-    (DOCS / "experiments.md").write_text(page(summary, folder, made), encoding="utf-8")
+    notes = {part: QUICK if is_quick else "" for part, is_quick in quick.items()}
+    (DOCS / "experiments.md").write_text(page(summary, folders[0], made, notes), encoding="utf-8")
     target = DOCS / "figures" / "experiments"
     target.mkdir(parents=True, exist_ok=True)
     for name in FIGURES:
-        found = next(each for each in (folder, *others) if (each / "figures" / f"{name}.png").exists())
+        found = next(each for each in folders if (each / "figures" / f"{name}.png").exists())
         shutil.copyfile(found / "figures" / f"{name}.png", target / f"{name}.png")
     print(f"wrote {DOCS / 'experiments.md'} and {len(FIGURES)} figures")
 

@@ -29,7 +29,7 @@ class Expected:
 
     def seconds(self, job: Job, num_items: int) -> float:
         """Seconds of the job on one core."""
-        return self.rates.get(_key(job), 0.0) * job.weight * num_items
+        return self.rates.get(_key(job), 0.0) * job.weight * _counted(job, num_items)
 
 
 def expected(parts: Mapping[str, Iterable[Job]], datasets: Mapping[str, VoteDataset]) -> Expected:
@@ -49,13 +49,18 @@ def expected(parts: Mapping[str, Iterable[Job]], datasets: Mapping[str, VoteData
     return replace(found, parts=seconds)
 
 
+def _counted(job: Job, num_items: int) -> int:
+    """The items that take time: where nobody is asked after the first 1000, hardly more than these."""
+    return num_items if job.query_free_after is None else min(num_items, 6 * job.query_free_after // 5)
+
+
 def _key(job: Job) -> Key:
     return job.method, job.variant, job.data.split("/")[0], job.pool_size
 
 
 def _rate(job: Job, dataset: VoteDataset) -> float:
     """Seconds for each unit of weight and item, of one run with the job's middle parameter."""
-    many = min(dataset.num_items, max(FEW_ITEMS, 6 * (job.query_free_after or 0) // 5))
+    many = min(dataset.num_items, FEW_ITEMS) if job.query_free_after is None else _counted(job, dataset.num_items)
     few = dataset.rows(slice(0, many))
     one = replace(job, parameters=(job.parameters[len(job.parameters) // 2],), keep_items=False)
     try:

@@ -110,16 +110,18 @@ def cells(streams: Streams, stored: Stored | None, grouping: Grouping) -> tuple[
     )
 
 
-def reading(outcomes: Sequence[JobOutcome], budget: float, grouping: Grouping, phase: Phase) -> Reading:
+def reading(
+    outcomes: Sequence[JobOutcome], budget: float, grouping: Grouping, phase: Phase, num_models: int = 1
+) -> Reading:
     """The error at a budget, by classifier first: classifiers without runs there are left out."""
     models = np.array([each.job.model for each in outcomes])
     errors = errors_at(outcomes, budget, grouping, phase)
-    there = ~np.isnan(errors)
+    there, num_models = ~np.isnan(errors), max(num_models, len(set(models)))
     reached = list(dict.fromkeys(models[there]))
     if not reached:
-        return Reading(math.nan, math.nan, 0, len(set(models)))
+        return Reading(math.nan, math.nan, 0, num_models)
     mean = float(np.mean([errors[there & (models == model)].mean() for model in reached]))
-    return Reading(mean, float(seeds_se(errors[there], list(models[there]))), len(reached), len(set(models)))
+    return Reading(mean, float(seeds_se(errors[there], list(models[there]))), len(reached), num_models)
 
 
 def _cell(
@@ -129,7 +131,10 @@ def _cell(
     printed = shift_error(name, budget, phase)
     assert printed is not None
     sources = _sources(streams, stored, method)
-    read = {column: reading(sources[column], budget, grouping, phase) for column in COLUMNS if sources.get(column)}
+    many = 1 if method == SAMPLED_ROW else len(streams.models)
+    read = {
+        column: reading(sources[column], budget, grouping, phase, many) for column in COLUMNS if sources.get(column)
+    }
     return ShiftCell(method, budget, grouping, phase, printed, read)
 
 
