@@ -8,7 +8,7 @@ from quorate.datasets import load_npz, synthetic, vote_dataset
 from quorate.methods import ANONYMOUS, with_learning
 from quorate.paper.jobs import ARRAYS, Job, settings
 from quorate.paper.released import paper_method
-from quorate.paper.sweep import CONFIDENCE_EVERY, FIXED, SAMPLED, run_job
+from quorate.paper.sweep import SAMPLED, run_job
 from quorate.streams import prepare, simulate
 from quorate.streams.simulate import expected_errors
 from tests.refusals import refused
@@ -61,8 +61,6 @@ def check(wanted, dataset):
             if wanted.query_free_after is not None and column:
                 learned = paper_method(wanted.method).predicting.learned
                 rows = rows[: math.ceil(SAMPLED * len(rows))] if learned else rows
-            elif wanted.method not in FIXED or wanted.query_free_after is not None:
-                rows = rows[rows % CONFIDENCE_EVERY == 0]
             assert found.confidence[row, column] == pytest.approx(run.confidence[rows].mean(), abs=1e-9)
         settles = dict(parameters).get("threshold") == 1.0 and wanted.query_free_after is None  # runs as until-settled
         if len(run.fits) and not settles:

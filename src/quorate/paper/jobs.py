@@ -129,8 +129,8 @@ class JobOutcome:
     """A job's results: Q parameter settings, B phases (blocks of the data set, or with and without experts), T items.
 
     `sizes` (B,) items of each phase   `costs` (Q, B) votes per item   `errors` (Q, B) error rate, expected over ties
-    `drawn_errors` (Q, B) error rate with ties drawn at random   `confidence` (Q, B) mean confidence of
-    every tenth item (fixed methods: of all items); without experts, of the first 2 %
+    `drawn_errors` (Q, B) error rate with ties drawn at random   `confidence` (Q, B) mean confidence;
+    without experts, of the first 2 %
     `params` (Q, P) packed parameters at the end, (Q, 0) if nothing is learned, NaN at threshold 1
     `item_costs`, `item_errors` (Q, T) if the job keeps items, else (Q, 0)
     `seconds` if it was run just now; not part of the result, hence not stored with it
