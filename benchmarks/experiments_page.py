@@ -182,7 +182,7 @@ paper groups runs by their average cost and does not say over what. Both groupin
 - **Exact**: this library under the paper's prior, and FinExp under Gamma(3, 2). **value** is the default method.
 
 The first two are results of `quorate reproduce shift --as-published`, stored in the package ({origin(summary["as_published"])}).
-A stream counts at a budget if one of its runs costs within 0.1 votes of it. Where costs jump over a budget the cell says so.
+A stream counts at a budget if one of its runs costs within 0.1 votes of it. Where costs jump over a budget the cell says so; an empty cell was not run.
 
 **Budgets are votes per item before the shift:**
 
