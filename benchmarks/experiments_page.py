@@ -48,8 +48,9 @@ def table(heads, rows):
 
 def quoted(summary):
     rows = [
-        (f"“{claim['text']}” ({claim['source']})", VERDICTS[claim["holds"]],
-         claim["measured"] + (" (a quick run)" if claim.get("quick") else ""))
+        (f"“{claim['text']}” ({claim['source']})",
+         VERDICTS[claim["holds"]] + (" (quick run)" if claim.get("quick") and claim["holds"] is not None else ""),
+         claim["measured"])
         for claim in summary["claims"] if claim["source"]
     ]  # fmt: skip
     return table(("the paper says", "verdict", "measured, or why not"), rows)
@@ -57,7 +58,8 @@ def quoted(summary):
 
 def own(summary):
     return "\n".join(
-        f"- {claim['text']} {VERDICTS[claim['holds']].capitalize()}: {claim['measured']}."
+        f"- {claim['text']} {VERDICTS[claim['holds']].capitalize()}{' (quick run)' * bool(claim.get('quick'))}: "
+        f"{claim['measured']}."
         for claim in summary["claims"] if not claim["source"]
     )  # fmt: skip
 
@@ -66,6 +68,15 @@ def held(summary):
     found = [claim["holds"] for claim in summary["claims"] if claim["source"]]
     return (f"{sum(each is True for each in found)} hold, {sum(each is False for each in found)} do not hold and "
             f"{sum(each is None for each in found)} cannot be tested")  # fmt: skip
+
+
+def quick_claims(summary):
+    many = sum(
+        bool(claim["source"] and claim.get("quick") and claim["holds"] is not None) for claim in summary["claims"]
+    )
+    return (
+        f"; {many} of these verdicts come from a quick run with one seed, and may change in a whole one" if many else ""
+    )
 
 
 def ratios(summary):
@@ -159,7 +170,7 @@ under Gamma(3, 2), as in the released code, is a row of its own.
 
 ## What the paper says
 
-Of the paper's empirical claims, quoted below, {held(summary)}.
+Of the paper's empirical claims, quoted below, {held(summary)}{quick_claims(summary)}.
 
 {quoted(summary)}
 
@@ -254,9 +265,9 @@ stands beside a class bias, which takes over what does not depend on the predict
 WHY = """The importance samples are drawn from a flat proposal. Under a sharp prior (a small phi) nearly all of the likelihood is
 carried by the few histograms that agree with the classifier, and these are seldom drawn. The estimate is unbiased, its
 logarithm is not: it comes out too low, the more so the sharper the prior. So the fit is pulled towards a flatter prior than
-the data supports, FinExp is less sure of itself, and asks more at the same threshold. Adam with the paper's early stop adds a
-second difference: it ends before the sharp optimum of Gamma(1.1, 1) is reached. The closed likelihood and an exact optimum
-have neither; the mean error and spread of the estimated log likelihood of an item, by the prior:"""
+the data supports, FinExp is less sure of itself, and asks more at the same threshold: at 0.9 on DenseNet (seed 3) 1.98 votes
+before the shift and 3.61 after it, exact FinExp under the same prior 1.23 and 3.37. Adam with the paper's early stop is a
+second difference: it ends near the optimum, not at it. The error of the estimated log likelihood of an item, by the prior:"""
 
 
 QUICK = "**From a quick run: fewer items, parameter values and classifiers, one seed; not quotable.**\n\n"
