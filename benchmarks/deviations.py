@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 import quorate
-from quorate.datasets import imagenet16h_shift
-from quorate.datasets.content import data_folder
+from quorate.datasets import data_folder, imagenet16h_shift
 from quorate.learning.fit import fit
 from quorate.methods import method
 from quorate.posterior.infinite import plurality_infinite

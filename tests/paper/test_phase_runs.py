@@ -6,8 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from quorate.datasets import cifar10h, synthetic, vote_dataset
-from quorate.datasets.content import has_papers_own
 from quorate.datasets import cifar10h, has_papers_own, synthetic, vote_dataset
 from quorate.methods import method
 from quorate.paper import phase_runs

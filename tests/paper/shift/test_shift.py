@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from quorate.datasets.arrays import load_npz
+from quorate.datasets import load_npz
 from quorate.paper.report import Context
 from quorate.paper.shift import section, stored
 from quorate.paper.shift.near import GROUPINGS

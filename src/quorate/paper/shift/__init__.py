@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from quorate.datasets.content import checksum
+from quorate.datasets import checksum
 from quorate.paper.jobs import Job
 from quorate.paper.report import Context
 from quorate.paper.shift import plots, stored

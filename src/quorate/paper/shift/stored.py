@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate.datasets.content import checksum
+from quorate.datasets import checksum
 from quorate.paper.jobs import Job, JobOutcome, Parameters, Variant, settings
 from quorate.paper.settings import BUDGETS
 from quorate.paper.shift.near import Run, near_budgets, value_of
