@@ -117,7 +117,7 @@ def _votes(summary: Mapping[str, Any]) -> Section:
         text += f" {votes['audit_votes']:,} of them went into audits."
     table = _table("Votes per item and wrong answers at other settings", *tradeoff_rows(summary))
     none = summary["without_votes"]
-    asked = [f"{none['items']:,} items were answered without any vote."] if none["items"] else []
+    asked = [f"Items answered without any vote: {none['items']:,}."] if none["items"] else []
     return Section("votes", f"Votes{' and money' if money else ''}", (text, *worth(summary), *asked), tables=(table,))
 
 
