@@ -10,7 +10,7 @@ namespace {
 bool is_posterior(Int code) { return code >= VOTE_SHARE && code <= INFINITE; }
 bool is_rule(Int code) { return code >= ALWAYS && code <= BLENDED; }
 
-Hyperprior hyperprior_of(const double* x) { return {x[0], x[1], x[2], x[3], x[4], x[5], x[6]}; }
+Hyperprior hyperprior_of(const double* x) { return {x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8]}; }
 
 bool is_window(InIntGrid votes) {
     for (Int t = 0; t < votes.rows; t++) {

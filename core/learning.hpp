@@ -5,10 +5,10 @@
 
 namespace quorate {
 
-// theta ~ Gamma(shape, rate), phi ~ Gamma(phi_shape, phi_rate), tau ~ Gamma(shape, M rate); log tau_mk shrunk to their
+// theta ~ Gamma(theta_shape, theta_rate), phi likewise, tau ~ Gamma(tau_shape, M tau_rate); log tau_mk shrunk to their
 // mean over k with deviation `tau_sd` (0: independent); bias ~ N(0, bias_sd^2), or Student's t with `bias_df` above 0.
 struct Hyperprior {
-    double shape, rate, phi_shape, phi_rate, tau_sd, bias_sd, bias_df;
+    double theta_shape, theta_rate, phi_shape, phi_rate, tau_shape, tau_rate, tau_sd, bias_sd, bias_df;
 };
 
 // argmax over Theta = (theta, phi, tau (M, K)[, bias (K)]) of sum_t ln DirMult(votes_t; alpha_t(Theta)) + ln p(Theta).

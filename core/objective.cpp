@@ -36,13 +36,14 @@ double sum_of_squares(InFloats values) {
 // -log p(Theta); turns the log likelihood's slope in Theta into the objective's gradient in x.
 double add_hyperprior(InFloats packed, Int num_classifiers, Int num_logs, const Hyperprior& prior, Floats gradient) {
     Frame frame;
-    double value = 0.0, log_constant = log_gamma(prior.shape);
-    double theta_constant = log_constant - prior.shape * std::log(prior.rate);
+    double value = 0.0;
+    double theta_constant = log_gamma(prior.theta_shape) - prior.theta_shape * std::log(prior.theta_rate);
     double phi_constant = log_gamma(prior.phi_shape) - prior.phi_shape * std::log(prior.phi_rate);
-    double tau_rate = prior.rate * num_classifiers, tau_constant = log_constant - prior.shape * std::log(tau_rate);
+    double tau_rate = prior.tau_rate * num_classifiers;
+    double tau_constant = log_gamma(prior.tau_shape) - prior.tau_shape * std::log(tau_rate);
     for (Int p = 0; p < num_logs; p++) {
-        double own_shape = prior.shape, own_rate = tau_rate, constant = tau_constant;
-        if (p == 0) own_rate = prior.rate, constant = theta_constant;
+        double own_shape = prior.tau_shape, own_rate = tau_rate, constant = tau_constant;
+        if (p == 0) own_shape = prior.theta_shape, own_rate = prior.theta_rate, constant = theta_constant;
         if (p == 1) own_shape = prior.phi_shape, own_rate = prior.phi_rate, constant = phi_constant;
         value += constant;
         value += own_rate * packed[p] - (own_shape - 1.0) * std::log(packed[p]);
@@ -77,7 +78,10 @@ double add_hyperprior(InFloats packed, Int num_classifiers, Int num_logs, const 
 Floats chain_rule_diagonal(InFloats packed, Int num_classifiers, Int num_logs, const Hyperprior& prior,
                            InFloats gradient, Frame& frame) {
     Floats found = frame.floats(num_logs);
-    for (Int p = 0; p < num_logs; p++) found[p] = gradient[p] + (p == 1 ? prior.phi_shape : prior.shape) - 1.0;
+    for (Int p = 0; p < num_logs; p++) {
+        double own_shape = p == 0 ? prior.theta_shape : p == 1 ? prior.phi_shape : prior.tau_shape;
+        found[p] = gradient[p] + own_shape - 1.0;
+    }
     if (prior.tau_sd > 0.0) {
         Floats slopes = tau_slopes(packed, num_classifiers, num_logs, prior.tau_sd, frame);
         for (Int p = 2; p < num_logs; p++) found[p] -= slopes[p];

@@ -80,6 +80,28 @@ def test_phi_under_the_hyperprior_of_value_has_the_same_total_for_every_number_o
         assert change == pytest.approx(gamma(a=shape, scale=1 / rate).logpdf(1.3) - gamma(a=3.0, scale=0.5).logpdf(1.3))
 
 
+def test_theta_phi_and_tau_may_have_a_prior_each():
+    prior = Hyperprior(9.0, 9.0, theta=(3.0, 2.0), phi=(1.5, 4.0), tau=(2.0, 0.5))
+    assert (prior.mode(3, 2).theta, prior.mode(3, 2).phi, prior.mode(3, 2).tau[0, 0]) == (1.0, 0.125, 1.0)
+    params = PriorParams(0.7, 1.3, [[0.2, 0.4], [0.6, 0.8]])
+    expected = gamma(a=3.0, scale=1 / 2.0).logpdf(0.7) + gamma(a=1.5, scale=1 / 4.0).logpdf(1.3)
+    expected += gamma(a=2.0, scale=1 / (0.5 * 2)).logpdf(params.tau).sum()
+    assert prior.log_density(params) == pytest.approx(expected, rel=1e-12)
+    assert prior == Hyperprior(9.0, 9.0, theta=[3, 2], phi=[1.5, 4], tau=[2, 0.5]) == eval(repr(prior))
+
+
+@pytest.mark.parametrize("where", ["theta", "phi", "tau"])
+@pytest.mark.parametrize("value", [3.0, (3.0,), (1.0, 1.0), (3.0, 0.0), (3.0, math.nan), ("a", 1.0), (3.0, 1.0, 1.0)])
+def test_a_prior_of_one_parameter_is_a_shape_above_1_and_a_rate_above_0(where, value):
+    with refused(where):
+        Hyperprior(**{where: value})
+
+
+def test_phi_has_a_density_or_a_sum_and_not_both():
+    with refused("phi"):
+        Hyperprior(phi=(3.0, 2.0), phi_sum=1.0)
+
+
 @pytest.mark.parametrize("given", [{"phi_shape": 5.0}, {"phi_shape": 1.0, "phi_sum": 1.0}])
 def test_a_shape_of_phi_needs_a_mode_and_a_total(given):
     with refused("phi_shape"):

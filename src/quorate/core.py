@@ -167,7 +167,10 @@ def declare(name: str, declaration: str) -> Function:
 
 FUNCTIONS: dict[str, Function] = {}
 _PRIOR = "tau f(M,K), bias f(K)"
-_HYPERPRIOR = "shape float, rate float, phi_shape float, phi_rate float, tau_sd float, bias_sd float, bias_df float"
+_HYPERPRIOR = (
+    "theta_shape float, theta_rate float, phi_shape float, phi_rate float, tau_shape float, tau_rate float, "
+    "tau_sd float, bias_sd float, bias_df float"
+)
 
 # posterior: who wins the pool
 plurality_finite = declare("plurality_finite", "alpha f(T,K), votes i(T,K), pool_sizes i(T), out F(T,K), mass F(T)")

@@ -7,8 +7,8 @@ towards their mean or not, Normal or Student's t on the bias. Learning starts at
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from dataclasses import dataclass, fields
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -69,15 +69,26 @@ class ClassifierPrior:
 
 
 _LEAST = 1e-5  # a smaller scale would leave nothing to learn, and the search no digits
+_SHARED, _OWN = ("shape", "rate"), ("theta", "phi", "tau")
 
 
-@dataclass(frozen=True, slots=True)
+class GammaDensities(NamedTuple):
+    """(shape, rate) of each parameter."""
+
+    theta: tuple[float, float]
+    phi: tuple[float, float]
+    tau: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Hyperprior:
     """theta, phi ~ Gamma(shape, rate); tau ~ Gamma(shape, rate * M) for M classifiers; bias_k ~ N(0, bias_sd^2).
 
+    `theta`, `phi` and `tau`, each a pair (shape, rate), replace the shared one for that parameter.
+
     With `phi_sum` above 0 the most probable value of K phi is `phi_sum`, whatever the number of classes:
     phi ~ Gamma(s, (s - 1) K / phi_sum), where s is `phi_shape`, or `shape` if that is 0. Without it, more classes mean
-    more doubt in total. A larger `phi_shape` keeps phi closer to this value.
+    more doubt in total. It excludes `phi`. A larger `phi_shape` keeps phi closer to this value.
 
     With `tau_sd` above 0 a classifier's log tau_k are shrunk towards their mean over the classes, with this standard
     deviation: most classifiers are over- or underconfident on all classes alike, so classes share evidence. Each tau_k
@@ -87,25 +98,34 @@ class Hyperprior:
     and `bias_sd`^2 worth `bias_df` classes of evidence. So the bias (K,) has Student's distribution with `bias_df`
     degrees of freedom and scale `bias_sd`. A classifier without bias between classes then gets almost none.
 
-    `shape` must be above 1: otherwise the density has no interior mode, and the most probable parameters may be zeros.
+    Each shape must be above 1: otherwise there is no interior mode, and the most probable parameters may be zeros.
     With M classifiers the rate of tau is M times larger, so that their summed logits have the weight of one.
 
-    >>> Hyperprior(shape=3.0, rate=2.0).mode(3, 1, with_bias=False).theta
+    >>> Hyperprior(shape=3.0, rate=2.0).mode(3).theta
     1.0
+    >>> Hyperprior(theta=(5.0, 1.0), phi=(1.1, 1.0)).mode(3).theta
+    4.0
     """
 
-    shape: float
-    rate: float
+    shape: float = 3.0
+    rate: float = 2.0
     bias_sd: float = 1.0
     bias_df: float = 0.0
     phi_sum: float = 0.0
     phi_shape: float = 0.0
     tau_sd: float = 0.0
+    theta: tuple[float, float] | None = None
+    phi: tuple[float, float] | None = None
+    tau: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         """Refuse values without a mode."""
         for name in self.__dataclass_fields__:
-            object.__setattr__(self, name, validate.bounded(getattr(self, name), where=name, least=0.0))
+            given = getattr(self, name)
+            read = _gamma(given, name) if name in _OWN else validate.bounded(given, where=name, least=0.0)
+            object.__setattr__(self, name, read)
+        if self.phi is not None and self.phi_sum > 0:
+            raise validate.invalid("phi", self.phi, "left out beside `phi_sum`", "use one of the two.")
         if not self.shape > 1:
             rule = "a number above 1, so that there is an interior mode to start from"
             raise validate.invalid("shape", self.shape, rule, "raise it, e.g. to 1.1 or 3.")
@@ -119,14 +139,24 @@ class Hyperprior:
             if not getattr(self, name) > 0:
                 raise validate.invalid(name, getattr(self, name), "a number above 0", "raise it.")
 
-    def phi_density(self, num_classes: int) -> tuple[float, float]:
-        """Shape and rate of the Gamma density of phi.
+    def __repr__(self) -> str:
+        """Shape, rate, and what is not as usual."""
+        values = {each.name: (getattr(self, each.name), each.default) for each in fields(self)}
+        shown = [f"{name}={value}" for name, (value, usual) in values.items() if name in _SHARED or value != usual]
+        return f"Hyperprior({', '.join(shown)})"
 
-        >>> Hyperprior(shape=3.0, rate=2.0, phi_sum=0.5).phi_density(10)
+    def densities(self, num_classes: int) -> GammaDensities:
+        """Shape and rate of the Gamma densities of theta, phi and, for one classifier, tau.
+
+        >>> Hyperprior(shape=3.0, rate=2.0, phi_sum=0.5).densities(10).phi
         (3.0, 40.0)
         """
-        shape = self.phi_shape or self.shape
-        return shape, self.rate if self.phi_sum == 0.0 else (shape - 1) * num_classes / self.phi_sum
+        shared = self.shape, self.rate
+        phi = self.phi or shared
+        if self.phi_sum > 0.0:
+            shape = self.phi_shape or self.shape
+            phi = shape, (shape - 1) * num_classes / self.phi_sum
+        return GammaDensities(self.theta or shared, phi, self.tau or shared)
 
     def mode(self, num_classes: int, num_classifiers: int = 1, *, with_bias: bool = False) -> PriorParams:
         """The most probable parameters before any vote: (shape - 1) / rate, tau divided by M, K phi `phi_sum`, bias 0.
@@ -138,12 +168,10 @@ class Hyperprior:
         """
         num_classes = validate.whole(num_classes, where="num_classes", least=2)
         num_classifiers = validate.whole(num_classifiers, where="num_classifiers")
-        peak = (self.shape - 1) / self.rate
+        theta, phi, tau = ((shape - 1) / rate for shape, rate in self.densities(num_classes))
         shape = (num_classes,) if num_classifiers == 1 else (num_classifiers, num_classes)
         bias = np.zeros(num_classes) if with_bias else None
-        phi_shape, phi_rate = self.phi_density(num_classes)
-        phi = (phi_shape - 1) / phi_rate
-        return PriorParams(peak, phi, np.full(shape, peak / num_classifiers), bias)
+        return PriorParams(theta, phi, np.full(shape, tau / num_classifiers), bias)
 
     def log_density(self, params: PriorParams) -> float:
         """Log density of Theta (not of its logarithms: no Jacobian), normalised unless `tau_sd` is above 0.
@@ -152,11 +180,10 @@ class Hyperprior:
         >>> prior.log_density(prior.mode(2)) > prior.log_density(PriorParams(1.0, 1.0, [1.0, 1.1]))
         True
         """
-        total = float(log_gamma_density(params.theta, shape=self.shape, rate=self.rate))
-        phi_shape, phi_rate = self.phi_density(params.num_classes)
-        total += float(log_gamma_density(params.phi, shape=phi_shape, rate=phi_rate))
-        trust = log_gamma_density(params.tau, shape=self.shape, rate=self.rate * params.num_classifiers)
-        total += float(trust.sum())
+        theta, phi, (shape, rate) = self.densities(params.num_classes)
+        total = float(log_gamma_density(params.theta, shape=theta[0], rate=theta[1]))
+        total += float(log_gamma_density(params.phi, shape=phi[0], rate=phi[1]))
+        total += float(log_gamma_density(params.tau, shape=shape, rate=rate * params.num_classifiers).sum())
         if self.tau_sd > 0.0:
             logs = np.log(params.tau)
             total -= 0.5 * float(np.sum(((logs - logs.mean(axis=-1, keepdims=True)) / self.tau_sd) ** 2))
@@ -171,6 +198,18 @@ class Hyperprior:
         return constant - 0.5 * (df + num_classes) * math.log1p(squares / df)
 
 
+def _gamma(given: object, name: str) -> tuple[float, float] | None:
+    """A pair (shape, rate), in JSON a list; None if absent."""
+    if given is None:
+        return None
+    if not isinstance(given, (tuple, list)) or len(given) != 2:
+        raise validate.invalid(name, given, "a pair (shape, rate)", "pass two numbers.")
+    shape, rate = (validate.bounded(each, where=name, least=0.0) for each in given)
+    if not (shape > 1 and rate > 0):
+        raise validate.invalid(name, given, "(shape, rate), the shape above 1 and the rate above 0", "raise it.")
+    return shape, rate
+
+
 HYPERPRIORS: dict[str, Hyperprior] = {  # by the method that has it by default
     "finexp": Hyperprior(shape=1.1, rate=1.0),  # the paper's
     "infexp": Hyperprior(shape=3.0, rate=2.0),  # the paper's
@@ -183,7 +222,7 @@ def hyperprior(name: str | Hyperprior) -> Hyperprior:
     """The hyperprior of that name; a `Hyperprior` is returned unchanged.
 
     >>> hyperprior("infexp")
-    Hyperprior(shape=3.0, rate=2.0, bias_sd=1.0, bias_df=0.0, phi_sum=0.0, phi_shape=0.0, tau_sd=0.0)
+    Hyperprior(shape=3.0, rate=2.0)
     """
     if isinstance(name, Hyperprior):
         return name

@@ -4,7 +4,10 @@ from itertools import islice
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
+from scipy.stats import gamma
 
+from quorate.densities import log_dirichlet_multinomial
 from quorate.learning.fit import DENSE_LIMIT, fit, fit_packed, report_of
 from quorate.learning.objective import (
     negative_log_posterior,
@@ -234,6 +237,24 @@ def test_a_smaller_tau_sd_draws_the_tau_together():
         assert report.converged
         spreads.append(float(np.ptp(np.log(params.tau))))
     assert spreads == sorted(spreads, reverse=True) and spreads[0] > 0.5 and spreads[-1] < 1e-6
+
+
+def test_with_a_prior_for_each_parameter_the_maximum_is_the_one_that_scipy_finds():
+    prior = Hyperprior(theta=(4.0, 0.5), phi=(1.2, 3.0), tau=(6.0, 5.0))
+    predictions, votes = voted(truth(), 40, seed=3)
+    alone, report = fit(predictions, votes, hyperprior=prior)
+
+    def minus_log_posterior(logs):
+        params = PriorParams(np.exp(logs[0]), np.exp(logs[1]), np.exp(logs[2:]))
+        likelihood = log_dirichlet_multinomial(votes, concentration(params, predictions)).sum()
+        values, (shapes, rates) = pack(params), np.array([(4.0, 0.5), (1.2, 3.0), *[(6.0, 5.0)] * params.tau.size]).T
+        return -likelihood - gamma(a=shapes, scale=1 / rates).logpdf(values).sum()
+
+    found = minimize(minus_log_posterior, np.zeros(2 + alone.tau.size), method="BFGS", options={"gtol": 1e-7})
+    assert report.converged
+    np.testing.assert_allclose(np.log(pack(alone)), found.x, atol=1e-4)
+    shared, _ = fit(predictions, votes, hyperprior=Hyperprior(3.0, 2.0))
+    assert np.abs(np.log(pack(alone) / pack(shared))).max() > 0.2
 
 
 def test_a_start_without_bias_begins_at_bias_zero():

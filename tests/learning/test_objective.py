@@ -15,7 +15,7 @@ from quorate.learning.objective import (
     negative_log_posterior_hessian,
 )
 from quorate.learning.problem import checked_window, numbers_of, pack, unpack
-from quorate.prior import concentration, hyperprior
+from quorate.prior import Hyperprior, concentration, hyperprior
 from quorate.types import PriorParams
 from tests.refusals import refused
 
@@ -43,7 +43,9 @@ def params_at(point, like):
     return unpack(np.concatenate([np.exp(point[:end]), point[end:]]), like.tau.shape)
 
 
-CASES = [(m, b, name) for m in (1, 3) for b in (False, True) for name in ("infexp", "finexp", "value")]
+EACH_ITS_OWN = Hyperprior(theta=(4.0, 0.5), phi=(1.2, 3.0), tau=(6.0, 5.0))
+PRIORS = ("infexp", "finexp", "value", EACH_ITS_OWN)
+CASES = [(m, b, prior) for m in (1, 3) for b in (False, True) for prior in PRIORS]
 
 
 @pytest.mark.parametrize(("num_classifiers", "with_bias", "name"), CASES)

@@ -56,7 +56,7 @@ def test_every_method_comes_back_with_its_parameters(name, tmp_path):
 
 
 def test_parameters_and_an_own_hyperprior_come_back(tmp_path):
-    own = quorate.Hyperprior(*(2.0 for _ in quorate.Hyperprior.__dataclass_fields__))
+    own = quorate.Hyperprior(2.0, 3.0, theta=(4.0, 1.5), phi=(1 / 3 + 1, 0.1), tau=(5.0, 2.0), tau_sd=0.5)
     found = read_params(write(tmp_path / "p.json", name="finexp", threshold=0.8, hyperprior=own)).method()
     assert found.policy.threshold == 0.8 and found.learner.hyperprior == own
 

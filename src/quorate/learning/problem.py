@@ -16,10 +16,12 @@ from quorate.types import FloatArray, IntArray, PriorParams
 class HyperpriorNumbers(NamedTuple):
     """A `quorate.prior.Hyperprior` for the core; `tau_sd` 0: the tau are independent; `bias_df` 0: a Normal."""
 
-    shape: float
-    rate: float
+    theta_shape: float
+    theta_rate: float
     phi_shape: float
     phi_rate: float
+    tau_shape: float
+    tau_rate: float
     tau_sd: float
     bias_sd: float
     bias_df: float
@@ -27,15 +29,9 @@ class HyperpriorNumbers(NamedTuple):
 
 def numbers_of(hyperprior: Hyperprior, num_classes: int) -> HyperpriorNumbers:
     """The hyperprior as the compiled core takes it."""
-    phi_shape, phi_rate = hyperprior.phi_density(num_classes)
+    densities = hyperprior.densities(num_classes)
     return HyperpriorNumbers(
-        shape=hyperprior.shape,
-        rate=hyperprior.rate,
-        phi_shape=phi_shape,
-        phi_rate=phi_rate,
-        tau_sd=hyperprior.tau_sd,
-        bias_sd=hyperprior.bias_sd,
-        bias_df=hyperprior.bias_df,
+        *densities.theta, *densities.phi, *densities.tau, hyperprior.tau_sd, hyperprior.bias_sd, hyperprior.bias_df
     )
 
 

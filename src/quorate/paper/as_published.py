@@ -275,8 +275,8 @@ def adam(
     >>> params.theta > 1, steps < 1000
     (True, True)
     """
-    if hyperprior.phi_sum or hyperprior.tau_sd:
-        raise invalid("hyperprior", hyperprior, "one without phi_sum and tau_sd, like the paper's", "pass 'infexp'.")
+    if hyperprior != Hyperprior(hyperprior.shape, hyperprior.rate):
+        raise invalid("hyperprior", hyperprior, "a shape and a rate only, like the paper's", "pass 'infexp'.")
     objective = _Objective(predictions, votes, hyperprior, samples)
     values = np.concatenate([[start.theta, start.phi], start.tau])
     free = values + np.log(-np.expm1(-values))  # softplus^-1
