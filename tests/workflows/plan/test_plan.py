@@ -180,11 +180,16 @@ def test_the_truth_takes_the_place_of_the_pool():
     assert any("30 items" in note for note in made.notes)
 
 
+class TwoVotes:
+    def ask(self, item):
+        return item.num_votes < 2
+
+
 def test_methods_without_a_parameter_are_one_point_and_own_policies_too():
     made = quorate.plan(PILOT, method="until-settled", target_error=0.5)
     assert len(made.curve) == 1 and made.met
     assert made.error.expected == pytest.approx(made.floor)
-    own = quorate.plan(PILOT, method=quorate.methods.Quorum(2))
+    own = quorate.plan(PILOT, method=TwoVotes())
     assert len(own.curve) == 1
 
 
