@@ -10,11 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from quorate.decision.policy import QueryPolicy
 from quorate.files import write_atomic
-from quorate.frames import give_back
 from quorate.methods import Method, Target, as_method, known_target
 from quorate.reports import figures
 from quorate.reports.format import interval, number
@@ -94,6 +91,9 @@ class Comparison:
 
     def to_frame(self, backend: str = "pandas") -> Any:  # noqa: ANN401 - a frame of any library
         """`records` as a table of "pandas", "polars" or "pyarrow"."""
+        from quorate.arrow import pa  # noqa: PLC0415 - an extra, which the demo does without
+        from quorate.frames import give_back  # noqa: PLC0415
+
         rows = [{**row, "parameters": str(row["parameters"])} for row in self.records()]
         return give_back(pa.Table.from_pylist(rows), backend)
 
