@@ -92,6 +92,7 @@ class Function:
             ArrayArgument(array, _TYPES[code.lower()], tuple(shape.split(",")), code.isupper(), bool(empty))
             for array, code, shape, empty in arrays
         )
+        self._known = {letter: int(letter) for each in self.arrays for letter in each.shape if letter.isdigit()}
         self.whole = tuple(re.findall(r"(\w+) int\b", declaration))
         self.real = tuple(re.findall(r"(\w+) float\b", declaration))
         self._call = getattr(library, name)
@@ -105,7 +106,7 @@ class Function:
         arrays, first = self.arrays, len(self.arrays)
         if len(arguments) != first + len(self.whole) + len(self.real):
             raise TypeError(f"core.{self.name}: {len(arguments)} arguments do not match the declaration")
-        sizes: dict[str, int] = {}
+        sizes = self._known.copy()
         table: list[int] = []
         spans: list[tuple[int, int, int]] = []
         for place, (declared, array) in enumerate(zip(arrays, arguments, strict=False)):
@@ -139,7 +140,7 @@ class Function:
 
 def _address(function: str, declared: ArrayArgument, array: Any, sizes: dict[str, int]) -> int:  # noqa: ANN401
     """The address of the array's memory, after all checks; `sizes` has the letters known so far."""
-    if type(array) is not np.ndarray or array.dtype != declared.dtype or not array.dtype.isnative:
+    if type(array) is not np.ndarray or (array.dtype is not declared.dtype and array.dtype != declared.dtype):
         raise TypeError(f"core.{function}: {declared.name} must be an array of {declared.dtype}")
     flags = array.flags
     if not flags.c_contiguous or not flags.aligned or (declared.is_written and not flags.writeable):
@@ -149,7 +150,7 @@ def _address(function: str, declared: ArrayArgument, array: Any, sizes: dict[str
         raise ValueError(f"core.{function}: {declared.name} must have shape ({','.join(declared.shape)})")
     if not (declared.may_be_empty and array.shape[0] == 0):
         for letter, length in zip(declared.shape, array.shape, strict=True):
-            if sizes.setdefault(letter, int(letter) if letter.isdigit() else length) != length:
+            if sizes.setdefault(letter, length) != length:
                 expected = tuple(sizes.get(other, other) for other in declared.shape)
                 raise ValueError(f"core.{function}: {declared.name} has shape {array.shape}, expected {expected}")
     if flags.writeable and array.size:
