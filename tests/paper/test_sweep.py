@@ -149,7 +149,7 @@ def sweeper(folder, which):
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])
 def test_a_sweep_that_is_stopped_goes_on_where_it_was(tmp_path, stop):
     with sweeper(tmp_path, "LONG") as first:
-        assert first.stdout.readline().startswith("quorate on long")
+        assert first.stdout.readline().startswith("value on long")
         stopped = time.monotonic()
         first.send_signal(stop)
         rest, problem = first.communicate(timeout=60)
