@@ -194,6 +194,7 @@ paper groups runs by their average cost and does not say over what. Both groupin
 
 The first two are results of `quorate reproduce shift --as-published`, stored in the package ({origin(summary["as_published"])}).
 A stream counts at a budget if one of its runs costs within 0.1 votes of it. Where costs jump over a budget the cell says so; an empty cell was not run.
+Stored runs as released and of InfExp begin at threshold 0.6, so budgets below its cost have no runs, whatever the method could spend.
 
 **Budgets are votes per item before the shift:**
 
