@@ -21,7 +21,7 @@ from quorate.streams.grid import grid_of, label_of
 from quorate.streams.simulate import Simulation, simulate
 from quorate.types import Progress, VoteDataset
 from quorate.validate import invalid
-from quorate.workflows.run.calibration import calibration_of
+from quorate.workflows.calibration import calibration_of
 
 UNTIL_SETTLED, EVERYBODY = "until-settled", "ask-all"
 Data = VoteDataset | Callable[[int], VoteDataset]

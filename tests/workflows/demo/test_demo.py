@@ -1,5 +1,8 @@
 """The demo's table against `simulate`."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -40,3 +43,8 @@ def test_every_method_is_in_the_table_the_best_first(comparison):
     errors = [row[2] for row in rows]
     assert errors == sorted(errors) and errors[0] >= 100 * comparison.until_settled.error_rate - 1e-9
     assert f"{rows[0][2]:.1f}" in headline_of(comparison)
+
+
+def test_a_base_installation_has_all_it_imports():
+    code = "import sys; sys.modules['pyarrow'] = None; import quorate.workflows.demo, quorate.cli.demo"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -27,8 +27,8 @@ from quorate.streams.replay import ReplayResult
 from quorate.streams.swapped import Swap
 from quorate.tables import REJECT_COLUMNS, Report, VoteOrder, reject_tables
 from quorate.types import IntArray, PriorParams
+from quorate.workflows.calibration import Calibration, calibration_of
 from quorate.workflows.params_file import write_params
-from quorate.workflows.run.calibration import Calibration, calibration_of
 from quorate.workflows.run.report import page, stretches_of
 from quorate.workflows.run.screen import headline
 from quorate.workflows.run.summary import item_errors, summarise

@@ -6,7 +6,7 @@ import pytest
 import quorate
 from quorate.datasets import synthetic
 from quorate.numerics import share_interval
-from quorate.workflows.run.calibration import calibration_of, equal_mass
+from quorate.workflows.calibration import calibration_of, equal_mass
 
 
 def test_an_honest_predictor_is_found_honest_and_others_are_not():
