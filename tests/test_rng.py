@@ -19,7 +19,8 @@ def test_everything_random_starts_from_a_stream_except_where_the_docstring_says(
         for line in path.read_text().splitlines()
         if "default_rng(" in line and ">>>" not in line
     }
-    assert own == {"experts.crowd_stream", "experts.agreement"} and all(each in rng.__doc__ for each in own)
+    assert own == {"experts.crowd_stream", "experts.agreement", "paper.as_published", "shift.estimator"}
+    assert all(each in rng.__doc__ for each in own)
 
 
 def test_names_and_seeds_give_different_streams():

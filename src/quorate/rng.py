@@ -1,6 +1,7 @@
 """Named, independent, repeatable random streams. Everything random in quorate starts here, from an explicit seed.
 
-Except `experts.crowd_stream.run_crowd` and `experts.agreement.agreement_of`: published figures depend on their draws.
+Except `experts.crowd_stream.run_crowd`, `experts.agreement.agreement_of`, `paper.as_published` and
+`paper.shift.estimator`: published figures depend on their draws.
 Called by the session, the simulation and the synthetic data; nothing below them takes a seed.
 """
 

@@ -42,7 +42,7 @@ def acts(result):
 @pytest.mark.parametrize("ahead", [1, 3])
 def test_one_item_at_a_time_decides_as_the_plain_loop(ahead):
     plain = [Judge(name, lambda item, name=name: vote_of(name, item)) for name in ("a", "bb", "ccc", "dddd", "eeeee")]
-    expected = decide_all(ITEMS, plain, "value:refit_every=3", classes=CLASSES)
+    expected = decide_all(ITEMS, plain, method="value:refit_every=3", classes=CLASSES)
     found = run(concurrency=1, ahead=ahead, method="value:refit_every=3")
     assert acts(found) == acts(expected)
     assert found.session.counts() == expected.session.counts()

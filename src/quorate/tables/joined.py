@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.arrow import TEXT, pa, pc
+from quorate.errors import source_is
 from quorate.frames import TEXTS, OwnTypes, give_back, in_own_type
 from quorate.tables.misread_checks import (
     doubtful_pools,
@@ -180,7 +181,10 @@ def join(
     if named is None:
         warnings += unpredicted_labels(tables, predicted, votes)
     if strict:  # also what `read_votes` kept, as classes may have settled it since
-        refuse_dirt([*votes.raw.entries, *votes.settled, *entries])
+        with source_is("votes"):
+            refuse_dirt([*votes.raw.entries, *votes.settled])
+        with source_is("predictions"):
+            refuse_dirt(entries)
     joined = _joined(votes, recorded, final, outcome, _report(votes, predictions, recorded, final, outcome, entries))
     warnings += doubtful_pools(votes, joined.item, joined.label, len(final))
     return replace(joined, report=replace(joined.report, warnings=(*joined.report.warnings, *warnings)))

@@ -23,8 +23,8 @@ def test_a_budget_is_met_and_the_control_says_how_closely(long_stream, tmp_path)
     assert result.summary()["votes"]["per_item"] == pytest.approx(2.5, rel=0.05) == control["reached"]
     assert control["gap"] == pytest.approx(control["reached"] / 2.5 - 1)
     assert control["overshoot"] >= 0
-    parameters = json.loads((tmp_path / "out" / "params.json").read_text())["method"]["parameters"]
-    assert parameters["error_cost"] == control["last_parameter"] != quorate.method("value").parameters["error_cost"]
+    policy = json.loads((tmp_path / "out" / "params.json").read_text())["method"]["policy"]
+    assert policy["error_cost"] == control["last_parameter"] != quorate.method("value").parameters["error_cost"]
 
 
 def test_a_target_error_is_held_and_its_audits_are_paid_for(long_stream):

@@ -157,9 +157,10 @@ def test_dirt_is_counted_and_set_aside_and_strict_refuses_it(data, tmp_path):
     assert fired["unmatched"] == fired["no-answer"] == 2
     assert result.rejects.num_rows == result.summary()["data"]["set_aside"] > 4
     assert len(result.items) == data.num_items + 1
-    with refused("votes") as caught:
-        run(*files, strict=True)
-    assert "`strict`" in caught.value.rule
+    for field, tables in (("predictions", files), ("votes", files[:1])):
+        with refused(field) as caught:
+            run(*tables, strict=True)
+        assert "`strict`" in caught.value.rule
 
 
 def test_a_method_that_learns_nothing_and_one_with_quotas_run_too(files):
@@ -243,7 +244,7 @@ def test_the_real_shift_set_costs_and_errs_as_the_simulation_says(data_dir, tmp_
     recorded = quorate.datasets.load_npz(data_dir / "imagenet16h_shift.npz")
     files = run_data.write_tables(tmp_path, recorded)
     result = run(*files, order="shuffled", seed=3).summary()
-    runs = [quorate.simulate(recorded, "value", seed=seed) for seed in (3, 4, 5)]
+    runs = [quorate.simulate(recorded, "value", model=0, seed=seed) for seed in (3, 4, 5)]
     assert result["num_items"] == recorded.num_items
     assert result["votes"]["per_item"] == pytest.approx(np.mean([each.mean_cost for each in runs]), rel=0.05)
     assert result["error"]["rate"] == pytest.approx(np.mean([each.error_rate for each in runs]), abs=0.01)
