@@ -37,7 +37,7 @@ def test_items_without_a_prediction_are_kept():
     every = join(votes_of(*CAST), probs)
     assert every.items == ("b", "a", "c") and np.allclose(every.predictions[0, 2], 0.5)
     assert every.report.count("unmatched") == 2 and every.unvoted == ("z",)
-    with refused("source") as caught:
+    with refused("predictions") as caught:
         join(votes_of(*CAST), probs, strict=True)
     assert "1 unmatched" in caught.value.rule, "the item without a prediction; predictions without votes are usual"
 
