@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -61,6 +62,16 @@ def test_parameters_and_an_own_hyperprior_come_back(tmp_path):
     assert found.policy.threshold == 0.8 and found.learner.hyperprior == own
 
 
+def test_a_run_says_whether_what_it_learned_answers_items_without_votes(tmp_path):
+    good = quorate.datasets.synthetic(num_items=600, num_classes=4, pool_size=7, seed=1)
+    biased = good.predictions * [30.0, 1.0, 1.0, 1.0]  # names the first class far too often
+    bad, found = replace(good, predictions=biased / biased.sum(axis=-1, keepdims=True)), []
+    for number, (data, method) in enumerate([(good, "value"), (bad, "value"), (good, "finexp")]):
+        quorate.run(data, method=method, out=tmp_path / str(number))
+        found.append(read_params(tmp_path / str(number) / "params.json").answers_proved)
+    assert found == [False, True, True]
+
+
 def test_two_models_have_a_row_of_tau_each(tmp_path):
     path = write(tmp_path / "params.json", tau=np.ones((2, 3)), models=("a", "b"), bias=None)
     found = read_params(path)
@@ -112,7 +123,7 @@ def test_an_unknown_version_is_refused(written, version):
         ("theta", 0), ("theta", "4"), ("theta", True), ("theta", [1]), ("phi", -1), ("tau", [1, 1, 1]),
         ("tau", [[1, 1]]), ("tau", [[1, 1, 0]]), ("tau", [[1, 1, None]]), ("tau", [[1, 1, 1], [1, 1, 1]]),
         ("bias", [0, 0]), ("bias", [0, 0, "x"]), ("pool_size", 0), ("pool_size", 2.5), ("fitted_after", -1),
-        ("pool_rule", "mean"), ("min_votes", -1), ("max_votes", 1.5), ("error_cost", [[0, 1]]),
+        ("answers_proved", 1), ("pool_rule", "mean"), ("min_votes", -1), ("max_votes", 1.5), ("error_cost", [[0, 1]]),
         ("error_cost", {"nobody": {"x": 1}}), ("error_cost", {}), ("abstain_labels", "NA"), ("abstain_labels", [""]),
         ("quorate", 1), ("method", "value"), ("method", {"name": "value"}),
         ("method", VALUE | {"policy": 3}), ("method", VALUE | {"extra": 1}),

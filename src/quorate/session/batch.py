@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from quorate import core
 from quorate.decision.belief import NO_LIMIT, POSTERIORS, Belief, Packed, code_of, reasons_of
 from quorate.decision.rules import Rule, rule_of
+from quorate.learning.answers import classifier_alone
 from quorate.methods import Method, require_anonymous
 from quorate.session.decide import decide, first_state, fixed_prior, learned_of, stop_reason
 from quorate.session.items import lone_item
@@ -43,6 +44,7 @@ class Decider:
     min_votes: int
     max_votes: int
     weights: FloatArray  # (K, K) of errors; (0, 0): all errors cost the same
+    alone: Packed | None = None  # answers items without votes, if not `predicting`
 
     def reasons(self, codes: IntArray) -> NDArray[np.str_]:
         """The reasons of codes."""
@@ -50,6 +52,15 @@ class Decider:
 
     def decide(self, predictions: FloatArray, votes: IntArray) -> BatchDecisions:
         """predictions (n, M, K), floored; votes (n, K) -> who wins each pool, the answer, ask or stop."""
+        found = self._decide(predictions, votes)
+        if self.alone is not None:
+            unvoted = ~votes.any(axis=1)
+            alone = replace(self, predicting=self.alone, same_belief=False)
+            for all_items, these in zip(found, alone._decide(predictions[unvoted], votes[unvoted]), strict=True):
+                all_items[unvoted] = these
+        return found
+
+    def _decide(self, predictions: FloatArray, votes: IntArray) -> BatchDecisions:
         num_items = len(predictions)
         out = _empty(num_items, predictions.shape[-1])
         ask, predict, rule = self.asking, self.predicting, self.rule
@@ -89,13 +100,17 @@ def decider(
     *,
     min_votes: int = 0,
     max_votes: int | None = None,
+    answers_proved: bool = True,
 ) -> Decider | None:
-    """The decider of a built-in method; None for a method with a part of your own, which is not compiled."""
+    """The decider of a built-in method; None for a method with a part of your own, which is not compiled.
+
+    `answers_proved`: the parameters answer items without votes too; else the classifier alone (`learning.answers`).
+    """
     rule = rule_of(require_anonymous(method).policy)
     if rule is None or not method.is_ours:
         return None
 
-    def packed(belief: Belief) -> Packed:
+    def packed(belief: Belief, params: PriorParams = params) -> Packed:
         prior = learned_of(params, 0) if belief.learned else fixed_prior(params.num_classifiers, params.num_classes)
         return Packed(POSTERIORS[belief.posterior], prior.theta, prior.phi, prior.tau, prior.bias)
 
@@ -110,6 +125,7 @@ def decider(
         min_votes=min_votes,
         max_votes=NO_LIMIT if max_votes is None else max_votes,
         weights=method.weights,
+        alone=None if answers_proved else packed(method.predicting, classifier_alone(params)),
     )
 
 

@@ -31,10 +31,14 @@ class AnswersWithoutVotes:
         self._audited = np.zeros(len(stream.items), dtype=np.int64)  # votes of audits
 
     @property
+    def are_proved(self) -> bool:
+        """Whether what was learned answers items without votes."""
+        return self._num_fits == 0 or not self._method.proves_answers or self._gains.are_proven
+
+    @property
     def params(self) -> PriorParams:
         """The parameters for answers without votes."""
-        is_proved = self._num_fits == 0 or not self._method.proves_answers or self._gains.are_proven
-        return self._params if is_proved else classifier_alone(self._params)
+        return self._params if self.are_proved else classifier_alone(self._params)
 
     def audited(self, t: int, num_votes: int) -> None:
         """Count the votes of an audit on item t, which is closed."""

@@ -65,7 +65,8 @@ class ReplayResult:
     ties shared; NaN elsewhere
     `is_score` where the confidence is a score, no probability   `paid` what all votes cost, one each unless people
     differ in cost   `params` learned by the end   `fits` (F, P) packed, after each fit, and `fitted_at` (F,) the item
-    it was made after   `control` as it ended, None without one
+    it was made after   `answers_proved` whether `params` answer items without votes   `control` as it ended, None
+    without one
     """
 
     method: Method
@@ -84,6 +85,7 @@ class ReplayResult:
     audited_error: FloatArray
     truth: FloatArray
     params: PriorParams
+    answers_proved: bool
     fits: FloatArray
     fitted_at: IntArray
     control: ControlReport | None
@@ -274,6 +276,7 @@ class _Loop:
             audited_error=self.audited_error,
             truth=self.truth,
             params=run.params,
+            answers_proved=run.answers_proved,
             fits=run.fits,
             fitted_at=run.fitted_after,
             control=None if self.control is None else _report(self.control, self.ahead, self.is_unreachable),

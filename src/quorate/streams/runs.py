@@ -125,6 +125,11 @@ class StreamRun:
         return unpack(self.fits[-1], self.start.tau.shape) if self.num_fits else self.start
 
     @property
+    def answers_proved(self) -> bool:
+        """Whether what was learned answers items without votes, as the classifier does until then."""
+        raise NotImplementedError
+
+    @property
     def reasons(self) -> tuple[str, ...]:
         """Why each item stopped."""
         asked = reasons_of(self.outputs.stops[: self.stop_asking], stop_reason(self.method)).tolist()
@@ -217,6 +222,11 @@ class CompiledRun(StreamRun):
         paid = np.cumsum(self._prices[self.stream.voters[first:last]], axis=1)
         asked = self.outputs.costs[first:last]
         return np.where(asked > 0, paid[np.arange(last - first), asked - 1], 0.0)
+
+    @property
+    def answers_proved(self) -> bool:
+        """Whether what was learned answers items without votes."""
+        return self._answers.are_proved
 
     @property
     def answer_params(self) -> PriorParams:

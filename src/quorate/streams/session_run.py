@@ -63,6 +63,11 @@ class SessionRun(StreamRun):
         """Fits made so far."""
         return self._num_fits
 
+    @property
+    def answers_proved(self) -> bool:
+        """Whether what was learned answers items without votes."""
+        return self.session._state.learned.alone is None
+
     def advance(self, first: int, last: int) -> None:
         """Run items first .. last - 1."""
         for t in range(first, last):

@@ -29,7 +29,8 @@ FORMAT = "quorate-params"
 VERSION = 3
 FIELDS = (
     "format", "version", "classes", "models", "theta", "phi", "tau", "bias", "method", "pool_size",
-    "error_cost", "pool_rule", "fitted_after", "min_votes", "max_votes", "abstain_labels", "quorate",
+    "error_cost", "pool_rule", "fitted_after", "answers_proved", "min_votes", "max_votes", "abstain_labels",
+    "quorate",
 )  # fmt: skip
 POOL_RULES = ("given", "largest-recorded")
 WRITE_IT = "write it with quorate run"
@@ -42,6 +43,7 @@ class ParamsFile:
     `params` theta, phi, tau (K,) or (M, K), bias   `classes` K names, in the order of tau   `models` M names
     `described` everything that defines the method (`method_data`)
     `pool_size` N   `fitted_after` how many items had been seen   `quorate` the version that wrote it
+    `answers_proved` whether `params` answer items without votes, or the classifier alone does (`learning.answers`)
     `pool_rule` "given", or "largest-recorded": the pools of the run were the recorded votes, and N is the largest pool
     `min_votes`, `max_votes` of an item   `costs` of errors by truth and answer, or None
     `abstain_labels` labels of votes that mean no answer
@@ -53,6 +55,7 @@ class ParamsFile:
     described: Mapping[str, Any]
     pool_size: int
     fitted_after: int
+    answers_proved: bool = True
     quorate: str = __version__
     pool_rule: str = "given"
     min_votes: int = 0
@@ -81,6 +84,7 @@ def write_params(
     method: Method,
     pool_size: int,
     fitted_after: int,
+    answers_proved: bool = True,
     pool_rule: str = "given",
     min_votes: int = 0,
     max_votes: int | None = None,
@@ -111,6 +115,7 @@ def write_params(
         "pool_size": pool_size,
         "pool_rule": pool_rule,
         "fitted_after": fitted_after,
+        "answers_proved": answers_proved,
         "min_votes": min_votes,
         "max_votes": max_votes,
         "abstain_labels": list(abstain_labels),
@@ -148,6 +153,9 @@ def _parsed(content: Mapping[str, Any]) -> ParamsFile:
     rule, least, most, labels = (content[name] for name in ("pool_rule", "min_votes", "max_votes", "abstain_labels"))
     if rule not in POOL_RULES:
         raise invalid("pool_rule", rule, f"one of {', '.join(POOL_RULES)}", f"{WRITE_IT}.")
+    proved = content["answers_proved"]
+    if type(proved) is not bool:
+        raise invalid("answers_proved", proved, "true or false", f"{WRITE_IT}.")
     least = whole(least, where="min_votes", least=0)
     most = None if most is None else whole(most, where="max_votes", least=0)
     vote_limits(least, most)
@@ -158,6 +166,7 @@ def _parsed(content: Mapping[str, Any]) -> ParamsFile:
         described=_described(content["method"]),
         pool_size=members(content["pool_size"]),
         fitted_after=whole(content["fitted_after"], where="fitted_after", least=0),
+        answers_proved=proved,
         quorate=_text(content["quorate"], "quorate"),
         pool_rule=rule,
         min_votes=least,

@@ -287,6 +287,23 @@ def test_votes_of_other_items_and_numbers_that_are_no_probabilities_are_caught(d
     assert not list(tmp_path.glob("no.*"))
 
 
+def test_until_what_was_learned_is_proved_the_classifier_answers_items_without_votes(data, tmp_path):
+    folder, _, probs, votes = data
+    tables = {"votes": folder / "counts.parquet"}
+    proved, unproved = params(), replace(params(), answers_proved=False)
+    learned, alone = (
+        score(each, folder / "net0.parquet", out=tmp_path / f"{number}.parquet", **tables)
+        and pq.read_table(tmp_path / f"{number}.parquet").to_pandas()
+        for number, each in enumerate((proved, unproved))
+    )
+    voted = votes.any(axis=1)
+    assert learned[voted].equals(alone[voted]) and 0 < voted.sum() < COUNT
+    assert (learned["ask"] == alone["ask"]).all()
+    most_probable = np.array(CLASSES)[probs[0].argmax(axis=1)]
+    assert (alone["consensus_label"][~voted] == most_probable[~voted]).all()
+    assert (learned["consensus_label"][~voted] != most_probable[~voted]).any()
+
+
 def test_frames_and_a_params_file_are_taken_too(data, tmp_path):
     folder = data[0]
     path = write_params(

@@ -335,6 +335,7 @@ def _params(result: RunResult, path: Path) -> None:
         method=result.last_method,
         pool_size=result.pools.params_pool_size,
         fitted_after=result.outcome.fitted_after,
+        answers_proved=result.outcome.answers_proved,
         pool_rule="largest-recorded" if result.pools.pool_size is None else "given",
         min_votes=result.settings["min_votes"],
         max_votes=result.settings["max_votes"],

@@ -102,6 +102,9 @@ def score(
 ) -> Scores:
     """Score every item of the (first) predictions and write `out`, .parquet or .csv; parameters are not updated.
 
+    Items without votes are answered as the run answered them at its end: by the parameters, or with `value` by the
+    classifier alone as long as what was learned has not proved better.
+
     `predictions` a path, frame or array, or a list of them, one per model; matched to the models of the parameters by
     name if all names are known, else by order. `votes`: counts, long or wide, as `quorate.tables` reads them. Counts
     and further predictions are streamed: their items must be in the order of the first predictions. Other votes are
@@ -216,8 +219,13 @@ def _decider(method: Method, known: ParamsFile, pool_size: int) -> Decider:
     """The decider of a method whose decisions depend on the item alone; other methods are refused."""
     draws_quotas = isinstance(method.policy, (QuotaPolicy, ModelPicker))
     built = decider(
-        method, known.params, pool_size, min_votes=known.min_votes, max_votes=known.max_votes
-    )  # fmt: skip
+        method,
+        known.params,
+        pool_size,
+        min_votes=known.min_votes,
+        max_votes=known.max_votes,
+        answers_proved=known.answers_proved,
+    )
     if built is None or draws_quotas:
         rule = "a method whose decision depends on the item alone, such as value, finexp or infexp"
         raise invalid("method", method.name, rule, "use quorate.Session for this method.")
