@@ -75,7 +75,7 @@ $(STUDIO)/venv/.ready: | $(UV)
 # its tables and accounts, created once: each test starts with a copy
 $(STUDIO)/template/tokens.json: $(STUDIO)/venv/.ready
 	@echo "Setting up: the database of Label Studio (once; a minute or two)"
-	@$(STUDIO)/venv/bin/python -m tests.connect.label_studio.studio $(STUDIO)
+	@$(STUDIO)/venv/bin/python -m tests.quorate_service.studio.studio $(STUDIO)
 
 lint: $(VENV)/.ready-dev ## Style, types and import layers
 	@echo "ruff: style" && $(VENV)/bin/ruff check .
@@ -138,7 +138,7 @@ sanitize: $(VENV)/.ready-dev ## The compiled core's tests with checks of memory 
 	@rm -rf $(SANITIZED) && mkdir -p build/sanitized && cp -r src build/sanitized/
 	@QUORATE_CXXFLAGS='-g -O1 -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all' $(PYTHON) core/build.py $(SANITIZED)/quorate/_core.so
 	@LD_PRELOAD="$$(g++ -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=$(SANITIZED) $(PYTHON) -m pytest -q -p no:cacheprovider \
-	  tests/core/test_wrong_calls.py tests/experts/test_crowd.py tests/experts/test_crowd_online.py tests/experts/test_panel_plan.py tests/learning/test_fit.py
+	  tests/core/test_wrong_calls.py tests/quorate/people/test_crowd.py tests/quorate/people/test_crowd_online.py tests/quorate/people/test_panel_plan.py tests/quorate/model/learning/test_fit.py
 
 test-slow: $(VENV)/.ready-dev ## The tests that take minutes
 	@$(PYTHON) -m pytest -m slow
@@ -174,7 +174,7 @@ docs-figures: $(VENV)/.ready-dev ## The figures of the docs
 	@$(PYTHON) benchmarks/docs_figures.py
 
 docs-screenshots: $(VENV)/.ready-dev ## The pictures of the service in the docs (needs Chromium; a minute)
-	@$(PYTHON) -m tests.service.pages.docs_pictures
+	@$(PYTHON) -m tests.quorate_service.pages.docs_pictures
 
 clean: ## Remove everything that was built, including .venv
 	rm -rf $(VENV) $(STUDIO) src/quorate/_core.* build dist sbom.json htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis quorate-demo quorate-reproduction site

@@ -23,13 +23,14 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from quorate.datasets import checksum, data_folder, synthetic
-from quorate.paper.curves import CurveSetting, panel
-from quorate.paper.jobs import Job, grid, settings
-from quorate.paper.sources import Sources
-from quorate.paper.store import RunStore
-from quorate.paper.sweep import on_threads, sweep
+from quorate.datasets import synthetic
 from quorate.types import VoteDataset
+from quorate_paper.curves import CurveSetting, panel
+from quorate_paper.datasets import checksum, data_folder
+from quorate_paper.jobs import Job, grid, settings
+from quorate_paper.sources import Sources
+from quorate_paper.store import RunStore
+from quorate_paper.sweep import on_threads, sweep
 from scenarios import SETTINGS
 
 ANYWHERE = 1.02  # required of every classifier on every set, mean of its seeds

@@ -26,9 +26,9 @@ import numpy as np
 import quorate
 from quorate import Hyperprior, Method, PriorParams, Simulation, VoteDataset, concentration, simulate
 from quorate.datasets import load_npz, synthetic
-from quorate.learning.learner import Window, refit
-from quorate.learning.problem import unpack
-from quorate.posterior.settled import is_settled
+from quorate.model.learning.learner import Window, refit
+from quorate.model.learning.problem import unpack
+from quorate.model.posterior.settled import is_settled
 from quorate.streams import Stream, prepare
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from quorate import method, simulate
 from quorate.datasets import load_npz, synthetic, vote_dataset
-from quorate.decision.error_costs import DEFAULT_ERROR_COST
+from quorate.model.decision.error_costs import DEFAULT_ERROR_COST
 
 ERROR_COSTS = (1000, 500, 200, 100, 50)
 SEED = 1

@@ -1,6 +1,6 @@
 """Makes the items of `quorate serve --demo`: handwritten digits, a real classifier's predictions, and how people vote.
 
-`python benchmarks/demo_digits.py` (needs scikit-learn and Pillow) writes src/quorate/service/demo_digits.npz.
+`python benchmarks/demo_digits.py` (needs scikit-learn and Pillow) writes src/quorate_service/demo_digits.npz.
 
 The images are the test set of Optical Recognition of Handwritten Digits (Alpaydin and Kaynak, 1998; UCI, CC BY 4.0) as
 scikit-learn ships it. The classifier is a logistic regression trained on 120 other images, so that its errors are
@@ -17,7 +17,7 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
-TO = Path(__file__).parents[1] / "src/quorate/service/demo_digits.npz"
+TO = Path(__file__).parents[1] / "src/quorate_service/demo_digits.npz"
 NUM_ITEMS, NUM_TRAINED, SEED = 600, 120, 11
 SIDE, MARGIN, SCALE, WHITE = 8, 2, 8, 16.0
 GREYS = 16

@@ -10,12 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 import quorate
-from quorate.datasets import data_folder, imagenet16h_shift
-from quorate.learning.fit import fit
 from quorate.methods import method
-from quorate.posterior.infinite import plurality_infinite
-from quorate.prior import concentration
+from quorate.model.learning.fit import fit
+from quorate.model.posterior.infinite import plurality_infinite
+from quorate.model.prior import concentration
 from quorate.streams import prepare
+from quorate_paper.datasets import data_folder, imagenet16h_shift
 
 MODEL, SEED, POOL, THRESHOLD = "densenet", 3, 6, 0.9
 FIRST_ITEMS, THRESHOLDS = 400, (0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999)

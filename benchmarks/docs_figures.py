@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 import quorate
-from quorate.decision.blended import blended_gain
+from quorate.model.decision.blended import blended_gain
 
 ROOT = Path(__file__).parents[1]
 BLUE, ORANGE, GREEN, GREY, INK, PALE = "#1f5fa8", "#d9822b", "#3f8f5b", "#8a8f98", "#2b2f36", "#eef3fa"

@@ -164,7 +164,7 @@ It says before it starts how long it takes on this machine. You can stop or kill
 stopped: each result is stored under a hash of its design, its data and the code. The results are the same for any number of
 jobs, here or on a cluster. Here it took {seconds}, for {summary["runs"]["run"]} runs in {summary["runs"]["core_seconds"]:.0f} s of CPU.
 
-The paper's methods have the paper's settings, declared in `quorate/paper/settings.py`: FinExp Gamma(1.1, 1), InfExp
+The paper's methods have the paper's settings, declared in `quorate_paper/settings.py`: FinExp Gamma(1.1, 1), InfExp
 Gamma(3, 2), a window of 500 items, a fit after every 20 closed items, budgets of 0.5, 1, 2 and 3 votes within 0.1. FinExp
 under Gamma(3, 2), as in the released code, is a row of its own.
 

@@ -14,10 +14,11 @@ from pathlib import Path
 import numpy as np
 
 from quorate import simulate
-from quorate.datasets import chaosnli, cifar10h, imagenet16h, imagenet16h_shift, synthetic
-from quorate.posterior.settled import plurality_shares
+from quorate.datasets import synthetic
+from quorate.model.posterior.settled import plurality_shares
 from quorate.rng import stream as random_stream
 from quorate.streams import prepare
+from quorate_paper.datasets import chaosnli, cifar10h, imagenet16h, imagenet16h_shift
 
 CUT_SEED = 0
 

@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 
 import quorate
+from quorate.commands.plan import Plan
 from quorate.datasets import load_npz, synthetic, vote_dataset
 from quorate.rng import stream
 from quorate.types import VoteDataset, frozen_array
-from quorate.workflows.plan import Plan
 
 # name, pool size, classifier
 SETS = (

@@ -10,7 +10,7 @@ import numpy as np
 from accuracy import finite_error, infinite_error
 from common import CIFAR, SHIFT, Beliefs, alternate, data_set, median, moments
 from quorate import plurality_finite, plurality_infinite
-from quorate.paper.as_published import winner_finite, winner_infinite
+from quorate_paper.as_published import winner_finite, winner_infinite
 from report import Row
 
 SAMPLES = 1000

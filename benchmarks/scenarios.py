@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from quorate.commands.demo import SCENARIO
 from quorate.datasets import Scenario
-from quorate.workflows.demo import SCENARIO
 
 SETTINGS = (
     SCENARIO,

@@ -33,13 +33,13 @@ from common import ROOT, np, say
 
 sys.path.insert(0, str(ROOT))  # for the private PostgreSQL, which is in the tests
 
-from quorate.service.access.accounts import add_member, create_account
-from quorate.service.access.credentials import create_key
-from quorate.service.domain.items import MOST_ITEMS, ItemContent, NewItem, add_items
-from quorate.service.domain.projects import Projects
-from quorate.service.domain.settings import ProjectSettings
-from quorate.service.store import Store
-from quorate.service.store.prepare import prepare
+from quorate_service.access.accounts import add_member, create_account
+from quorate_service.access.credentials import create_key
+from quorate_service.domain.items import MOST_ITEMS, ItemContent, NewItem, add_items
+from quorate_service.domain.projects import Projects
+from quorate_service.domain.settings import ProjectSettings
+from quorate_service.store import Store
+from quorate_service.store.prepare import prepare
 
 CLASSES = [f"class-{k}" for k in range(10)]
 LOADS = {"without a pause": 0.0, "a vote every second": 1.0}  # seconds between two votes of one person
@@ -104,7 +104,7 @@ def _database(name: str, folder: Path) -> Iterator[str]:
     if name == "sqlite":
         yield str(folder / "load.db")
         return
-    from tests.service import postgres  # noqa: PLC0415  # needs psycopg
+    from tests.quorate_service import postgres  # noqa: PLC0415  # needs psycopg
 
     binaries = postgres.find_binaries()
     if binaries is None:

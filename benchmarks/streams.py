@@ -6,9 +6,9 @@ import numpy as np
 
 from common import SHIFT, Refit, alternate, cpu_seconds, data_set, median, params_at, warm_refits
 from quorate import VoteDataset, method, simulate
-from quorate.paper import as_published
-from quorate.prior import HYPERPRIORS
+from quorate.model.prior import HYPERPRIORS
 from quorate.streams import prepare
+from quorate_paper import as_published
 from report import Row
 
 POOL, WINDOW, EVERY, SAMPLES = 6, 500, 20, 1000

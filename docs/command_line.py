@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from quorate.cli.main import app
+from quorate.commands.main import app
 
 INTRO = """# The command line
 

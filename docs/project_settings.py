@@ -9,7 +9,7 @@ import json
 
 from pydantic.fields import FieldInfo
 
-from quorate.service.domain.settings import FIXED, ProjectSettings
+from quorate_service.domain.settings import FIXED, ProjectSettings
 
 HEAD = """# Settings of a project
 

@@ -1,6 +1,6 @@
 """`quorate serve`, forked from a process that has imported everything: it is ready within a second.
 
-For tests of a running server. Starting one is tested with a separate process (`tests/cli/serving.py`).
+For tests of a running server. Starting one is tested with a separate process (`tests/quorate/command_line/serving.py`).
 """
 
 from __future__ import annotations
@@ -55,6 +55,6 @@ def _run(arguments: list[str], log: str, environment: Mapping[str, str], folder:
     os.environ.update(environment)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.argv = ["quorate", *arguments]
-    from quorate.cli.main import main
+    from quorate.commands.main import main
 
     main()

@@ -1,5 +1,3 @@
 """What a server imports, done once by the process that servers are forked from (`tests/forked.py`)."""
 
-
-import quorate.service.app
 import quorate.streams  # noqa: F401

@@ -1,4 +1,4 @@
-"""The slow, obvious twin of `quorate.posterior.infinite`: the integral at 30 digits, with mpmath.
+"""The slow, obvious twin of `quorate.model.posterior.infinite`: the integral at 30 digits, with mpmath.
 
 P(k) = int g_k(t) prod_{j != k} G_j(t) dt in t = log x. Every G_j starts from its power series and is carried from
 node to node by Gauss-Legendre over the gap between them. Classes of equal beta are computed once, so K = 1000 is

@@ -20,10 +20,10 @@ VERSIONS = [
 EXTRAS = "postgres,plot"
 TEST_TOOLS = ["pytest", "pytest-cov", "pytest-timeout", "hypothesis", "mpmath", "scipy"]
 FAST = [
-    "tests/test_errors.py", "tests/test_files.py", "tests/test_methods.py", "tests/test_packed_files.py",
-    "tests/test_reasons.py", "tests/test_rng.py", "tests/test_types.py", "tests/test_validate.py",
-    "tests/test_prior.py", "tests/core", "tests/posterior/test_settled.py",
-    "tests/session/test_journal.py", "README.md", "tests/package/test_imports.py",
+    "tests/quorate/test_errors.py", "tests/quorate/test_files.py", "tests/quorate/test_methods.py", "tests/quorate/test_packed_files.py",
+    "tests/quorate/test_reasons.py", "tests/quorate/test_rng.py", "tests/quorate/test_types.py", "tests/quorate/test_validate.py",
+    "tests/quorate/model/test_prior.py", "tests/core", "tests/quorate/model/posterior/test_settled.py",
+    "tests/quorate/session/test_journal.py", "README.md", "tests/package/test_imports.py",
 ]  # fmt: skip
 
 

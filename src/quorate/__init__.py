@@ -16,67 +16,67 @@ from quorate.errors import QuorateError
 from quorate.version import __version__
 
 if TYPE_CHECKING:
-    from quorate.experts.person import Expert
-    from quorate.experts.rules import (
+    from quorate.commands.audit import draw_audit, report_audit
+    from quorate.commands.compare import Comparison, compare
+    from quorate.commands.experts import agreement, rate_experts
+    from quorate.commands.plan import plan
+    from quorate.commands.run import run
+    from quorate.commands.score import score
+    from quorate.methods import METHODS, Method, method
+    from quorate.model.learning.fit import fit
+    from quorate.model.posterior.finite import plurality_finite
+    from quorate.model.posterior.infinite import plurality_infinite
+    from quorate.model.prior import Hyperprior, concentration
+    from quorate.people.person import Expert
+    from quorate.people.rules import (
         CountAtMost,
         DailyLimit,
         MustConfirm,
         NeverTogether,
     )
-    from quorate.learning.fit import fit
-    from quorate.methods import METHODS, Method, method
-    from quorate.posterior.finite import plurality_finite
-    from quorate.posterior.infinite import plurality_infinite
-    from quorate.prior import Hyperprior, concentration
     from quorate.session import JsonlJournal, MemoryJournal, NextExpert, Session, read_journal
     from quorate.streams.control import BudgetControl
     from quorate.streams.simulate import Simulation, simulate
     from quorate.streams.target_error import TargetErrorControl
     from quorate.types import Decision, FitReport, Item, PriorParams, VoteDataset
-    from quorate.workflows.audit import draw_audit, report_audit
-    from quorate.workflows.compare import Comparison, compare
-    from quorate.workflows.experts import agreement, rate_experts
-    from quorate.workflows.plan import plan
-    from quorate.workflows.run import run
-    from quorate.workflows.score import score
 
 _ON_FIRST_USE = {  # name -> module, imported when the name is first used, so that `quorate --help` starts fast
     "METHODS": "quorate.methods",
     "BudgetControl": "quorate.streams.control",
-    "CountAtMost": "quorate.experts.rules",
-    "DailyLimit": "quorate.experts.rules",
+    "CountAtMost": "quorate.people.rules",
+    "DailyLimit": "quorate.people.rules",
     "Decision": "quorate.types",
-    "Expert": "quorate.experts.person",
+    "Expert": "quorate.people.person",
     "FitReport": "quorate.types",
-    "Hyperprior": "quorate.prior",
+    "Hyperprior": "quorate.model.prior",
     "Item": "quorate.types",
     "JsonlJournal": "quorate.session",
     "MemoryJournal": "quorate.session",
     "Method": "quorate.methods",
-    "MustConfirm": "quorate.experts.rules",
-    "NeverTogether": "quorate.experts.rules",
+    "MustConfirm": "quorate.people.rules",
+    "NeverTogether": "quorate.people.rules",
     "NextExpert": "quorate.session",
     "PriorParams": "quorate.types",
     "Session": "quorate.session",
     "Simulation": "quorate.streams.simulate",
     "TargetErrorControl": "quorate.streams.target_error",
     "VoteDataset": "quorate.types",
-    "agreement": "quorate.workflows.experts",
-    "draw_audit": "quorate.workflows.audit",
-    "concentration": "quorate.prior",
-    "fit": "quorate.learning.fit",
+    "agreement": "quorate.commands.experts",
+    "draw_audit": "quorate.commands.audit",
+    "concentration": "quorate.model.prior",
+    "fit": "quorate.model.learning.fit",
     "method": "quorate.methods",
-    "plan": "quorate.workflows.plan",
-    "rate_experts": "quorate.workflows.experts",
-    "report_audit": "quorate.workflows.audit",
-    "plurality_finite": "quorate.posterior.finite",
-    "plurality_infinite": "quorate.posterior.infinite",
+    "plan": "quorate.commands.plan",
+    "rate_experts": "quorate.commands.experts",
+    "report_audit": "quorate.commands.audit",
+    "plurality_finite": "quorate.model.posterior.finite",
+    "plurality_infinite": "quorate.model.posterior.infinite",
     "read_journal": "quorate.session",
-    "run": "quorate.workflows.run",
-    "score": "quorate.workflows.score",
+    "run": "quorate.commands.run",
+    "score": "quorate.commands.score",
     "simulate": "quorate.streams.simulate",
-    "Comparison": "quorate.workflows.compare",
-    "compare": "quorate.workflows.compare",
+    "Comparison": "quorate.commands.compare",
+    "compare": "quorate.commands.compare",
 }
 _MODULES = (
     "datasets",

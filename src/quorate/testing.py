@@ -13,11 +13,11 @@ from typing import Any, get_args
 
 import numpy as np
 
-from quorate.decision.policy import PolicyState, QueryPolicy, invalid_policy, policy_name
 from quorate.errors import PolicyError
-from quorate.learning.learner import Learner, MapLearner, Window, next_params
 from quorate.methods import Method, as_method, method
-from quorate.posterior.finite import plurality_finite
+from quorate.model.decision.policy import PolicyState, QueryPolicy, invalid_policy, policy_name
+from quorate.model.learning.learner import Learner, MapLearner, Window, next_params
+from quorate.model.posterior.finite import plurality_finite
 from quorate.rng import stream
 from quorate.session import MemoryJournal, Session
 from quorate.session.decide import own_alpha

@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from quorate import PriorParams, method
-from quorate.workflows.params_file import write_params
-from quorate.workflows.score import score
+from quorate.commands.params_file import write_params
+from quorate.commands.score import score
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
 
@@ -33,7 +33,7 @@ status = Path("/proc/self/status").read_text()  # getrusage would tell the peak 
 print(seconds, 1024 * int(re.search(r"VmHWM:\s+(\d+)", status)[1]))
 """
 SCORE = """
-from quorate.workflows.score import score
+from quorate.commands.score import score
 params, probs, out, small = sys.argv[1:]
 score(params, small, out=out)
 start = time.process_time()

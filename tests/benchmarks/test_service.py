@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("psycopg")
-from tests.service.postgres import find_binaries
+from tests.quorate_service.postgres import find_binaries
 
 pytestmark = pytest.mark.slow  # a minute of load on two databases; `make test-slow`
 

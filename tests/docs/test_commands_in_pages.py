@@ -12,7 +12,7 @@ import typer
 pytest.importorskip("pyarrow")
 
 import quorate
-from quorate.cli.main import app
+from quorate.commands.main import app
 from tests.docs.tutorial_blocks import blocks_of
 
 ROOT = Path(__file__).parents[2]

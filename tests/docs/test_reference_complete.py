@@ -14,18 +14,18 @@ import typer
 pytest.importorskip("pyarrow")
 
 
-from quorate.cli.main import app
+from quorate.commands.audit import draw_audit, report_audit
+from quorate.commands.audit.files import COLUMNS as AUDIT_COLUMNS
+from quorate.commands.compare import compare
+from quorate.commands.main import app
+from quorate.commands.params_file import read_params
+from quorate.commands.plan import plan
+from quorate.commands.run import run
+from quorate.commands.run.result import DECISION_COLUMNS, RunResult
+from quorate.commands.score import score
+from quorate.commands.score.output import schema
 from quorate.datasets import synthetic
 from quorate.tables import REJECT_COLUMNS, RULES
-from quorate.workflows.audit import draw_audit, report_audit
-from quorate.workflows.audit.files import COLUMNS as AUDIT_COLUMNS
-from quorate.workflows.compare import compare
-from quorate.workflows.params_file import read_params
-from quorate.workflows.plan import plan
-from quorate.workflows.run import run
-from quorate.workflows.run.result import DECISION_COLUMNS, RunResult
-from quorate.workflows.score import score
-from quorate.workflows.score.output import schema
 
 DOCS = Path(__file__).parents[2] / "docs"
 OUTPUTS = (DOCS / "reference" / "outputs.md").read_text()

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import quorate
+from quorate.commands.run import run
+from quorate.commands.run.result import FILES
 from quorate.streams.pools import Order
 from quorate.tables.options import OPTIONS
 from quorate.types import Reason
-from quorate.workflows.run import run
-from quorate.workflows.run.result import FILES
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "run.md").read_text()

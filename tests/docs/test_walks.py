@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-import quorate.workflows.run  # noqa: F401 - imported before the calls are followed
-from quorate.cli.main import app
-from tests.service.api.conftest import World
+import quorate.commands.run  # noqa: F401 - imported before the calls are followed
+from quorate.commands.main import app
+from tests.quorate_service.api.conftest import World
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "quorate"

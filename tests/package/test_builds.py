@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from quorate import core
-from quorate.learning.problem import numbers_of
-from quorate.prior import hyperprior
+from quorate.model.learning.problem import numbers_of
+from quorate.model.prior import hyperprior
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ["core", "src", "setup.py", "pyproject.toml", "README.md", "LICENSE"]

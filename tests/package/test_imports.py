@@ -26,7 +26,7 @@ for name in sys.argv[1:]:
 def test_every_module_can_be_imported():
     found = [module.name for module in pkgutil.walk_packages(quorate.__path__, "quorate.")]
     names = [name for name in found if not name.endswith(("__main__", "._core"))]  # the library is loaded by ctypes
-    assert len(names) > 250 and {"quorate.service.app", "quorate.paper.reproduce"} <= set(names)
+    assert len(names) > 250 and {"quorate_service.app", "quorate_paper.reproduce"} <= set(names)
     done = subprocess.run([sys.executable, "-c", PROGRAM, *names], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     wanting = dict(line.split() for line in done.stdout.splitlines())

@@ -103,7 +103,12 @@ def test_the_source_archive_holds_every_file_of_the_repository(unpacked):
 def test_tests_run_from_the_source_archive(unpacked):
     environment = os.environ | {"PYTHONPATH": str(unpacked / "src")}
     subprocess.run([sys.executable, unpacked / "core" / "build.py"], check=True)
-    parts = ["tests/test_methods.py", "tests/session/test_journal.py", "README.md", "src/quorate/session"]
+    parts = [
+        "tests/quorate/test_methods.py",
+        "tests/quorate/session/test_journal.py",
+        "README.md",
+        "src/quorate/session",
+    ]
     call = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:cov", *parts]
     done = subprocess.run(call, cwd=unpacked, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:]

@@ -33,9 +33,9 @@ from inspect_ai.solver import TaskState
 from inspect_ai.util import EarlyStop
 from pydantic import JsonValue
 
-from quorate.decision.policy import QueryPolicy
 from quorate.live import ABSTAIN, Judge, Outcome, Panel
 from quorate.methods import Method, method
+from quorate.model.decision.policy import QueryPolicy
 from quorate.session import Session
 from quorate.types import Decision, PredictionValue
 from quorate.validate import bounded, invalid

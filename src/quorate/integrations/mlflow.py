@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from quorate.commands.run.result import RunResult, write_run
 from quorate.errors import MissingExtra
 from quorate.reports.format import setting_text
 from quorate.version import __version__
-from quorate.workflows.run.result import RunResult, write_run
 
 MOST_TEXT = 6000  # characters of a parameter that every store of MLflow accepts
 PARTS = ("votes", "error", "pools")  # parts of the summary whose numbers are logged as metrics

@@ -11,12 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import column_or_1d, get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from quorate.decision.belief import ASK
-from quorate.decision.policy import QueryPolicy
 from quorate.errors import shown
-from quorate.learning.answers import Gains, classifier_alone
-from quorate.learning.fit import fit
-from quorate.learning.learner import MapLearner, Window, refit
 from quorate.live.base_classifier import (
     BaseClassifier,
     Features,
@@ -27,7 +22,12 @@ from quorate.live.base_classifier import (
     unseen_predictions,
 )
 from quorate.methods import Method, as_method
-from quorate.posterior.settled import plurality_shares
+from quorate.model.decision.belief import ASK
+from quorate.model.decision.policy import QueryPolicy
+from quorate.model.learning.answers import Gains, classifier_alone
+from quorate.model.learning.fit import fit
+from quorate.model.learning.learner import MapLearner, Window, refit
+from quorate.model.posterior.settled import plurality_shares
 from quorate.session.batch import BatchDecisions, decide_items
 from quorate.types import FitReport, FloatArray, IntArray, PriorParams
 from quorate.validate import counts, invalid, members, probabilities

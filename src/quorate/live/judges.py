@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, Protocol
 
-from quorate.decision.error_costs import DEFAULT_ERROR_COST
-from quorate.decision.policy import QueryPolicy
-from quorate.experts.panel_plan import is_panel
-from quorate.experts.person import LEAST_COST, Expert
 from quorate.methods import Method, as_method
+from quorate.model.decision.error_costs import DEFAULT_ERROR_COST
+from quorate.model.decision.policy import QueryPolicy
+from quorate.people.panel_plan import is_panel
+from quorate.people.person import LEAST_COST, Expert
 from quorate.rng import stream
 from quorate.session import Session
 from quorate.session.inputs import checked_id

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 
-from quorate.decision.error_costs import DEFAULT_ERROR_COST
 from quorate.live.audits import PanelAudits, answer_of, audits_of, is_certain
 from quorate.live.judges import Judge, Jury, Spec
 from quorate.live.loop import ask_one, ask_one_async
 from quorate.live.results import LiveResult, Outcome
 from quorate.live.work_list import GIVE_UP_AFTER, ErrorCare, ItemRun, OnError, WorkList
+from quorate.model.decision.error_costs import DEFAULT_ERROR_COST
 from quorate.rng import stream
 from quorate.session import Journal, Session
 from quorate.types import PredictionValue

@@ -12,7 +12,9 @@ from typing import get_args
 import numpy as np
 
 from quorate import core
-from quorate.decision.belief import (
+from quorate.errors import PolicyError
+from quorate.methods import Method, fixed_params
+from quorate.model.decision.belief import (
     ASK,
     NO_LIMIT,
     POSTERIORS,
@@ -23,12 +25,10 @@ from quorate.decision.belief import (
     belief,
     stop_before_rule,
 )
-from quorate.decision.policy import PolicyState, invalid_policy
-from quorate.decision.rules import rule_asks, rule_of
-from quorate.errors import PolicyError
-from quorate.learning.answers import Gains, classifier_alone
-from quorate.methods import Method, fixed_params
-from quorate.prior import ClassifierPrior, Prior
+from quorate.model.decision.policy import PolicyState, invalid_policy
+from quorate.model.decision.rules import rule_asks, rule_of
+from quorate.model.learning.answers import Gains, classifier_alone
+from quorate.model.prior import ClassifierPrior, Prior
 from quorate.session.items import ItemState, Learned
 from quorate.types import ConfidenceKind, FloatArray, IntArray, Params, PriorParams, Reason
 from quorate.validate import invalid

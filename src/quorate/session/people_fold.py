@@ -13,13 +13,13 @@ from dataclasses import replace
 import numpy as np
 
 from quorate import rng
-from quorate.experts.calibration import calibrated, temperature
-from quorate.experts.crowd import REFIT_EVERY
-from quorate.experts.crowd_online import OnlineCrowd, Votes
-from quorate.experts.crowd_stream import REVISED
-from quorate.experts.panel_online import OnlinePanel
-from quorate.experts.panel_plan import PanelAdvice
 from quorate.methods import Method
+from quorate.people.calibration import calibrated, temperature
+from quorate.people.crowd import REFIT_EVERY
+from quorate.people.crowd_online import OnlineCrowd, Votes
+from quorate.people.crowd_stream import REVISED
+from quorate.people.panel_online import OnlinePanel
+from quorate.people.panel_plan import PanelAdvice
 from quorate.session.items import ABSTAINED, ItemState, Judgement
 from quorate.session.journal import Event
 from quorate.session.people import (

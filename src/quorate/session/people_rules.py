@@ -12,11 +12,11 @@ from typing import get_args
 
 import numpy as np
 
-from quorate.decision.belief import STOP_REASONS
-from quorate.decision.policy import PolicyState
-from quorate.experts.panel_plan import check_panel_size
-from quorate.experts.rules import CountAtMost, MustConfirm, NeverTogether
 from quorate.methods import Method
+from quorate.model.decision.belief import STOP_REASONS
+from quorate.model.decision.policy import PolicyState
+from quorate.people.panel_plan import check_panel_size
+from quorate.people.rules import CountAtMost, MustConfirm, NeverTogether
 from quorate.session.decide import Verdict, decide
 from quorate.session.inputs import checked_id
 from quorate.session.items import ABSTAINED, ItemState, Learned

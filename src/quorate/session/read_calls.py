@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from quorate.errors import UnknownItem
-from quorate.learning.problem import pack
 from quorate.methods import Method, policy_parameters
+from quorate.model.learning.problem import pack
 from quorate.session.decide import MOST_STATES, Verdict, answer_belief, confidence_is, decide, safe_ahead
 from quorate.session.inputs import parse_prediction
 from quorate.session.items import ABSTAINED, ItemState, lone_item

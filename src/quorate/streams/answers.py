@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from quorate.decision.belief import POSTERIORS, Packed, answer, beliefs
-from quorate.learning.answers import Gains, classifier_alone
-from quorate.learning.problem import unpack
 from quorate.methods import Method
+from quorate.model.decision.belief import POSTERIORS, Packed, answer, beliefs
+from quorate.model.learning.answers import Gains, classifier_alone
+from quorate.model.learning.problem import unpack
 from quorate.streams.prepare import Stream
 from quorate.streams.stream import Outputs
 from quorate.types import FloatArray, IntArray, PriorParams

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quorate.decision.belief import TIE_WIDTH, Packed, beliefs
-from quorate.posterior.settled import are_settled
+from quorate.model.decision.belief import TIE_WIDTH, Packed, beliefs
+from quorate.model.posterior.settled import are_settled
 from quorate.streams.prepare import Stream
 from quorate.types import FloatArray, IntArray
 from quorate.validate import invalid
@@ -57,7 +57,7 @@ def fixed_paths(stream: Stream, posterior: int, most: float = 1.0) -> FixedPaths
     for all thresholds together.
 
     >>> from quorate.datasets import synthetic
-    >>> from quorate.decision.belief import FINITE
+    >>> from quorate.model.decision.belief import FINITE
     >>> from quorate.streams import prepare
     >>> paths = fixed_paths(prepare(synthetic(num_items=50, pool_size=5, seed=1), 5, 0, 3), FINITE)
     >>> [int(paths.at(threshold)[0].sum()) for threshold in (0.0, 0.8, 1.0)]

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from quorate.decision.error_costs import DEFAULT_ERROR_COST
 from quorate.methods import METHODS, Method, as_method, method
+from quorate.model.decision.error_costs import DEFAULT_ERROR_COST
 from quorate.session.tuning import tuned
 
 THRESHOLDS = (0.0, 0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999, 1.0)

@@ -12,7 +12,7 @@ from typing import Literal, TypeVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.posterior.settled import are_settled, plurality_shares
+from quorate.model.posterior.settled import are_settled, plurality_shares
 from quorate.rng import stream
 from quorate.streams.prepare import Stream, assemble
 from quorate.tables import Joined

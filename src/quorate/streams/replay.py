@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.decision.policy import QueryPolicy
 from quorate.methods import Method, as_method, policy_parameters
-from quorate.posterior.settled import plurality_shares
+from quorate.model.decision.policy import QueryPolicy
+from quorate.model.posterior.settled import plurality_shares
 from quorate.reasons import CERTAIN
 from quorate.rng import uniform
 from quorate.streams.control import Control, check_rule

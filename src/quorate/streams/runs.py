@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from quorate.decision.belief import EXHAUSTED, NO_LIMIT, POSTERIORS, SETTLED, reasons_of
-from quorate.decision.model_picker import ModelPicker
-from quorate.decision.quota import QuotaPolicy
-from quorate.decision.rules import Rule, rule_of
-from quorate.learning.learner import MapLearner, most_fits
-from quorate.learning.problem import numbers_of, pack, unpack
 from quorate.methods import Method
+from quorate.model.decision.belief import EXHAUSTED, NO_LIMIT, POSTERIORS, SETTLED, reasons_of
+from quorate.model.decision.model_picker import ModelPicker
+from quorate.model.decision.quota import QuotaPolicy
+from quorate.model.decision.rules import Rule, rule_of
+from quorate.model.learning.learner import MapLearner, most_fits
+from quorate.model.learning.problem import numbers_of, pack, unpack
 from quorate.session.decide import stop_reason
 from quorate.session.tuning import tuned
 from quorate.streams.answers import AnswersWithoutVotes

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from quorate.decision.belief import ASK, code_of
-from quorate.decision.rules import rule_of
-from quorate.experts.person import Expert
-from quorate.learning.problem import pack
 from quorate.methods import Method
+from quorate.model.decision.belief import ASK, code_of
+from quorate.model.decision.rules import rule_of
+from quorate.model.learning.problem import pack
+from quorate.people.person import Expert
 from quorate.session import Session
 from quorate.streams.prepare import Stream
 from quorate.streams.runs import CompiledRun, StreamOptions, StreamRun

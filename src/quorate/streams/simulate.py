@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quorate.decision.policy import QueryPolicy
-from quorate.decision.rules import rule_of
-from quorate.learning.problem import unpack
 from quorate.methods import Method, Target, as_method, known_target
-from quorate.posterior.settled import plurality_shares
+from quorate.model.decision.policy import QueryPolicy
+from quorate.model.decision.rules import rule_of
+from quorate.model.learning.problem import unpack
+from quorate.model.posterior.settled import plurality_shares
 from quorate.streams.agreement_run import AgreementRun
 from quorate.streams.prepare import Stream, prepare
 from quorate.streams.runs import StreamOptions, StreamRun

@@ -1,1 +1,0 @@
-"""The command line: each command parses its options, calls one library function and prints the result."""

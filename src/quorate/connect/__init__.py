@@ -1,1 +1,0 @@
-"""Label Studio: what to do on both sides, as plain functions of their states."""

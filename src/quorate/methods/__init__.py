@@ -1,0 +1,41 @@
+"""Every method by name: its policy, beliefs, learner and parameters, and one sentence on each."""
+
+from quorate.methods.registry import (
+    ANONYMOUS,
+    LEARNERS,
+    METHODS,
+    Method,
+    Target,
+    as_method,
+    checked_target,
+    chosen_method,
+    fixed_params,
+    known_target,
+    method,
+    parsed,
+    policy_parameters,
+    require_anonymous,
+    with_costs,
+    with_learning,
+    with_parameter,
+)
+
+__all__ = [
+    "ANONYMOUS",
+    "LEARNERS",
+    "METHODS",
+    "Method",
+    "Target",
+    "as_method",
+    "checked_target",
+    "chosen_method",
+    "fixed_params",
+    "known_target",
+    "method",
+    "parsed",
+    "policy_parameters",
+    "require_anonymous",
+    "with_costs",
+    "with_learning",
+    "with_parameter",
+]

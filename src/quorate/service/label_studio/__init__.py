@@ -1,1 +1,0 @@
-"""Projects whose front end is Label Studio: connect, keep in sync, and restore the tasks on disconnecting."""

@@ -1,0 +1,1 @@
+"""The commands `quorate serve`, `quorate service` and `quorate connect`."""
