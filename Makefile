@@ -6,8 +6,8 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 STUDIO := .label-studio
 STUDIO_VERSION := label-studio==1.23.2
-CORE := prior posterior learning decision session streams methods audit densities core validate rng
-CHECKED := $(addprefix tests/,core posterior decision learning session streams audit conformance properties) $(wildcard tests/test_*.py)
+CORE := model methods session streams audit core validate rng
+CHECKED := tests/core $(addprefix tests/quorate/,model session streams audit conformance properties) $(wildcard tests/quorate/test_*.py)
 unexport PYTHONDONTWRITEBYTECODE  # with it, every process that a test starts would compile all its imports
 comma := ,
 empty :=

@@ -12,10 +12,7 @@ ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 # folders whose tests are traced for coverage, like CORE in the Makefile; all others run untraced, which is faster
-TRACED = {
-    "prior", "posterior", "learning", "decision", "session", "streams", "methods", "audit", "densities",
-    "core", "validate", "rng",
-}  # fmt: skip
+TRACED = {"model", "methods", "session", "streams", "audit", "core", "validate", "rng"}
 
 
 def pytest_configure(config):

@@ -1,6 +1,6 @@
 """`quorate serve`, forked from a process that has imported everything: it is ready within a second.
 
-For tests of a running server. Starting one is tested with a separate process (`tests/quorate/command_line/serving.py`).
+For tests of a running server. Starting one is tested with a separate process (`tests/quorate_service/cli/serving.py`).
 """
 
 from __future__ import annotations

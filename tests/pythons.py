@@ -20,8 +20,9 @@ VERSIONS = [
 EXTRAS = "postgres,plot"
 TEST_TOOLS = ["pytest", "pytest-cov", "pytest-timeout", "hypothesis", "mpmath", "scipy"]
 FAST = [
-    "tests/quorate/test_errors.py", "tests/quorate/test_files.py", "tests/quorate/test_methods.py", "tests/quorate/test_packed_files.py",
-    "tests/quorate/test_reasons.py", "tests/quorate/test_rng.py", "tests/quorate/test_types.py", "tests/quorate/test_validate.py",
+    "tests/quorate/test_errors.py", "tests/quorate/test_files.py", "tests/quorate/test_methods.py",
+    "tests/quorate/test_packed_files.py", "tests/quorate/test_reasons.py", "tests/quorate/test_rng.py",
+    "tests/quorate/test_types.py", "tests/quorate/test_validate.py",
     "tests/quorate/model/test_prior.py", "tests/core", "tests/quorate/model/posterior/test_settled.py",
     "tests/quorate/session/test_journal.py", "README.md", "tests/package/test_imports.py",
 ]  # fmt: skip

@@ -80,12 +80,8 @@ _ON_FIRST_USE = {  # name -> module, imported when the name is first used, so th
 }
 _MODULES = (
     "datasets",
-    "decision",
-    "densities",
-    "learning",
     "methods",
-    "posterior",
-    "prior",
+    "model",
     "session",
     "streams",
     "types",

@@ -30,8 +30,8 @@ _TYPES: dict[str, np.dtype[Any]] = {
     "b": np.dtype(np.bool_),
 }  # fmt: skip
 _DECIDE = (
-    "core*.py", "densities.py", "methods.py", "prior.py", "rng.py", "types.py", "validate.py", "posterior/*.py",
-    "decision/*.py", "learning/*.py", "experts/*.py", "streams/*.py", "session/decide.py",
+    "core.py", "rng.py", "types.py", "validate.py", "model/*.py", "model/*/*.py", "methods/*.py", "people/*.py",
+    "streams/*.py", "session/decide.py",
 )  # fmt: skip
 _BUILD = "`python core/build.py` in the folder of the project, or install quorate again"
 

@@ -1,7 +1,7 @@
 """Named, independent, repeatable random streams. Everything random in quorate starts here, from an explicit seed.
 
-Except `experts.crowd_stream.run_crowd`, `experts.agreement.agreement_of`, `paper.as_published` and
-`paper.shift.estimator`: published figures depend on their draws.
+Except `people.crowd_stream.run_crowd`, `people.agreement.agreement_of`, `quorate_paper.as_published` and
+`quorate_paper.shift.estimator`: published figures depend on their draws.
 Called by the session, the simulation and the synthetic data; nothing below them takes a seed.
 """
 

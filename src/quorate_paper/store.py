@@ -33,9 +33,9 @@ from quorate.version import __version__
 from quorate_paper.jobs import ARRAYS, Job, JobOutcome, Parameters, digest
 
 _ALSO = (  # sources that can change a result, besides those that `sources_digest` covers
-    "paper/as_published.py",
-    "paper/jobs.py",
-    "paper/sweep.py",
+    "as_published.py",
+    "jobs.py",
+    "sweep.py",
 )
 _LIBRARIES = ("numpy",)  # other versions may round differently
 _TRIES = 20
@@ -44,7 +44,7 @@ _TRIES = 20
 @cache
 def code_digest() -> str:
     """Digest of all that can change a result besides design and data: our sources and the libraries' versions."""
-    package = Path(__file__).parents[1]
+    package = Path(__file__).parent
     found = sha256(sources_digest().encode())
     found.update(json.dumps(libraries(), sort_keys=True).encode())
     for name in _ALSO:

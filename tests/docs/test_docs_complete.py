@@ -68,8 +68,9 @@ def test_pages_name_functions_and_tests_that_exist():
         text = (ROOT / "docs" / page).read_text()
         for path in re.findall(r"`(tests/[\w/]+\.py)`", text):
             assert (ROOT / path).exists(), path
-        for path in re.findall(r"`((?:prior|posterior|decision|learning|streams|paper)/[\w]+\.py)`", text):
-            assert (ROOT / "src" / "quorate" / path).exists(), path
+        for path in re.findall(r"`((?:model|methods|people|streams|audit|quorate_paper)/[\w/]+\.py)`", text):
+            package = ROOT / "src" if path.startswith("quorate_") else ROOT / "src" / "quorate"
+            assert (package / path).exists(), path
 
 
 def test_no_machine_path_or_workplace_stands_in_the_project():

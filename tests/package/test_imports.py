@@ -5,6 +5,8 @@ import subprocess
 import sys
 
 import quorate
+import quorate_paper
+import quorate_service
 
 ELSEWHERE = {
     "distributed",
@@ -24,7 +26,8 @@ for name in sys.argv[1:]:
 
 
 def test_every_module_can_be_imported():
-    found = [module.name for module in pkgutil.walk_packages(quorate.__path__, "quorate.")]
+    packages = (quorate, quorate_paper, quorate_service)
+    found = [module.name for one in packages for module in pkgutil.walk_packages(one.__path__, f"{one.__name__}.")]
     names = [name for name in found if not name.endswith(("__main__", "._core"))]  # the library is loaded by ctypes
     assert len(names) > 250 and {"quorate_service.app", "quorate_paper.reproduce"} <= set(names)
     done = subprocess.run([sys.executable, "-c", PROGRAM, *names], capture_output=True, text=True, check=False)

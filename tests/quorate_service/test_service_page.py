@@ -18,7 +18,7 @@ from standardwebhooks import Webhook
 from quorate_service.domain.webhooks import KINDS, PING, closed
 from tests.missing import missing
 from tests.processes import free_port, wait_until
-from tests.quorate.command_line.serving import Serving
+from tests.quorate_service.cli.serving import Serving
 
 PAGE = (Path(__file__).parents[2] / "docs" / "service.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^```bash\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)

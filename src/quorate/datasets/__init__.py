@@ -1,6 +1,12 @@
-"""Votes of whole pools with classifiers' predictions: built-in streams, and arrays as a `VoteDataset`."""
+"""Votes of whole pools with classifiers' predictions: built-in streams, and arrays as a `VoteDataset`.
 
-from quorate.datasets.arrays import expand_counts, load_npz, tidied, vote_dataset
-from quorate.datasets.generator import Scenario, synthetic
+Other folders import from here only; `__all__` is what users call.
+"""
 
-__all__ = ["Scenario", "expand_counts", "load_npz", "synthetic", "tidied", "vote_dataset"]
+from quorate.datasets.arrays import expand_counts as expand_counts
+from quorate.datasets.arrays import load_npz, vote_dataset
+from quorate.datasets.arrays import tidied as tidied
+from quorate.datasets.generator import Scenario as Scenario
+from quorate.datasets.generator import synthetic
+
+__all__ = ["load_npz", "synthetic", "vote_dataset"]

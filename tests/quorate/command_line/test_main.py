@@ -31,7 +31,7 @@ def test_help_and_version_take_less_than_half_a_second_and_load_no_numeric_libra
     code = f"""
 import atexit, sys, time
 from quorate.commands.main import main
-heavy = ("numpy", "scipy", "pyarrow", "matplotlib", "sqlalchemy", "quorate.commands")
+heavy = ("numpy", "scipy", "pyarrow", "matplotlib", "sqlalchemy", "quorate.session", "quorate.tables")
 atexit.register(lambda: print([name for name in heavy if name in sys.modules], time.process_time(), file=sys.stderr))
 sys.argv = ["quorate", "{option}"]
 main()

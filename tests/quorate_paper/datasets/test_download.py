@@ -7,8 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from quorate.commands.main import app
-from quorate.datasets import catalogue
 from quorate.errors import DownloadError, InvalidInput
+from quorate_paper.datasets import catalogue
 from quorate_paper.datasets.catalogue import PublishedFile, Source
 from quorate_paper.datasets.download import describe, fetch
 

@@ -1,7 +1,7 @@
 """Reconciling, with a Label Studio in memory that ends the process at any call: what a real one is too slow for.
 
-The double follows the rules of the real one (`tests/quorate_service/studio` runs that): who is served, and when saving an
-answer makes a task done.
+The double follows the rules of the real one (`tests/quorate_service/studio` runs that): who is served, and when
+saving an answer makes a task done.
 """
 
 import contextlib

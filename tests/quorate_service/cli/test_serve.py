@@ -12,11 +12,10 @@ import pytest
 pytest.importorskip("fastapi")
 pytest.importorskip("sqlalchemy")
 
-from quorate.commands import serve
-from quorate_service.config import ServiceConfig
+from quorate_service.cli import serve
 from tests.missing import missing
 from tests.processes import free_port
-from tests.quorate.command_line.serving import Serving
+from tests.quorate_service.cli.serving import Serving
 
 PG = "postgresql://quorate@localhost/quorate"
 
@@ -124,16 +123,7 @@ def test_a_secret_that_is_too_short_is_one_line_before_anything_is_served(run, t
     assert all(words in last for words in ("QUORATE_SECRET", "5 characters", "at least 32"))
 
 
-def test_a_start_does_not_wait_for_compiled_kernels(tmp_path, monkeypatch):
-    started = []
-    monkeypatch.setattr("quorate_service.cli.serve.compile_in_background", lambda: started.append(True))
-    monkeypatch.setattr("os.umask", lambda _: 0)
-    serve._make_ready(ServiceConfig(database=str(tmp_path / "first.db")), "http://127.0.0.1:8000")
-    assert started == [True]
-
-
 def test_a_database_server_that_does_not_answer_is_waited_for_and_not_for_ever(monkeypatch, capsys):
-    from quorate.commands import serve
     from quorate_service.store import Store, StoreUnavailable
 
     monkeypatch.setattr(serve, "DATABASE_WITHIN", 0.2)

@@ -1,0 +1,5 @@
+"""The commands of the paper run as those of the library do."""
+
+from tests.quorate.command_line.conftest import run
+
+__all__ = ["run"]
