@@ -6,14 +6,13 @@ Called by `Panel`, which asks the rest of the judges about some questions after 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Collection
 from dataclasses import dataclass
 
 from quorate.numerics import share_interval
+from quorate.posterior.settled import is_settled, plurality_shares
 from quorate.reasons import CERTAIN
 from quorate.session import Session
-from quorate.session.items import ABSTAINED, Standing
+from quorate.session.items import ItemState, Standing
 
 FIRST_ERRORS, FIRST_DOUBT = 1.5, 1.0  # before any audit a panel is taken to err half as often again as it states
 UNLIKELY = 0.01  # so improbable a number of errors contradicts the confidence
@@ -69,22 +68,25 @@ class PanelAudits:
 NO_AUDITS = PanelAudits()
 
 
-def audits_of(session: Session, judges: Collection[str]) -> PanelAudits:
-    """The audits among the recent items of the session: those closed before every judge had acted, who all have since.
+def audits_of(session: Session) -> PanelAudits:
+    """The audits among the recent items of the session: not settled when they were closed, but by votes since.
 
     Taken from the session alone, so that a panel which continues a journal knows them.
     """
     num, doubt, errors = 0, 0.0, 0.0
     for item_id in session.recent_items():
-        answer, ballots = answer_of(session, item_id), session.item(item_id).ballots
-        votes = Counter(ballot.label for ballot in ballots.values() if ballot.label != ABSTAINED)
-        if is_certain(answer) or votes.total() <= answer.num_votes or not ballots.keys() >= set(judges):
+        answer, item = answer_of(session, item_id), session.item(item_id)
+        if is_certain(answer) or item.votes.sum() <= answer.num_votes or not is_answered(item):
             continue
-        winners = [label for label, count in votes.items() if count == max(votes.values())]
         num += 1
         doubt += 1.0 - answer.confidence
-        errors += 1.0 - (answer.label in winners) / len(winners)
+        errors += 1.0 - float(plurality_shares(item.votes)[answer.label])
     return PanelAudits(num, doubt, errors)
+
+
+def is_answered(item: ItemState) -> bool:
+    """Whether the votes, late ones too, settle what the whole panel says."""
+    return is_settled(item.votes, item.pool_left)
 
 
 def answer_of(session: Session, item_id: str) -> Standing:

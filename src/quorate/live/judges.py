@@ -5,11 +5,12 @@ Called by the loops, which ask the next judge about an item until the session st
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, Protocol
 
+from quorate.live.savings import Savings
 from quorate.methods import Method, as_method
 from quorate.model.decision.error_costs import DEFAULT_ERROR_COST
 from quorate.model.decision.policy import QueryPolicy
@@ -76,8 +77,11 @@ class Judge:
 class ExpertPanel(Protocol):
     """The experts, as the loops use them."""
 
-    def line(self, session: Session, item_id: str) -> Iterator[Judge]:
+    def line(self, session: Session, item_id: str, savings: Savings) -> Iterator[Judge]:
         """The judges to ask about the item, in order, without those who have acted on it."""
+
+    def prices(self) -> dict[str, float]:
+        """The cost of an answer of each judge who has a name."""
 
     def price_of(self, voter: str) -> float:
         """The cost of an answer of this voter; 0 if unknown."""
@@ -108,19 +112,26 @@ class Jury:
             raise invalid("judges", names, "at least one, each with a different name", "rename or add one.")
         whole(self.seed, where="seed", least=0)
 
-    def line(self, session: Session, item_id: str) -> Iterator[Judge]:
-        """Whom to ask about an open item, each time by the votes so far."""
-        return self._by_name(session, item_id) if session.has_people else self._drawn(session, item_id)
+    def line(self, session: Session, item_id: str, savings: Savings) -> Iterator[Judge]:
+        """Whom to ask about an open item, each time by the votes so far; a dearer judge out of `savings`."""
+        return self._by_name(session, item_id, savings) if session.has_people else self._drawn(session, item_id)
 
-    def _by_name(self, session: Session, item_id: str) -> Iterator[Judge]:
-        left = {judge.name: judge for judge in self.judges if judge.name is not None}
+    def _by_name(self, session: Session, item_id: str, savings: Savings) -> Iterator[Judge]:
+        left = {_named(judge): judge for judge in self.cheapest_first(session.voters(item_id))}
         while found := session.next_expert(item_id, left).expert:
-            yield left.pop(found.name)
+            name, cheapest = found.name, next(iter(left))
+            if name != cheapest and not savings.may_pay(item_id, left[name].cost):
+                name = cheapest
+            yield left.pop(name)
 
     def _drawn(self, session: Session, item_id: str) -> Iterator[Judge]:
         acted = session.voters(item_id)
         places = stream(self.seed, "judges", item_id).permutation(len(self.judges))
         return (self.judges[place] for place in places if self.judges[place].name not in acted)
+
+    def cheapest_first(self, acted: Collection[str] = ()) -> list[Judge]:
+        """The judges by cost, without those who have acted."""
+        return sorted((judge for judge in self.judges if judge.name not in acted), key=lambda judge: judge.cost)
 
     def session(self, classes: Sequence[str], *, method: Spec | None = None, **settings: Any) -> Session:  # noqa: ANN401
         """A session for this jury. By default the method is `panel`, which knows the judges by name.
@@ -139,6 +150,10 @@ class Jury:
             settings["experts"] = [Expert(name, cost=cost) for name, cost in costs.items()]
         return Session(method, classes=classes, **settings)
 
+    def prices(self) -> dict[str, float]:
+        """The cost of an answer of each judge."""
+        return {_named(judge): judge.cost for judge in self.judges}
+
     def price_of(self, voter: str) -> float:
         """The cost of an answer of this judge; 0 for somebody who is not in the jury."""
         return sum(judge.cost for judge in self.judges if judge.name == voter)
@@ -154,9 +169,13 @@ class Anyone:
 
     ask: Ask
 
-    def line(self, session: Session, item_id: str) -> Iterator[Judge]:
+    def line(self, session: Session, item_id: str, savings: Savings) -> Iterator[Judge]:
         """The same function repeatedly: the session stops when the pool is exhausted."""
         return repeat(Judge(None, self.ask))
+
+    def prices(self) -> dict[str, float]:
+        """Nobody has a name."""
+        return {}
 
     def price_of(self, voter: str) -> float:
         """Every vote costs one unit."""

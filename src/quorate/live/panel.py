@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import count
 
@@ -120,12 +120,16 @@ class Panel:
         name = next(filter(self.is_new, map(str, self._numbers))) if item is None else item
         return self._work.open((name, prediction), question)
 
-    def _to_audit(self, run: ItemRun) -> list[Judge]:
-        """The rest of the panel, if the question is audited: after the first ones by seed and item alone."""
+    def _to_audit(self, run: ItemRun) -> Iterator[Judge]:
+        """The cheapest judges left, until the verdict is settled, if the question is audited.
+
+        That depends, after the first audits, on seed and item alone.
+        """
         if run.earlier or not self._audit_rate or is_certain(answer_of(self.session, run.item_id)):
-            return []
+            return
         drawn = stream(self.jury.seed, "panel-audit", run.item_id).random() < self._audit_rate
-        return run.to_audit(self.jury.judges) if drawn or self.audits.num < FIRST_AUDITS else []
+        if drawn or self.audits.num < FIRST_AUDITS:
+            yield from run.to_audit(self.jury.cheapest_first(self.session.voters(run.item_id)))
 
     def _finish(self, run: ItemRun) -> Outcome:
         """Record the outcome, with the confidence that the audits before this question allow."""
@@ -148,4 +152,4 @@ class Panel:
             warnings.warn(self.audits.warning, stacklevel=4)
 
     def _audits(self) -> PanelAudits:
-        return audits_of(self.session, [judge.name for judge in self.jury.judges if judge.name is not None])
+        return audits_of(self.session)

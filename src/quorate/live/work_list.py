@@ -10,12 +10,14 @@ import logging
 from collections import deque
 from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any, Literal, cast, get_args
 
 from quorate.errors import ItemExists, QuorateError, UnknownItem
+from quorate.live.audits import is_answered
 from quorate.live.judges import Answer, ExpertPanel, Judge, Jury, as_panel
 from quorate.live.results import Act, Kind, LiveResult, Outcome
+from quorate.live.savings import Savings
 from quorate.session import Session
 from quorate.session.inputs import checked_id, class_number
 from quorate.types import Decision, PredictionValue
@@ -32,8 +34,9 @@ class ItemRun:
     """
 
     def __init__(
-        self, session: Session, panel: ExpertPanel, item_id: str, prediction: PredictionValue, question: object = None
+        self, work: WorkList, item_id: str, prediction: PredictionValue, question: object = None
     ) -> None:
+        session, panel = work.session, work.panel
         self.session, self.item_id = session, item_id
         self.question = item_id if question is None else question
         known = item_id in session
@@ -44,7 +47,7 @@ class ItemRun:
         self._acts = [] if self.earlier else _earlier_acts(panel, ballots, decision.num_votes)
         self._full_cost = 0.0 if self.earlier else panel.full_cost(session.settings["pool_size"])
         self._audited = False
-        self._line: Iterator[Judge] = panel.line(session, item_id)
+        self._line: Iterator[Judge] = panel.line(session, item_id, work.savings)
 
     @property
     def asks(self) -> bool:
@@ -58,11 +61,10 @@ class ItemRun:
             self.session.close(self.item_id)
         return judges
 
-    def to_audit(self, judges: Iterable[Judge]) -> list[Judge]:
-        """Those of the judges who were not asked: an audit asks them after the decision."""
+    def to_audit(self, judges: Iterable[Judge]) -> Iterator[Judge]:
+        """The judges one by one until their votes settle the verdict: an audit asks them after the decision."""
         self._audited = True
-        acted = self.session.voters(self.item_id)
-        return [judge for judge in judges if judge.name not in acted]
+        return takewhile(lambda _: not is_answered(self.session.item(self.item_id)), judges)
 
     def checked(self, answer: object, judge: Judge) -> Answer:
         """The answer, if it is a class or an abstention; anything else is a failure of the expert."""
@@ -188,9 +190,16 @@ class WorkList:
     panel: ExpertPanel
     care: ErrorCare
     outcomes: deque[Outcome] = field(default_factory=deque)
+    savings: Savings = field(init=False)
     _seen: set[str] = field(default_factory=set)
     _in_a_row: int = 0
     _last_failure: AskFailed | None = None
+
+    def __post_init__(self) -> None:
+        """Count what the recent items of the session saved."""
+        self.savings = Savings(self.panel.prices())
+        for item_id in self.session.recent_items():
+            self.savings.close(item_id, self.session.ballots(item_id))
 
     def open(self, entry: object, question: object = None) -> ItemRun:
         """Start the next item."""
@@ -201,7 +210,7 @@ class WorkList:
             fix = "give every item a different id."
             raise invalid("items", item_id, "each item once", fix, error=ItemExists)
         self._seen.add(item_id)
-        return ItemRun(self.session, self.panel, item_id, prediction, question)
+        return ItemRun(self, item_id, prediction, question)
 
     def is_new(self, item_id: str) -> bool:
         """Whether neither this list nor its session has an item with that id."""
@@ -226,6 +235,8 @@ class WorkList:
         """Record the outcome of a closed item; raise if too many consecutive items had failures and no vote."""
         outcome = run.outcome(confidence)
         self.outcomes.append(outcome)
+        if not outcome.earlier:
+            self.savings.close(run.item_id, self.session.ballots(run.item_id))
         if self.care.on_item is not None:
             self.care.on_item(outcome)
         if outcome.label is not None:
