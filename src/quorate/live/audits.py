@@ -1,6 +1,6 @@
-"""What the audits of a panel say about its confidence: closed items on which the whole panel voted -> a correction.
+"""What the audits of a panel say about its confidence: closed items that later votes settled -> a correction.
 
-Called by `Panel`, which asks the rest of the judges about some questions after the decision.
+Called by `Panel`, which asks more judges about some questions after the decision.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 
 from quorate.numerics import share_interval
-from quorate.posterior.settled import is_settled, plurality_shares
+from quorate.model.posterior.settled import is_settled, plurality_shares
 from quorate.reasons import CERTAIN
 from quorate.session import Session
 from quorate.session.items import ItemState, Standing

@@ -5,7 +5,8 @@ Called by the loops, which ask the next judge about an item until the session st
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+import math
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, Protocol
@@ -21,6 +22,7 @@ from quorate.session import Session
 from quorate.session.inputs import checked_id
 from quorate.validate import bounded, invalid, whole
 
+CLEARLY = 3.0  # standard errors
 PANEL = "panel"  # the method that knows its judges by name
 Spec = Method | str | QueryPolicy
 ABSTAIN: None = None  # returned by `ask` if its expert does not vote
@@ -80,9 +82,6 @@ class ExpertPanel(Protocol):
     def line(self, session: Session, item_id: str, savings: Savings) -> Iterator[Judge]:
         """The judges to ask about the item, in order, without those who have acted on it."""
 
-    def prices(self) -> dict[str, float]:
-        """The cost of an answer of each judge who has a name."""
-
     def price_of(self, voter: str) -> float:
         """The cost of an answer of this voter; 0 if unknown."""
 
@@ -117,7 +116,10 @@ class Jury:
         return self._by_name(session, item_id, savings) if session.has_people else self._drawn(session, item_id)
 
     def _by_name(self, session: Session, item_id: str, savings: Savings) -> Iterator[Judge]:
-        left = {_named(judge): judge for judge in self.cheapest_first(session.voters(item_id))}
+        order = self.cheapest_first(session)
+        savings.open(item_id, {_named(judge): judge.cost for judge in order})
+        acted = session.voters(item_id)
+        left = {_named(judge): judge for judge in order if judge.name not in acted}
         while found := session.next_expert(item_id, left).expert:
             name, cheapest = found.name, next(iter(left))
             if name != cheapest and not savings.may_pay(item_id, left[name].cost):
@@ -129,9 +131,19 @@ class Jury:
         places = stream(self.seed, "judges", item_id).permutation(len(self.judges))
         return (self.judges[place] for place in places if self.judges[place].name not in acted)
 
-    def cheapest_first(self, acted: Collection[str] = ()) -> list[Judge]:
-        """The judges by cost, without those who have acted."""
-        return sorted((judge for judge in self.judges if judge.name not in acted), key=lambda judge: judge.cost)
+    def cheapest_first(self, session: Session) -> list[Judge]:
+        """The judges by cost; of equally dear ones those last who agree clearly less often with the answers."""
+        known = {person.expert.name: person for person in session.people()} if session.has_people else {}
+        usual = sum(person.reliability for person in known.values()) / max(len(known), 1)
+
+        def lags(judge: Judge) -> bool:
+            person = known.get(_named(judge))
+            if person is None:
+                return False
+            share = person.reliability
+            return share + CLEARLY * math.sqrt(share * (1.0 - share) / max(person.num_judged, 1)) < usual
+
+        return sorted(self.judges, key=lambda judge: (judge.cost, lags(judge)))
 
     def session(self, classes: Sequence[str], *, method: Spec | None = None, **settings: Any) -> Session:  # noqa: ANN401
         """A session for this jury. By default the method is `panel`, which knows the judges by name.
@@ -149,10 +161,6 @@ class Jury:
             costs = {_named(judge): max(judge.cost / unit, LEAST_COST) for judge in self.judges}
             settings["experts"] = [Expert(name, cost=cost) for name, cost in costs.items()]
         return Session(method, classes=classes, **settings)
-
-    def prices(self) -> dict[str, float]:
-        """The cost of an answer of each judge."""
-        return {_named(judge): judge.cost for judge in self.judges}
 
     def price_of(self, voter: str) -> float:
         """The cost of an answer of this judge; 0 for somebody who is not in the jury."""
@@ -172,10 +180,6 @@ class Anyone:
     def line(self, session: Session, item_id: str, savings: Savings) -> Iterator[Judge]:
         """The same function repeatedly: the session stops when the pool is exhausted."""
         return repeat(Judge(None, self.ask))
-
-    def prices(self) -> dict[str, float]:
-        """Nobody has a name."""
-        return {}
 
     def price_of(self, voter: str) -> float:
         """Every vote costs one unit."""

@@ -35,9 +35,10 @@ class Panel:
     `panel`, which knows the judges by name, unless `method` names another one or the jury is too large for it. A judge
     whose call fails, after `retries`, abstains (`on_error="raise"`: AskFailed).
 
-    `audit_rate`: on this share of the questions whose verdict is not certain, and on the first ten, the rest of the
-    panel is asked, too, after the decision. The audits correct the confidence (`outcome.confidence`) and the cost of an
-    error; if they contradict the panel there is a warning. 0: no audits, no correction.
+    `audit_rate`: on this share of the questions whose verdict is not certain, and on the first ten, the others are
+    asked, too, after the decision, until they cannot change the verdict. The audits correct the confidence
+    (`outcome.confidence`) and the cost of an error; if they contradict the panel there is a warning.
+    0: no audits, no correction.
 
     `timeout`: seconds for a call of `adecide`. `journal` stores the session; or pass the `session` to continue. `keep`:
     `result()` has only the last so many questions, which bounds the memory of a panel that never ends; None: all.
@@ -129,7 +130,7 @@ class Panel:
             return
         drawn = stream(self.jury.seed, "panel-audit", run.item_id).random() < self._audit_rate
         if drawn or self.audits.num < FIRST_AUDITS:
-            yield from run.to_audit(self.jury.cheapest_first(self.session.voters(run.item_id)))
+            yield from run.to_audit(self.jury.cheapest_first(self.session))
 
     def _finish(self, run: ItemRun) -> Outcome:
         """Record the outcome, with the confidence that the audits before this question allow."""

@@ -35,7 +35,7 @@ class Outcome:
     `decision` is the session's; for an unanswered item it is based on the classifier only. `confidence`: that the whole
     pool would give this answer, for a panel corrected by its audits. `full_cost`: of asking
     everybody. `earlier`: it was closed before this loop began, and nobody was asked. `tied`: the classes that tie with
-    `label`, () if it is ahead of all others. `audited`: after the decision the rest of a panel was asked, too, to see
+    `label`, () if it is ahead of all others. `audited`: after the decision others were asked, too, to see
     whether it agrees.
     """
 

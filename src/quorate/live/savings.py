@@ -3,9 +3,9 @@
     saved by a closed item = L - cost of its judges
     L                      = least cost of asking the cheapest first until settled, whatever the missing votes are
 
-A judge who is not the cheapest of those left, and an audit, are asked only if earlier items saved as much. Before an
-item is settled its cheapest judge is part of any such L, so a jury never costs more than asking the cheapest first until
-settled would have cost on the same votes, at the judges' `cost`. Filled by `work_list.py`, asked by `judges.py`.
+A judge who is not the cheapest of those left is asked only if earlier items saved as much. The cheapest one left
+belongs to L until the item is settled. So at no time has a jury cost more than asking the cheapest first until settled
+would have on the same votes, at the judges' `cost`. Filled by `work_list.py`, asked by `judges.py`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ Votes = Mapping[str, str | None]  # judge -> class; None: an abstention
 
 
 class Savings:
-    """The savings of a jury with these prices; those promised to open items are not in `left`.
+    """The savings of a jury; `left` is what is not promised to open items.
 
-    >>> savings = Savings({"small": 1.0, "medium": 2.0, "large": 4.0})
+    >>> savings, prices = Savings(), {"small": 1.0, "medium": 2.0, "large": 4.0}
+    >>> savings.open("first", prices)
     >>> savings.may_pay("first", 4.0)
     False
     >>> savings.close("first", {"small": "a"})
@@ -27,10 +28,14 @@ class Savings:
     (2.0, True)
     """
 
-    def __init__(self, prices: Mapping[str, float]) -> None:
-        self._prices = dict(sorted(prices.items(), key=lambda each: each[1]))
+    def __init__(self) -> None:
+        self._orders: dict[str, Mapping[str, float]] = {}
         self._promised: dict[str, float] = {}
         self.left = 0.0
+
+    def open(self, item_id: str, prices: Mapping[str, float]) -> None:
+        """Count an item, whose judges have these prices, the cheapest first."""
+        self._orders[item_id] = prices
 
     def may_pay(self, item_id: str, cost: float) -> bool:
         """Whether there is so much left; if so, it is promised to the item until the item is closed."""
@@ -42,17 +47,22 @@ class Savings:
 
     def close(self, item_id: str, votes: Votes) -> None:
         """Add what a closed item saved, or take what it lost."""
-        spent = sum(self._prices.get(name, 0.0) for name in votes)
-        self.left += self._promised.pop(item_id, 0.0) + self._least(votes) - spent
+        self.left += self._promised.pop(item_id, 0.0)
+        if prices := self._orders.pop(item_id, None):
+            self.left += least_cost(prices, votes) - sum(prices.get(name, 0.0) for name in votes)
 
-    def _least(self, votes: Votes) -> float:
-        """L: the missing votes all go to one class, the one that settles the item first."""
-        known = [votes.get(name, "?") for name in self._prices]
-        every = {label for label in known if label is not None}
-        return min(
-            (cost_until_settled(list(self._prices.values()), [k if y == "?" else y for y in known]) for k in every),
-            default=sum(self._prices.values()),
-        )
+
+def least_cost(prices: Mapping[str, float], votes: Votes) -> float:
+    """L: the missing votes all go to the class that settles the item first.
+
+    >>> least_cost({"small": 1.0, "medium": 2.0, "large": 4.0}, {"medium": "a", "large": "b"})
+    3.0
+    """
+    costs, classes = list(prices.values()), {label for label in votes.values() if label is not None}
+    return min(
+        (cost_until_settled(costs, [votes.get(name, guess) for name in prices]) for guess in classes),
+        default=sum(costs),
+    )
 
 
 def cost_until_settled(prices: Sequence[float], labels: Sequence[str | None]) -> float:

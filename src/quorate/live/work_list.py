@@ -33,9 +33,7 @@ class ItemRun:
     `question` is passed to the judges: the item's id, unless a panel passes another object.
     """
 
-    def __init__(
-        self, work: WorkList, item_id: str, prediction: PredictionValue, question: object = None
-    ) -> None:
+    def __init__(self, work: WorkList, item_id: str, prediction: PredictionValue, question: object = None) -> None:
         session, panel = work.session, work.panel
         self.session, self.item_id = session, item_id
         self.question = item_id if question is None else question
@@ -64,7 +62,9 @@ class ItemRun:
     def to_audit(self, judges: Iterable[Judge]) -> Iterator[Judge]:
         """The judges one by one until their votes settle the verdict: an audit asks them after the decision."""
         self._audited = True
-        return takewhile(lambda _: not is_answered(self.session.item(self.item_id)), judges)
+        acted = self.session.voters(self.item_id)
+        left = (judge for judge in judges if judge.name not in acted)
+        return takewhile(lambda _: not is_answered(self.session.item(self.item_id)), left)
 
     def checked(self, answer: object, judge: Judge) -> Answer:
         """The answer, if it is a class or an abstention; anything else is a failure of the expert."""
@@ -190,16 +190,10 @@ class WorkList:
     panel: ExpertPanel
     care: ErrorCare
     outcomes: deque[Outcome] = field(default_factory=deque)
-    savings: Savings = field(init=False)
+    savings: Savings = field(default_factory=Savings)
     _seen: set[str] = field(default_factory=set)
     _in_a_row: int = 0
     _last_failure: AskFailed | None = None
-
-    def __post_init__(self) -> None:
-        """Count what the recent items of the session saved."""
-        self.savings = Savings(self.panel.prices())
-        for item_id in self.session.recent_items():
-            self.savings.close(item_id, self.session.ballots(item_id))
 
     def open(self, entry: object, question: object = None) -> ItemRun:
         """Start the next item."""
@@ -235,8 +229,7 @@ class WorkList:
         """Record the outcome of a closed item; raise if too many consecutive items had failures and no vote."""
         outcome = run.outcome(confidence)
         self.outcomes.append(outcome)
-        if not outcome.earlier:
-            self.savings.close(run.item_id, self.session.ballots(run.item_id))
+        self.savings.close(run.item_id, _ballots(self.session, run.item_id))
         if self.care.on_item is not None:
             self.care.on_item(outcome)
         if outcome.label is not None:

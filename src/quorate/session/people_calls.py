@@ -282,6 +282,8 @@ def _by_plan(
             f"Asking {expert.name} first is the best plan with {len(free)} who can be asked: it raises the probability "
             f"of a right answer by {advice.gain:.2g} for an expected cost of {advice.cost:.3g}."
         )
+        if np.isnan(advice.net_gains).all():
+            reason = f"{expert.name} is the cheapest of {len(free)}: too many votes are missing to plan further."
         return NextExpert(expert, advice.gain, advice.gain_per_cost, reason)
     if not must:
         return nobody(f"None of the {len(free)} who can be asked now is worth the cost.")

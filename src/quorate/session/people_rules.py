@@ -215,7 +215,7 @@ def _present(people: SessionPeople) -> set[str]:
 
 
 def _check_pool(people: SessionPeople, size: int) -> None:
-    """Refuse a pool that is too large for the plan of a panel."""
+    """Refuse a pool that is too large for a panel."""
     if people.panel is not None:
         check_panel_size(size, len(people.classes))
 

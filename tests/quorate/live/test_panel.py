@@ -5,7 +5,7 @@ import csv
 import gzip
 import os
 from collections import Counter, defaultdict
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +15,13 @@ import quorate
 from quorate.errors import InvalidInput, ItemExists
 from quorate.live import ABSTAIN, Answer, AskFailed, Judge, Panel
 from quorate.live.audits import PanelAudits
+from quorate.live.savings import cost_until_settled
 from quorate.rng import stream
 from tests.refusals import refused
 
 SKILLS = {"tiny": (0.8, 0.1), "small": (0.9, 0.3), "medium": (0.92, 1.0), "large": (0.95, 2.0), "larger": (0.95, 3.0)}
+
+RECORDED = ["lgbteen", "summeval", "cebab_stars", "cebab_aspects", "wax"]
 
 
 def opinion(name, text, skills=SKILLS):
@@ -134,7 +137,7 @@ def test_an_answer_may_know_its_own_cost():
         Answer("a", cost=-1)
 
 
-def test_audits_ask_the_rest_of_the_panel_only_where_the_verdict_is_not_certain():
+def test_audits_ask_until_settled_only_where_the_verdict_is_not_certain():
     panel = simulated(audit_rate=1.0, error_cost=3)
     outcomes = [panel.decide(str(number)) for number in range(40)]
     assert {outcome.audited for outcome in outcomes} == {True, False}
@@ -143,7 +146,7 @@ def test_audits_ask_the_rest_of_the_panel_only_where_the_verdict_is_not_certain(
         assert outcome.audited == (not certain)
         late = [act.late for act in outcome.acts]
         assert late == sorted(late) and any(late) == outcome.audited
-        assert len(outcome.acts) == len(SKILLS) or certain
+        assert certain or max(Counter(outcome.votes.values()).values()) > len(SKILLS) / 2
 
 
 def test_whether_a_question_is_audited_depends_on_seed_and_item():
@@ -154,7 +157,7 @@ def test_whether_a_question_is_audited_depends_on_seed_and_item():
     assert drawn() == drawn() and 10 < sum(drawn()) < 40
 
 
-def biased(num_biased, num_classes, seed, *, num_questions=250, num_judges=7):
+def biased(num_classes, num_biased, *, seed, num_questions=250, num_judges=7):
     """Answers of judges who are right 85 % of the time, but for cheap ones who say A 95 % of the time."""
     rng = np.random.default_rng(seed)
     classes, names = "ABC"[:num_classes], [f"judge-{n}" for n in range(num_judges)]
@@ -166,7 +169,7 @@ def biased(num_biased, num_classes, seed, *, num_questions=250, num_judges=7):
     return prices, classes, [dict(zip(names, (classes[y] for y in row), strict=True)) for row in votes]
 
 
-def recorded(name, num_questions=250):
+def recorded(name, seed, num_questions=250):
     """Recorded answers of six language models; the large ones cost more."""
     if "QUORATE_DATA" not in os.environ:
         pytest.skip("set QUORATE_DATA to the folder of the real data")
@@ -177,28 +180,20 @@ def recorded(name, num_questions=250):
         for item, judge, label in islice(csv.reader(file), 1, None):
             rows[item][judge] = label
     full = [row for row in rows.values() if row.keys() == prices.keys()]
-    chosen = np.random.default_rng(1).permutation(len(full))[:num_questions]
+    chosen = np.random.default_rng(seed).permutation(len(full))[:num_questions]
     return prices, sorted({label for row in full for label in row.values()}), [full[n] for n in chosen]
 
 
-def replayed(prices, classes, questions):
+def replayed(prices, classes, questions, seed=1):
     judges = [Judge(name, lambda row, name=name: row[name], cost=cost) for name, cost in prices.items()]
-    panel = Panel(judges, list(classes), seed=1)
+    panel = Panel(judges, list(classes), seed=seed)
     return [panel.decide(row) for row in questions]
 
 
 def cheapest_until_settled(prices, questions):
-    spent = 0.0
-    for row in questions:
-        votes, left = Counter(), len(prices)
-        for name in sorted(prices, key=prices.get):
-            (_, first), (_, second) = [*votes.most_common(2), ("", 0), ("", 0)][:2]
-            if first - second > left:
-                break
-            votes[row[name]] += 1
-            left -= 1
-            spent += prices[name]
-    return spent
+    order = sorted(prices, key=prices.get)
+    costs = [prices[name] for name in order]
+    return sum(cost_until_settled(costs, [row[name] for name in order]) for row in questions)
 
 
 def share_of_winner(label, row):
@@ -208,14 +203,15 @@ def share_of_winner(label, row):
 
 
 @pytest.mark.filterwarnings("ignore:The audits contradict")
-@pytest.mark.parametrize("jury", [0, 1, 2, 3, "lgbteen", "summeval", "cebab_stars"])
-def test_the_stated_confidence_is_kept_and_nothing_is_paid_for_it(jury):
-    prices, names, questions = recorded(jury) if isinstance(jury, str) else biased(jury, num_classes=3, seed=1)
-    outcomes = replayed(prices, names, questions)
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("jury", [*product((2, 3), range(4)), *RECORDED])
+def test_the_stated_confidence_is_kept_and_nothing_is_paid_for_it(jury, seed):
+    prices, names, questions = recorded(jury, seed) if isinstance(jury, str) else biased(*jury, seed=seed)
+    outcomes = replayed(prices, names, questions, seed)
     stated = np.mean([outcome.confidence for outcome in outcomes])
     agree = np.mean([share_of_winner(outcome.label, row) for outcome, row in zip(outcomes, questions, strict=True)])
     assert agree >= stated - 0.02
-    assert sum(outcome.cost for outcome in outcomes) <= cheapest_until_settled(prices, questions)
+    assert sum(outcome.cost for outcome in outcomes) <= cheapest_until_settled(prices, questions) + 1e-9
 
 
 def test_audits_correct_the_confidence_and_say_when_they_contradict_it():

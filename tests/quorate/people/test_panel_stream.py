@@ -49,7 +49,7 @@ def test_a_stream_decides_as_one_item_at_a_time():
         ("votes", {"votes": [[0, 1, 1], [0, 1, 1]]}),
         ("costs", {"costs": [1.0]}),
         ("available", {"available": [True]}),
-        ("votes", {"votes": [[0, 1, 1, 2, 0, 1, 2, 0, 1]]}),  # nine members with three classes are too many
+        ("votes", {"votes": [[0, 1, 1, 2, 0, 1, 2, 0, 1] * 2]}),  # 18 members with three classes are too many
     ],
 )
 def test_what_is_wrong_is_named(field, change):
