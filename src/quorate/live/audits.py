@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from quorate.numerics import share_interval
 from quorate.model.posterior.settled import is_settled, plurality_shares
+from quorate.numerics import share_interval
 from quorate.reasons import CERTAIN
 from quorate.session import Session
 from quorate.session.items import ItemState, Standing
