@@ -162,7 +162,7 @@ class Refit(NamedTuple):
 
 def warm_refits(dataset: VoteDataset, method: str | Method, *, pool_size: int, window: int, count: int) -> list[Refit]:
     """`count` of the refits, every 20 items, that `method` made once its window was full, spread evenly."""
-    run = simulate(dataset, method, pool_size=pool_size, seed=0)
+    run = simulate(dataset, method, pool_size=pool_size, model=0, seed=0)
     stream = prepare(dataset, pool_size, 0, 0)
     learner = run.method.learner
     if learner is None:

@@ -5,8 +5,7 @@ namespace quorate {
 
 // out (K,) = P(class k wins the pool). The winner of a settled pool is known, whatever the posterior. If everybody
 // abstained, the pool has no verdict and the prior is the result. VOTE_SHARE: votes / sum(votes), or the prediction.
-void belief_into(Int posterior, const Params& params, InFloatGrid log_predictions, InFloats prediction, InInts votes,
-                 Int pool_size, Floats out) {
+void belief_into(Int posterior, InFloats alpha, InFloats prediction, InInts votes, Int pool_size, Floats out) {
     Int num_votes = votes.sum();
     if (num_votes > 0 && is_settled(votes, pool_size)) return plurality_share_into(votes, out);
     if (posterior == VOTE_SHARE) {
@@ -14,17 +13,16 @@ void belief_into(Int posterior, const Params& params, InFloatGrid log_prediction
         for (Int k = 0; k < votes.size; k++) out[k] = total > 0.0 ? votes[k] / total : prediction[k];
         return;
     }
-    Frame frame;
-    Floats alpha = frame.floats(votes.size);
-    concentration_into(params.theta, params.phi, params.tau, params.bias, log_predictions, alpha);
     if (pool_size == 0) {
         double total = alpha.sum();
         for (Int k = 0; k < alpha.size; k++) out[k] = alpha[k] / total;
     } else if (posterior == FINITE) {
         finite_into(alpha, votes, pool_size, out);
     } else {
-        for (Int k = 0; k < alpha.size; k++) alpha[k] += votes[k];
-        infinite_into(alpha, out);
+        Frame frame;
+        Floats beta = frame.copy(alpha);
+        for (Int k = 0; k < beta.size; k++) beta[k] += votes[k];
+        infinite_into(beta, out);
     }
 }
 

@@ -36,7 +36,7 @@ void add_outer(FloatGrid lower, FloatGrid batch) {
     for (Int a = 0; a < lower.rows; a++) {
         double c0 = row0[a], c1 = row1[a], c2 = row2[a], c3 = row3[a];
         double* __restrict target = lower[a].data;
-        Int end = std::min(lower.columns, (a | 7) + 1);  // whole vectors; entries above the diagonal are never read
+        Int end = std::min(lower.columns, (a | 1) + 1);  // whole vectors; entries above the diagonal are never read
         for (Int b = 0; b < end; b++) target[b] += (c0 * row0[b] + c1 * row1[b]) + (c2 * row2[b] + c3 * row3[b]);
     }
 }

@@ -14,6 +14,10 @@ struct Params {  // of the prior: tau (M, K), bias (K,)
     double theta, phi;
     InFloatGrid tau;
     InFloats bias;
+
+    void concentrate(InFloatGrid log_predictions, Floats alpha) const {
+        concentration_into(theta, phi, tau, bias, log_predictions, alpha);
+    }
 };
 
 struct StoppingRule {  // the meaning of the two numbers depends on the kind
@@ -27,8 +31,7 @@ struct Limits {
 };
 
 // beliefs.cpp
-void belief_into(Int posterior, const Params& params, InFloatGrid log_predictions, InFloats prediction, InInts votes,
-                 Int pool_size, Floats out);
+void belief_into(Int posterior, InFloats alpha, InFloats prediction, InInts votes, Int pool_size, Floats out);
 Int pick_label(InFloats probs, double tie_draw);
 Int stop_before_rule(InInts votes, Int pool_size, const Limits& limits);
 double expected_cost(InFloatGrid costs, InFloats probs, Int answer);

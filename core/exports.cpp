@@ -78,8 +78,11 @@ EXPORT int beliefs(const Array* a, const Int* n, const double* x, double*) {
     InInts pool_sizes = a[5].in_ints();
     if (!is_posterior(n[0]) || votes.columns == 0 || !are_counts(votes, pool_sizes)) return REFUSED;
     Pool pool;
+    Frame frame;
+    Floats alpha = frame.floats(votes.columns);
     for (Int t = 0; t < votes.rows; t++) {
-        belief_into(n[0], params, a[2].in_cube()[t], a[3].in_grid()[t], votes[t], pool_sizes[t], a[6].grid<double>()[t]);
+        params.concentrate(a[2].in_cube()[t], alpha);
+        belief_into(n[0], alpha, a[3].in_grid()[t], votes[t], pool_sizes[t], a[6].grid<double>()[t]);
     }
     return DONE;
 }

@@ -13,10 +13,6 @@ Params unpacked(InFloats packed, Int num_classifiers, Int num_classes, InFloats 
             packed.size > end ? packed.from(end) : no_bias};
 }
 
-void concentrate(const Params& params, InFloatGrid log_predictions, Floats alpha) {
-    concentration_into(params.theta, params.phi, params.tau, params.bias, log_predictions, alpha);
-}
-
 // The most votes of item t: the limit, or the quota drawn for it.
 Int most_votes(const Inputs& inputs, const Method& method, const StreamState& state, Int t) {
     double rate;
@@ -66,26 +62,27 @@ void run_stream(const Inputs& inputs, const Method& method, const Hyperprior& hy
     fixed[0] = fixed[1] = 1.0;
     Params fixed_params = unpacked(fixed, num_classifiers, num_classes, no_bias);
     Ints seen = frame.ints(num_classes);
+    bool same_alpha = method.ask_learned == method.predict_learned;
     Floats probs = frame.floats(num_classes), alpha = frame.floats(num_classes);
+    Floats predicting_alpha = same_alpha ? alpha : frame.floats(num_classes);
     StoppingRule rule{method.rule_kind, state.rule[0], state.rule[1]};
-    bool same_belief = method.ask_posterior == method.predict_posterior && method.ask_learned == method.predict_learned &&
-                       rule.kind != ALWAYS;
+    bool same_belief = method.ask_posterior == method.predict_posterior && same_alpha && rule.kind != ALWAYS;
     bool by_bounds = method.ask_posterior == FINITE && rule.kind == BLENDED && inputs.error_costs.size() == 0;
     for (Int t = first; t < last; t++) {
         Int pool_size = inputs.pool_sizes[t];
         InFloatGrid logs = inputs.log_predictions[t];
         InFloats mean = inputs.mean_predictions[t];
         Params learned_params = unpacked(state.packed, num_classifiers, num_classes, no_bias);
-        const Params& asking = method.ask_learned ? learned_params : fixed_params;
+        (method.ask_learned ? learned_params : fixed_params).concentrate(logs, alpha);
+        if (!same_alpha) (method.predict_learned ? learned_params : fixed_params).concentrate(logs, predicting_alpha);
         Limits limits{method.min_votes, most_votes(inputs, method, state, t), method.stops_when_settled};
-        if (rule.kind == BLENDED) concentrate(asking, logs, alpha);
         seen.fill(0);
         Int asked = 0, code = ASK;
         while (t < method.stop_asking) {
             code = stop_before_rule(seen, pool_size, limits);
             if (code == RULE && rule.kind != ALWAYS &&
                 !(by_bounds && surely_asks(rule.first, alpha, seen, pool_size - asked))) {
-                belief_into(method.ask_posterior, asking, logs, mean, seen, pool_size, probs);
+                belief_into(method.ask_posterior, alpha, mean, seen, pool_size, probs);
                 if (!rule_asks(rule, probs, seen, pool_size - asked, alpha, inputs.error_costs, inputs.tie_draws[t])) break;
             } else if (code != RULE && code != ASK) {
                 break;
@@ -98,8 +95,7 @@ void run_stream(const Inputs& inputs, const Method& method, const Hyperprior& hy
             asked++;
         }
         if (code != RULE || !same_belief) {  // otherwise probs is already the belief at which the rule stopped
-            const Params& predicting = method.predict_learned ? learned_params : fixed_params;
-            belief_into(method.predict_posterior, predicting, logs, mean, seen, pool_size, probs);
+            belief_into(method.predict_posterior, predicting_alpha, mean, seen, pool_size, probs);
         }
         Int label = answer(probs, inputs.error_costs, t < method.stop_asking ? inputs.tie_draws[t] : 0.0);
         if (outputs.probs.rows > 0) std::copy(probs.begin(), probs.end(), outputs.probs[t].data);
@@ -119,15 +115,16 @@ void decide_batch(const Batch& batch, const Asking& asking, FloatGrid probs, Int
         Int pool_size = batch.pool_sizes[t];
         InFloatGrid logs = batch.log_predictions[t];
         InFloats mean = batch.mean_predictions[t], belief = probs[t];
-        belief_into(asking.predict_posterior, asking.predict_params, logs, mean, votes, pool_size, probs[t]);
+        asking.predict_params.concentrate(logs, alpha);
+        belief_into(asking.predict_posterior, alpha, mean, votes, pool_size, probs[t]);
         labels[t] = answer(probs[t], batch.error_costs, batch.tie_draws[t]);
         codes[t] = stop_before_rule(votes, pool_size, asking.limits);
         if (codes[t] != RULE) continue;
         if (!asking.same_belief) {
-            belief_into(asking.ask_posterior, asking.ask_params, logs, mean, votes, pool_size, asking_probs);
+            asking.ask_params.concentrate(logs, alpha);
+            belief_into(asking.ask_posterior, alpha, mean, votes, pool_size, asking_probs);
             belief = asking_probs;
         }
-        if (asking.rule.kind == BLENDED) concentrate(asking.ask_params, logs, alpha);
         Int remaining = pool_size - votes.sum();
         if (rule_asks(asking.rule, belief, votes, remaining, alpha, batch.error_costs, batch.tie_draws[t])) codes[t] = ASK;
     }
