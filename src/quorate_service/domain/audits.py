@@ -24,6 +24,7 @@ from quorate_service.store.schema import counts_in_audit, has_answer, items
 PART = 5000  # rows read at once
 CLEAR = 0.2  # shown however few the audits: a bound up to this, or (from `FEWEST` on) a larger share found wrong
 FEWEST = 5  # complete audits
+DIFFER = "differ from what the whole pool would say"  # a pool can be wrong, too
 ENOUGH = 25  # complete audits; if none is wrong, so many give a bound of about `CLEAR` (with 4 of 45 wrong it is 27 %)
 
 
@@ -188,13 +189,11 @@ def _all_known(known: dict[str, Any], share: float) -> ProjectAudit:
     how = [f"votes settled {known['num_settled']:,}"] if known["num_settled"] else []
     how += [f"the whole pool was asked about {ended:,}"] if ended else []
     if share > 0:
-        result = f"{_up(share)} % of the {counted(num_items, 'answers')} are wrong for certain, a tie counting in part"
+        result = f"{_up(share)} % of the {counted(num_items, 'answers')} {DIFFER}, a tie counting in part"
+    elif num_items == 1:
+        result = "The one answer so far is what the whole pool would say"
     else:
-        result = (
-            "The one answer so far cannot be wrong"
-            if num_items == 1
-            else f"None of the {num_items:,} answers can be wrong"
-        )
+        result = f"All {num_items:,} answers are what the whole pool would say"
     measured = share if known["num_complete"] else None  # of all closed items, and no longer an estimate
     return ProjectAudit(
         measured_low=measured, measured_high=measured, most_wrong=share, is_informative=True, is_enough=True,
@@ -213,17 +212,17 @@ def _nothing_yet(known: dict[str, Any]) -> ProjectAudit:
 def _too_few(complete: int, drawn: int, needed: int) -> str:
     voted = f"{complete:,} of {counted(drawn, 'drawn items')} {'is' if complete == 1 else 'are'} complete"
     few = "Too few audit results for a statement yet" if complete else "No audit results yet"
-    return f"{few}: {voted}. If none is wrong, about {needed} complete audits are needed."
+    return f"{few}: {voted}. If none differs, about {needed} complete audits are needed."
 
 
 def _found(share: float, complete: int) -> str:
-    return f"{100 * share:.1f} % of the {counted(complete, 'audited answers')} are wrong, a tie counting in part. "
+    return f"{100 * share:.1f} % of the {counted(complete, 'audited answers')} {DIFFER}, a tie counting in part. "
 
 
 def _sentence(share: float, alpha: float, num_items: int, complete: int, drawn: int) -> str:
     pending = f"; {drawn - complete} more are incomplete and count as wrong" if drawn > complete else ""
     return (
         f"With {100 * (1 - alpha):g} % confidence at most {_up(share)} % of the "
-        f"{counted(num_items, 'closed items')} are wrong, measured on "
+        f"{counted(num_items, 'answers')} {DIFFER}, measured on "
         f"{counted(complete, 'audited items')}{pending}. This holds however often you look."
     )

@@ -19,6 +19,7 @@ from quorate.types import Reason
 from quorate_service.domain.events import is_folded
 from quorate_service.domain.projects import Project, Projects
 from quorate_service.domain.votes import not_here
+from quorate_service.domain.webhooks import final_answer
 from quorate_service.store.bulk import in_batches, json_field
 from quorate_service.store.schema import (
     accounts,
@@ -214,7 +215,7 @@ def _decided(
     agreeing = int(standing.votes[standing.label])
     return DecisionRow(
         item=row.name,
-        answer=row.verdict or row.panel or row.label,
+        answer=final_answer(row._mapping),
         consensus_label=row.label,
         confidence=None if row.label is None else decision.confidence,
         num_votes=decision.num_votes,

@@ -304,7 +304,7 @@ def _goal(connection: Connection, project: Project, audit: ProjectAudit) -> dict
     kind = "budget" if project.settings.budget is not None else "target_error"
     goal = {"kind": kind, "asked_for": control.asked_for, "reached": reached, "parameters": control.parameters}
     if isinstance(control, TargetErrorControl):
-        proved = audit.most_wrong if audit.is_informative and audit.is_enough else None
+        proved = audit.most_wrong if audit.num_complete and audit.is_informative and audit.is_enough else None
         goal |= {"confidence_level": CONFIDENCE_LEVEL, **standing(control.asked_for, reached, proved)}
         is_shown = goal["estimate_supported"] and not math.isnan(control.upper)
         goal |= {"reached": reached if is_shown else None, "upper": control.upper if is_shown else None}

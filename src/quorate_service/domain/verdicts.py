@@ -1,7 +1,7 @@
 """Items in doubt and the verdicts of seniors on them.
 
 A verdict is an event ("verdict") that the session core never sees: the pool's answer, its confidence and the audit stay
-unchanged. A later verdict corrects it. Called by the API and the pages.
+unchanged. Any closed item can get one, and a later verdict corrects it. Called by the API and the pages.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from quorate.validate import invalid
 from quorate_service.domain.events import append_item_events
 from quorate_service.domain.listing import find_item
 from quorate_service.domain.projects import Project, Projects, not_archived
+from quorate_service.domain.webhooks import announce, closed, final_answer
 from quorate_service.problems import Outdated
 from quorate_service.store.schema import accounts, ballots, counted, has_answer, items
 
@@ -32,7 +33,8 @@ TIED = and_(items.c.audit_loss > 0.0, items.c.audit_loss < 1.0)  # 1 - 1/t where
 class Doubtful:
     """An item as a senior sees it: content, votes by class, their own vote; no names of voters and no prediction.
 
-    `tied`: the whole pool ties. `closed_event`: its position in the queue. `verdict` and `by`, if it has one.
+    `answer`: the final one; None: none, or not to be shown. `tied`: the whole pool ties. `is_asked`: votes still come,
+    so answer and votes are not to be shown. `closed_event`: its position in the queue. `verdict` and `by`, if it has one.
     """
 
     item: str
@@ -43,6 +45,8 @@ class Doubtful:
     mine: str | None
     closed: float
     closed_event: int
+    is_asked: bool
+    answer: str | None = None
     verdict: str | None = None
     by: str | None = None
 
@@ -90,10 +94,10 @@ def next_waiting(
         return project, _as_doubtful(connection, senior, [row])[0]
 
 
-def with_verdict(connection: Connection, project: Project, senior: str, name: str) -> Doubtful:
-    """An item that has a verdict, to correct it, or that waits for one."""
+def closed_item(connection: Connection, project: Project, senior: str, name: str) -> Doubtful:
+    """A closed item, to correct its answer."""
     row = find_item(connection, project.id, name)
-    _check_waits(connection, project, row)
+    _check_closed(row)
     return _as_doubtful(connection, senior, [row])[0]
 
 
@@ -112,6 +116,7 @@ def _as_doubtful(connection: Connection, senior: str, rows: Sequence[Row[Any]]) 
             item=row.name, show=json.loads(row.show), votes=tuple(json.loads(row.votes)),
             num_abstained=row.num_abstained, tied=row.audit_loss is not None and 0.0 < row.audit_loss < 1.0,
             mine=mine.get(row.id), closed=row.closed, closed_event=row.closed_event,
+            is_asked=is_asked(row), answer=None if is_asked(row) else final_answer(row._mapping),
             verdict=row.verdict, by=names.get(row.verdict_by, row.verdict_by),
         )
         for row in rows
@@ -140,7 +145,7 @@ def give_verdict(
     note: str = "",
     now: float,
 ) -> int:
-    """Store a senior's verdict on an item that waits; returns the number of the event.
+    """Store a senior's verdict on a closed item; returns the number of the event.
 
     `replaces`: the verdict that it corrects, None if the item has none; refused if somebody has given another since.
     """
@@ -149,7 +154,7 @@ def give_verdict(
         project = not_archived(projects_.get_in(connection, project_id))
         if len(note) > MOST_NOTE:
             raise invalid("note", note[:80], f"at most {MOST_NOTE} characters", "shorten it.")
-        _check_waits(connection, project, row)
+        _check_closed(row)
         class_number(label, project.session.classes)
         if row.verdict != replaces:
             raise _outdated(connection, row, replaces)
@@ -160,14 +165,25 @@ def give_verdict(
         number = append_item_events(connection, [made | {"signed_in_by": signed_in_by}])[row.id]
         values = {"verdict": label, "verdict_by": by, "verdict_time": now, "seq": event["seq"]}
         connection.execute(update(items).where(items.c.id == row.id).values(values))
+        after = {**row._mapping, **values}
+        if final_answer(after) != final_answer(row._mapping):
+            announce(connection, project.id, [closed(after)], now=now)
         return number
 
 
-def _check_waits(connection: Connection, project: Project, row: Row[Any]) -> None:
-    may = or_(waits(project), and_(items.c.verdict.is_not(None), counted))  # a verdict can be corrected
-    if connection.execute(select(items.c.id).where(items.c.id == row.id, may)).one_or_none() is None:
-        rule = "an item that waits for a verdict: closed, not in the audit, and in doubt (`adjudicate_below`)"
-        raise invalid("item", row.name, rule, "see the list of those that wait.")
+def is_asked(row: Row[Any]) -> bool:
+    """Whether voters are still asked about a closed item: for the audit, or because an owner asked again."""
+    return row.audit == "drawn" or row.again == "asked"
+
+
+def can_correct(row: Row[Any]) -> bool:
+    """Whether a verdict can correct the item's answer: it is closed, or has a verdict already."""
+    return (not row.is_open or row.verdict is not None) and row.withdrawn is None and row.gold is None
+
+
+def _check_closed(row: Row[Any]) -> None:
+    if not can_correct(row):
+        raise invalid("item", row.name, "a closed item, neither gold nor withdrawn", "wait until it closes.")
 
 
 def _outdated(connection: Connection, row: Row[Any], replaces: str | None) -> Outdated:

@@ -21,7 +21,7 @@ from quorate.types import Decision
 from quorate.validate import invalid
 from quorate_service.domain.events import append_item_events, is_folded
 from quorate_service.domain.projects import Project, Projects, archived
-from quorate_service.domain.webhooks import Notice, announce, closed
+from quorate_service.domain.webhooks import Notice, announce, closed, final_answer
 from quorate_service.store.bulk import among, change_rows, delete_rows, each_of, insert_rows, paired
 from quorate_service.store.schema import ballots, events, items, leases
 
@@ -304,10 +304,11 @@ def notices_of(row: Row[Any], values: Mapping[str, Any]) -> list[Notice]:
     """The webhook notices of an item whose row changes to these values."""
     if "is_open" not in values or row.withdrawn is not None:
         return []
-    if not values["is_open"] and (row.is_open or any(values[name] != getattr(row, name) for name in ANSWER)):
-        return [closed({**values, "name": row.name})]
-    if values["is_open"] and not row.is_open:
-        return [("item.reopened", {"item": row.name})]
-    if values.get("audit") == "done" and row.audit == "drawn":
-        return [("audit.completed", {"item": row.name, "loss": values["audit_loss"]})]
-    return []
+    if values["is_open"]:
+        return [] if row.is_open else [("item.reopened", {"item": row.name})]
+    after = {**row._mapping, **values}
+    is_new = row.is_open or any(after[name] != getattr(row, name) for name in ANSWER)
+    notices = [closed(after)] if is_new or final_answer(after) != final_answer(row._mapping) else []
+    if row.audit == "drawn" and after["audit"] == "done":
+        notices.append(("audit.completed", {"item": row.name, "loss": after["audit_loss"]}))
+    return notices

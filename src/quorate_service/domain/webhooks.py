@@ -157,12 +157,18 @@ def _delivery(project_id: str, hook: str, kind: str, content: Mapping[str, Any],
     return {"id": delivery, "webhook_id": hook, "kind": kind, "body": json.dumps(body), "created": now, "due": now}
 
 
+def final_answer(row: Mapping[str, Any]) -> str | None:
+    """A closed item's answer: the verdict, else what the whole pool said later, else the consensus; None: none."""
+    return row.get("verdict") or row.get("panel") or row["label"]
+
+
 def closed(row: Mapping[str, Any]) -> Notice:
-    """The notice that an item has its answer."""
+    """The notice that an item has its answer; the confidence is that of the consensus."""
+    answer = final_answer(row)
     return "item.completed", {
         "item": row["name"],
-        "label": row["label"],
-        "confidence": None if row["label"] is None else row["confidence"],
+        "label": answer,
+        "confidence": row["confidence"] if answer is not None and answer == row["label"] else None,
         "num_votes": row["decided_votes"],
         "reason": row["reason"],
     }

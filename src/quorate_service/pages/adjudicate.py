@@ -1,21 +1,20 @@
-"""The page on which seniors and owners give verdicts on items in doubt, and correct verdicts."""
+"""The page on which seniors and owners give verdicts on items in doubt, and correct the answer of any closed item."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from fastapi import APIRouter, Response
 
 from quorate.errors import QuorateError
 from quorate_service.access.request_context import allow_images
 from quorate_service.domain.items import for_browser
+from quorate_service.domain.projects import Project
 from quorate_service.domain.verdicts import (
     Doubtful,
+    closed_item,
     give_verdict,
     latest_verdicts,
     next_waiting,
     num_waiting,
-    with_verdict,
 )
 from quorate_service.pages.formats import Fields
 from quorate_service.pages.keys import keys_of
@@ -28,7 +27,7 @@ MOST_LISTED = 20  # verdicts
 
 @router.get("/p/{project_id}/adjudicate")
 def show_adjudicate(on: SeniorVisit, after: int = 0, item: str | None = None) -> Response:
-    """The item that has waited longest, or the first one after an event, or one whose verdict is to be corrected."""
+    """The item that has waited longest, or the first one after an event, or one whose answer is to be corrected."""
     return _page(on, after, item)
 
 
@@ -46,25 +45,26 @@ def adjudicate(on: SeniorVisit, fields: Fields) -> Response:
 
 def _page(on: Visit, after: int, name: str | None, problem: dict[str, object] | None = None) -> Response:
     allow_images(on.request, "https:", "http:")
-    project, item = _item(on, after, name, problem)
+    project, item, other = _item(on, after, name)
+    problem = problem or other
     with on.store.read() as connection:
         number, latest = num_waiting(connection, project), latest_verdicts(connection, project, limit=MOST_LISTED)
     show = for_browser(project.id, {} if item is None else item.show)
     votes = [] if item is None else sorted(enumerate(item.votes), key=lambda each: -each[1])
-    shown = {"project": project, "item": item, "show": show, "number": number, "votes": [v for v in votes if v[1]]}
+    shown = {"project": project, "item": item, "is_named": bool(name) and other is None, "show": show, "number": number, "votes": [v for v in votes if v[1]]}
     shown |= {"given": latest, "keys": keys_of(project.settings.classes), "problem": problem}
     shown["instructions"] = on.instructions(project)
     return on.render("adjudicate.html", status_of(problem), **shown, tab="adjudicate", bar=bar, swatch=swatch)
 
 
-def _item(on: Visit, after: int, name: str | None, problem: object) -> tuple[Any, Doubtful | None]:
-    """The project and the item to show: the one named, else the next that waits."""
-    if name is not None:
+def _item(on: Visit, after: int, name: str | None) -> tuple[Project, Doubtful | None, dict[str, object] | None]:
+    """The project and the item to show: the one named, else the next that waits; and what is wrong with the name."""
+    problem = None
+    if name:
         try:
             with on.store.read() as connection:
                 project = on.projects.get_in(connection, on.project_id)
-                return project, with_verdict(connection, project, on.me, name)
-        except QuorateError:
-            if problem is None:
-                raise
-    return next_waiting(on.projects, on.project_id, on.me, after=after, now=on.now)
+                return project, closed_item(connection, project, on.me, name), None
+        except QuorateError as error:
+            problem = of_error(error).body()
+    return *next_waiting(on.projects, on.project_id, on.me, after=after, now=on.now), problem

@@ -29,8 +29,9 @@ from quorate_service.domain.items import EQUAL, for_browser
 from quorate_service.domain.listing import Filter, Status, conditions, find_item, has_predictions, reports_of
 from quorate_service.domain.projects import Project, Projects
 from quorate_service.domain.trail import trail
-from quorate_service.domain.verdicts import is_waiting
+from quorate_service.domain.verdicts import can_correct, is_waiting
 from quorate_service.domain.votes import Request as Act
+from quorate_service.domain.webhooks import final_answer
 from quorate_service.pages.explain import Step, timeline
 from quorate_service.pages.formats import Fields, whole_number
 from quorate_service.pages.rendering import (
@@ -201,7 +202,8 @@ def _item(projects_: Projects, connection: Connection, project: Project, name: s
     return {
         "project": project,
         "row": row,
-        "answer": row.verdict or row.panel or row.label,
+        "answer": final_answer(row._mapping),
+        "can_correct": can_correct(row),
         "pool_says": row.panel or row.label,
         "has_predictions": has_predictions(connection, project.id),
         "can_ask_again": can_ask_again(projects_, connection, project, row),

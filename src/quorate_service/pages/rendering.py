@@ -52,6 +52,10 @@ NOTES = {  # messages on the page after a form was submitted
     "left-everywhere": "You are signed out in every browser.",
     "joined": "Welcome.",
 }
+NOTHING_TO_ASK = (
+    "Only a closed item is asked again, and only if the rest of its pool could change its answer. "
+    "Correct a wrong answer on the item's page."
+)
 FILTERS = (
     formats.count, formats.percent, formats.percent_span, formats.decimal, formats.money, formats.lasting,
     formats.moment, formats.plural, formats.prediction, formats.sentence, formats.together,
@@ -115,6 +119,8 @@ def _note(name: str, number: str) -> str | None:
     >>> _note("clear", "0")
     'Nothing changed.'
     """
+    if number == "0" and name == "ask-again":
+        return f"Nothing changed. {NOTHING_TO_ASK}"
     if name not in NOTES or not number.isdigit():
         return NOTES.get(name)
     return f"{formats.plural(int(number[:9]), 'item')}. {NOTES[name]}" if int(number[:9]) else "Nothing changed."

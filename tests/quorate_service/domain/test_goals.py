@@ -117,3 +117,16 @@ def test_an_item_that_is_open_again_leaves_the_sums_of_its_goal(desk):
     steer(desk.projects, project.id, now=1005.0)
     after = counted(desk, project)
     assert (after.num_items, after.spent) == (before.num_items - 1, before.spent - row.num_votes)
+
+
+def test_a_target_is_not_held_before_an_audit_is_complete(desk):
+    """Votes that settle every item prove nothing about the items to come."""
+    project = desk.project([f"x{number}" for number in range(12)], pool_size=3, method="value", min_votes=2, audit_rate=0.05)
+    for number in range(12):
+        for voter in ("ann", "bo"):
+            act(desk.projects, Request(project.id, f"x{number}", voter, "vote", "cat", served=False), now=1001.0)
+    desk.projects.change(project.id, target_error=0.05, now=1002.0)
+    with desk.store.read() as connection:
+        seen = stats(connection, desk.projects.get_in(connection, project.id), now=1003.0)
+    assert (seen.num_closed, seen.audit.num_complete, seen.audit.most_wrong) == (12, 0, 0.0)
+    assert seen.goal is not None and not seen.goal["supported"]

@@ -1,15 +1,20 @@
 """Items in doubt wait for a senior, one senior at a time; a verdict is the final answer and can be corrected."""
 
+import json
+
 import pytest
+from sqlalchemy import select
 
 from quorate.errors import InvalidInput, UnknownClass
 from quorate_service.domain.ballots import act
 from quorate_service.domain.listing import all_decisions, find_item
 from quorate_service.domain.trail import disagreements, trail
-from quorate_service.domain.verdicts import give_verdict, is_waiting, next_waiting, num_waiting, waiting
+from quorate_service.domain.verdicts import closed_item, give_verdict, is_waiting, next_waiting, num_waiting, waiting
 from quorate_service.domain.votes import Request
+from quorate_service.domain.webhooks import create_webhook
 from quorate_service.label_studio.connections import as_view
 from quorate_service.problems import Outdated
+from quorate_service.store.schema import deliveries
 
 
 def cast(desk, project, item, voter, label, kind="vote"):
@@ -85,9 +90,22 @@ def test_a_verdict_stands_beside_the_pools_answer_and_can_be_corrected(desk, dou
         assert not list(disagreements(desk.projects, connection, project))
 
 
-def test_what_does_not_wait_gets_no_verdict(desk, doubtful):
+def test_an_answer_that_everybody_gave_is_corrected_and_webhooks_hear_the_final_one(desk, doubtful):
+    create_webhook(desk.store, doubtful.id, "https://example.org", ["item.completed"], allow_private=False, now=1.0)
+    for label, seen in (("cat", None), ("dog", "cat")):  # the first one changes nothing
+        give_verdict(desk.projects, doubtful.id, "sure", label, replaces=seen, by="a", signed_in_by=None, now=1005.0)
+    with desk.store.read() as connection:
+        project = desk.projects.get_in(connection, doubtful.id)
+        answers = {each.item: (each.answer, each.consensus_label) for each in all_decisions(desk.projects, connection, project)}
+        said = [json.loads(body)["data"] for body in connection.scalars(select(deliveries.c.body))]
+        assert not list(disagreements(desk.projects, connection, project))
+    assert answers["sure"] == ("dog", "cat")
+    assert [(each["item"], each["label"], each["confidence"]) for each in said] == [("sure", "dog", None)]
+
+
+def test_what_is_not_closed_gets_no_verdict(desk, doubtful):
     given = {"by": "a_senior", "signed_in_by": None, "now": 1005.0}
-    for item in ("sure", "open", "nothing"):
+    for item in ("open", "nothing"):
         with pytest.raises(InvalidInput):
             give_verdict(desk.projects, doubtful.id, item, "cat", **given)
     with pytest.raises(UnknownClass):
@@ -98,6 +116,9 @@ def test_an_item_in_the_audit_waits_until_it_is_voted_to_the_end(desk):
     project = desk.project(["x"], pool_size=3, method="quorum:votes=1", audit_rate=1.0, adjudicate_below=1.0)
     cast(desk, project, "x", "ext:a", "cat")
     assert line(desk, project) == []
+    with desk.store.read() as connection:
+        shown = closed_item(connection, project, "senior", "x")
+    assert shown.is_asked and shown.answer is None, "who may vote on it must not learn the answer"
     cast(desk, project, "x", "ext:b", "dog")
     cast(desk, project, "x", "ext:c", "bird")
     assert [(each.item, each.tied) for each in line(desk, project)] == [("x", True)]

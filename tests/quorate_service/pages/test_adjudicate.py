@@ -57,7 +57,7 @@ def test_a_senior_gives_and_corrects_a_verdict_with_keys_and_never_on_a_broken_i
         page.keyboard.press("Enter")
         page.get_by_text("The verdict was recorded.").wait_for()
         assert verdict_on(live, project, "film 1") == "dog"
-        page.get_by_role("link", name="Correct the verdict on film 1").click()
+        page.get_by_role("link", name="Change the verdict on film 1").click()
         page.locator(".enlarge").wait_for()
         given = {"replaces": "dog", "by": owner, "signed_in_by": None, "now": time.time()}
         give_verdict(live.projects, project, "film 1", "cat", **given)  # the owner was faster
@@ -72,5 +72,5 @@ def test_a_senior_gives_and_corrects_a_verdict_with_keys_and_never_on_a_broken_i
         come_in(page, live, owner)
         page.goto(f"{live.url}/p/{project}/item?id=film 1")
         assert page.locator("[data-answer]").get_by_text("dog").is_visible()
-        page.get_by_role("link", name="Correct it").click()
-        page.get_by_role("heading", name="Correct the verdict").wait_for()
+        page.get_by_role("link", name="Change this verdict").click()
+        page.get_by_role("heading", name="Change this verdict").wait_for()
