@@ -53,7 +53,9 @@ class Refusal(QuorateError):
     """A valid request that is refused; carries what is wrong, for people to read, and what to do."""
 
     def __init__(self, wrong: str, fix: str, *, field: str, rule: str, value: object = None) -> None:
-        super().__init__(f"{wrong}; {fix}", field=field, value=value, rule=rule, fix=fix)
+        super().__init__(
+            f"{wrong[:1].upper()}{wrong[1:]}. {fix[:1].upper()}{fix[1:]}", field=field, value=value, rule=rule, fix=fix
+        )
 
 
 class NotSignedIn(Refusal):

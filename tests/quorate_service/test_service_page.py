@@ -55,7 +55,7 @@ def test_the_commands_of_the_page_run_in_its_order(tmp_path, postgres):
     assert "photo-1," in (tmp_path / "votes.csv").read_text()
     assert '"recomputed"' in (tmp_path / "trail.json").read_text()
     assert done.stdout.count(" 0 decisions differ from their events") == 2
-    assert "1 projects, 3 items" in done.stdout
+    assert "1 project, 3 items" in done.stdout
 
 
 def test_every_kind_of_webhook_is_on_the_page():

@@ -21,15 +21,16 @@ from quorate_service.access.log import OPERATORS_LINK, OWN_LINK, note
 from quorate_service.problems import LinkOver, NotFound, UnknownLink
 from quorate_service.store import Store
 from quorate_service.store.bulk import upsert
-from quorate_service.store.schema import accounts, api_keys, links, memberships
+from quorate_service.store.schema import accounts, api_keys, links, memberships, secrets
 
 PATH = "/link/"
 FIRST_OWNER = "first"  # the id of the first owner's account; being fixed, it cannot be created twice concurrently
 FIRST_LASTS = 24 * 3600.0
 SIGN_IN_LASTS = 15 * 60.0
-ASK = "Ask for a new one."
-USED = ("this link was used already; it works once", ASK)
+ASK = "ask for a new one."
+USED = ("this link was used already, and links work once", ASK)
 PREFIX = "qk_"
+ADDRESS = "address"  # in the table of secrets
 SHOWN = 8  # first characters of a key, stored so that its owner recognises it
 USED_EVERY = 60.0  # seconds between updates of a key's last use, so that requests seldom write
 
@@ -51,6 +52,20 @@ class SignedIn:
     session_id: str
     how: str  # how it signed in (`log`)
     project_id: str | None = None  # the project joined
+
+
+def remember_address(store: Store, base_url: str, *, now: float) -> None:
+    """Store the address of the service, for links made on the command line."""
+    row = {"name": ADDRESS, "value": base_url, "created": now}
+    with store.write() as connection:
+        statement = upsert(connection, secrets).values(row)
+        connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_=row))
+
+
+def address_of(store: Store) -> str | None:
+    """The address at which the service was last started; None: it never was."""
+    with store.read() as connection:
+        return connection.scalar(select(secrets.c.value).where(secrets.c.name == ADDRESS))
 
 
 def first_owner_link(store: Store, base_url: str, *, now: float) -> str | None:
@@ -198,8 +213,7 @@ def create_key(
             where = f"account {account_id}"
             raise invalid("project_id", project_id, rule, "check both ids.", place=where, error=NotFound)
         connection.execute(insert(api_keys).values(asdict(key) | {"digest": digest(secret)}))
-        # a key for all projects is in the log of each; its name is private
-        details = {"key": key.id} | ({"name": key.name} if project_id is not None else {})
+        details = _told(key.id, key.name, project_id)
         note(connection, "key made", project_id=project_id, account_id=account_id, by=by, now=now, **details)
     return key, secret
 
@@ -215,13 +229,18 @@ def revoke_key(store: Store, key_id: str, *, account_id: str, now: float) -> Non
     """Revoke a key for good; revoking it again does nothing."""
     mine = (api_keys.c.id == key_id) & (api_keys.c.account_id == account_id)
     with store.write() as connection:
-        row = connection.execute(select(api_keys.c.project_id).where(mine)).one_or_none()
+        row = connection.execute(select(api_keys.c.project_id, api_keys.c.name).where(mine)).one_or_none()
         if row is None:
             raise invalid("key", key_id, "the id of one of your own keys", "list them to see it.", error=NotFound)
         ended = update(api_keys).where(mine, api_keys.c.revoked.is_(None)).values(revoked=now)
         if connection.execute(ended).rowcount:
-            where = row.project_id
-            note(connection, "key revoked", project_id=where, account_id=account_id, by=account_id, now=now, key=key_id)
+            whose = {"project_id": row.project_id, "account_id": account_id, "by": account_id}
+            note(connection, "key revoked", **whose, now=now, **_told(key_id, row.name, row.project_id))
+
+
+def _told(key_id: str, name: str, project_id: str | None) -> dict[str, str]:
+    """What the log says about a key; that of one for all projects is in the log of each, so its name stays private."""
+    return {"key": key_id} | ({} if project_id is None else {"name": name})
 
 
 def note_use(store: Store, key_id: str, *, now: float) -> None:

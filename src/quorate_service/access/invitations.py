@@ -27,7 +27,7 @@ DAY = 86400.0
 LASTS = 14 * DAY
 LONGEST = 366 * DAY
 INVITED: tuple[Role, ...] = ("voter", "senior", "reader")  # an owner makes a member an owner by changing the role
-ASK_SENDER = "Ask the person who sent it for a new one."
+ASK_SENDER = "ask the person who sent it for a new one."
 AGAIN = 600.0  # seconds within which the same form, sent again, is the same person
 
 

@@ -95,7 +95,8 @@ async def as_member(request: Request, project_id: str, *roles: Role) -> Member:
         raise invalid("project_id", project_id[:40], rule, "List your projects to see it.", error=NotFound)
     if roles and role not in roles:
         rule = " or ".join(sorted(roles))
-        wrong, fix = f"this is for the role {rule}; you are {role} in this project", "ask an owner for another role."
+        who = " and ".join(f"{name}s" for name in sorted(roles))
+        wrong, fix = f"this is for {who}, and your role in this project is {role}", "ask an owner for another role."
         raise NotAllowed(wrong, fix, field="role", value=role, rule=rule)
     return Member(**asdict(principal), role=role)
 

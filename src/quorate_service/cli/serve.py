@@ -22,7 +22,7 @@ from quorate.commands.options import option
 from quorate.commands.output import print_lines
 from quorate.validate import invalid
 from quorate_service.access.cookies import signing_key
-from quorate_service.access.credentials import first_owner_link
+from quorate_service.access.credentials import first_owner_link, remember_address
 from quorate_service.config import ServiceConfig
 from quorate_service.demo import PROJECT, is_over, seed
 from quorate_service.store import Store, StoreUnavailable, as_url
@@ -137,6 +137,7 @@ def _make_ready(config: ServiceConfig, here: str) -> str | None:
     try:
         if _prepared(store):
             print_lines("Database created.")
+        remember_address(store, here, now=time.time())
         signing_key(store, now=time.time())  # to check: report an invalid key once, not in every worker
         return _demo_link(store, here) if config.demo else first_owner_link(store, here, now=time.time())
     finally:

@@ -13,8 +13,9 @@ import typer
 from quorate.commands.main import Commands
 from quorate.commands.options import Json, option
 from quorate.commands.output import print_json, print_lines, progress_bar
+from quorate.reports.format import counted
 from quorate_service.access.accounts import Account, disable_account, enable_account, list_accounts
-from quorate_service.access.credentials import new_key, new_link
+from quorate_service.access.credentials import address_of, new_key, new_link
 from quorate_service.cli.serve import BaseUrl, Database
 from quorate_service.domain.trail import Verification
 from quorate_service.domain.trail import check as recompute
@@ -90,13 +91,14 @@ def owner_link(
     """
     with existing(database) as store:
         lasts = "15 minutes" if list_accounts(store) else "24 hours"
-        link = new_link(store, base_url or "http://127.0.0.1:8000", account=account, now=time.time())
+        here = base_url or address_of(store) or "http://127.0.0.1:8000"
+        link = new_link(store, here, account=account, now=time.time())
     if json:
         print_json({"link": link})
     else:
         print_lines(f"Whoever opens this link is the owner; it works once, valid for {lasts}:", f"  {link}")
         if base_url is None:
-            print_lines("(if the service has another public address, pass --base-url)")
+            print_lines(f"(if the service is not at {here}, pass --base-url)")
 
 
 @app.command("owner-key")
@@ -188,8 +190,9 @@ def _print_checked(checked: Verification, *, json: bool) -> None:
         print_json(counts | {"first": first})
         return
     print_lines(
-        f"{checked.num_projects} projects, {checked.num_items} items, {checked.num_events} events "
-        f"({checked.num_votes} votes): {checked.num_disagreements} decisions differ from their events."
+        f"{counted(checked.num_projects, 'projects')}, {counted(checked.num_items, 'items')}, "
+        f"{counted(checked.num_events, 'events')} ({counted(checked.num_votes, 'votes')}, those undone too): "
+        f"{checked.num_disagreements} decisions differ from their events."
     )
     for each in first:
         where = f"event {each['seq']}" if each["seq"] else "the item's row"

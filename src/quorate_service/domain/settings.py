@@ -126,8 +126,8 @@ class ProjectSettings(BaseModel):
         default=None,
         ge=0,
         le=1,
-        title="A senior decides below this confidence",
-        description="Also ties of a whole pool. The pool's answer is kept beside the verdict. Empty: nobody decides.",
+        title="Adjudication: a senior decides below this confidence",
+        description="Also ties of a whole pool. The pool's answer is kept beside the verdict. Empty: no adjudication.",
         json_schema_extra=Percent,
     )
     lease_seconds: float = Field(
@@ -251,7 +251,13 @@ def first_problem(error: ValidationError) -> InvalidInput:
     """The first of pydantic's complaints as one of the library's errors."""
     first = error.errors(include_url=False)[0]
     field, *rest = first["loc"] or ("settings",)
-    rules = {"missing": "a value", "extra_forbidden": f"one of: {', '.join(ProjectSettings.model_fields)}"}
+    size = first.get("ctx", {})
+    rules = {
+        "missing": "a value",
+        "extra_forbidden": f"one of: {', '.join(ProjectSettings.model_fields)}",
+        "too_short": f"at least {size.get('min_length')}, one on each line",
+        "too_long": f"at most {size.get('max_length')}",
+    }
     rule = rules.get(first["type"], SHOULD.sub(lambda match: "" if match[1] else "to ", first["msg"]))
     part = ".".join(map(str, rest)) or None
     return invalid(str(field), first["input"], rule, "correct it.", place=part)

@@ -139,10 +139,12 @@ def stats(connection: Connection, project: Project, *, now: float) -> Stats:
 
 
 def latest_stats(connection: Connection, project: Project, *, now: float) -> LatestStats:
-    """The numbers that were stored last; computed here if there are none."""
+    """The numbers that were stored last; computed here if there are none, or they know no items."""
     query = select(tasks.c.state).where(tasks.c.project_id == project.id, tasks.c.task == "stats")
     state = json.loads(connection.execute(query).scalar_one_or_none() or "{}")
-    latest = state.get("stats") or stats(connection, project, now=now).as_json()
+    latest = state.get("stats")
+    if not latest or not latest["num_items"]:  # cheap, and an import shows at once
+        latest = stats(connection, project, now=now).as_json()
     age = abs(now - latest["time"])  # a time in the future: the clock was set back
     return LATEST.validate_python(latest | {"age": age, "version": int(state.get("version", 0))})
 

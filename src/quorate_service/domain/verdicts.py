@@ -34,7 +34,7 @@ class Doubtful:
     """An item as a senior sees it: content, votes by class, their own vote; no names of voters and no prediction.
 
     `answer`: the final one; None: none, or not to be shown. `tied`: the whole pool ties. `is_asked`: votes still come,
-    so answer and votes are not to be shown. `closed_event`: its position in the queue. `verdict` and `by`, if it has one.
+    so answer and votes are not to be shown. `closed_event`: its position in the queue. `verdict` and `by`: if any.
     """
 
     item: str
@@ -173,12 +173,12 @@ def give_verdict(
 
 def is_asked(row: Row[Any]) -> bool:
     """Whether voters are still asked about a closed item: for the audit, or because an owner asked again."""
-    return row.audit == "drawn" or row.again == "asked"
+    return bool(row.audit == "drawn" or row.again == "asked")
 
 
 def can_correct(row: Row[Any]) -> bool:
     """Whether a verdict can correct the item's answer: it is closed, or has a verdict already."""
-    return (not row.is_open or row.verdict is not None) and row.withdrawn is None and row.gold is None
+    return bool((not row.is_open or row.verdict) and row.withdrawn is None and row.gold is None)
 
 
 def _check_closed(row: Row[Any]) -> None:

@@ -157,9 +157,10 @@ def _delivery(project_id: str, hook: str, kind: str, content: Mapping[str, Any],
     return {"id": delivery, "webhook_id": hook, "kind": kind, "body": json.dumps(body), "created": now, "due": now}
 
 
-def final_answer(row: Mapping[str, Any]) -> str | None:
+def final_answer(row: Mapping[Any, Any]) -> str | None:
     """A closed item's answer: the verdict, else what the whole pool said later, else the consensus; None: none."""
-    return row.get("verdict") or row.get("panel") or row["label"]
+    answer: str | None = row.get("verdict") or row.get("panel") or row["label"]
+    return answer
 
 
 def closed(row: Mapping[str, Any]) -> Notice:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import APIRouter, Response
 
 from quorate.errors import QuorateError
@@ -51,7 +53,8 @@ def _page(on: Visit, after: int, name: str | None, problem: dict[str, object] | 
         number, latest = num_waiting(connection, project), latest_verdicts(connection, project, limit=MOST_LISTED)
     show = for_browser(project.id, {} if item is None else item.show)
     votes = [] if item is None else sorted(enumerate(item.votes), key=lambda each: -each[1])
-    shown = {"project": project, "item": item, "is_named": bool(name) and other is None, "show": show, "number": number, "votes": [v for v in votes if v[1]]}
+    shown: dict[str, Any] = {"project": project, "item": item, "is_named": bool(name) and other is None, "show": show}
+    shown |= {"number": number, "votes": [vote for vote in votes if vote[1]]}
     shown |= {"given": latest, "keys": keys_of(project.settings.classes), "problem": problem}
     shown["instructions"] = on.instructions(project)
     return on.render("adjudicate.html", status_of(problem), **shown, tab="adjudicate", bar=bar, swatch=swatch)

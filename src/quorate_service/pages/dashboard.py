@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -151,6 +152,7 @@ def vote_page(on: VoterVisit) -> Response:
         "keys_told": keys_told(keys), "names_are_keys": keys == [name.lower() for name in classes],
         "own_keys": keys == [name.lower() for name in project.settings.classes],
         "instructions": on.instructions(project),
+        "instructions_mark": sha256(project.settings.instructions.encode("utf-8", "replace")).hexdigest()[:16],
     }  # fmt: skip
     return on.render("vote.html", **shown)
 

@@ -222,14 +222,12 @@ def whole_number(fields: Mapping[str, str], name: str) -> int | None:
 
 
 def lines(fields: Mapping[str, str], name: str) -> list[str]:
-    """The entries of a text field: one per line, or on one line separated by commas.
+    """The entries of a text field, one on each line.
 
-    >>> lines({"classes": "cat, dog"}, "classes"), lines({"classes": "cat\\r\\ndog, wolf"}, "classes")
-    (['cat', 'dog'], ['cat', 'dog, wolf'])
+    >>> lines({"classes": "cat\\r\\ndog, wolf"}, "classes")
+    ['cat', 'dog, wolf']
     """
-    text = fields.get(name, "").strip()
-    parts = text.splitlines() if len(text.splitlines()) > 1 else text.split(",")
-    return [part.strip() for part in parts if part.strip()]
+    return [line.strip() for line in fields.get(name, "").splitlines() if line.strip()]
 
 
 def in_words_of_the_form(

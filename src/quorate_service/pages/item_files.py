@@ -18,7 +18,7 @@ from quorate.errors import InvalidInput, QuorateError, shown
 from quorate.session.inputs import parse_prediction
 from quorate.validate import invalid
 from quorate_service.api.items import ItemIn, model_names, new_item
-from quorate_service.domain.items import ONE_MODEL, NewItem
+from quorate_service.domain.items import ONE_MODEL, ItemContent, NewItem
 from quorate_service.domain.projects import Project
 from quorate_service.pydantic_errors import complaints
 
@@ -98,6 +98,16 @@ class ItemsFile:
     def num_rows(self) -> int:
         """Rows read."""
         return len(self.items) + len(self.problems)
+
+    @property
+    def num_empty(self) -> int:
+        """Items of which voters would see the id only."""
+        return sum(item.show == ItemContent() for item in self.items)
+
+    @property
+    def num_named(self) -> int:
+        """Items whose prediction is the name of a class only."""
+        return sum(isinstance(item.prediction, str) for item in self.items)
 
 
 def read_items(
@@ -291,7 +301,7 @@ def _record(cells: Sequence[str], width: int, meanings: Mapping[int, tuple[str, 
             if cell and kind == "probs":
                 probs.setdefault(rest[0], {})[rest[1]] = _number(cell, rest[1])
             elif cell:
-                record[kind] = _cell(kind, cell)
+                record[kind] = _cell(kind, cell, project.settings.classes)
     except InvalidInput as problem:
         return _Row(problem=problem, item=str(record.get("id", "")))
     if len(project.models) > 1 and probs:
@@ -301,15 +311,23 @@ def _record(cells: Sequence[str], width: int, meanings: Mapping[int, tuple[str, 
     return _Row(record)
 
 
-def _cell(kind: str, cell: str) -> JsonValue:
+def _cell(kind: str, cell: str, classes: Sequence[str]) -> JsonValue:
+    """The value of a cell as in JSON. A prediction: the name of a class, JSON, or the score of the second of two."""
     if kind in ("pool_size", "priority"):
         value = _number(cell, kind)
         if value != int(value):
             raise invalid(kind, cell, "a whole number", "drop the decimals.")
         return int(value)
-    if kind != "prediction" or cell[:1] not in "[{":
+    if kind != "prediction" or cell in classes:
         return cell
-    return _json(cell, "prediction")
+    return _json(cell, "prediction") if cell[0] in "[{" else _score(cell)
+
+
+def _score(cell: str) -> JsonValue:
+    try:
+        return float(cell.replace(",", "."))
+    except ValueError:
+        return cell  # refused as a class that the project does not have
 
 
 def _number(cell: str, where: str) -> float:

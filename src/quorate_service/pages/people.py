@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from fastapi import APIRouter, Response
 
@@ -23,6 +24,7 @@ from quorate_service.domain.people import latest_people
 from quorate_service.domain.stats import latest_stats
 from quorate_service.pages.formats import Fields, in_words_of_the_form, number, whole_number
 from quorate_service.pages.rendering import SENT_ALREADY, OwnerVisit, Visit, status_of
+from quorate_service.pages.settings_form import LABELS, as_text
 from quorate_service.problems import of_error
 
 router = APIRouter(include_in_schema=False)
@@ -32,6 +34,7 @@ LEAST_DAYS, MOST_DAYS = 0.01, round(invitations.LONGEST / invitations.DAY)
 KIND_WORDS = {"uniform": "looks like guesses", "habit": "looks like votes by habit"}
 FEW_VOTES = 20  # people with fewer votes get a badge
 LINES = 100  # per page
+DETAILS = {"expires": "valid until", "how": "with", "url": "address", "most_uses": "most people", "uses": "joined"}
 
 
 @router.get("/p/{project_id}/people")
@@ -156,5 +159,15 @@ def access_page(on: OwnerVisit, before: int | None = None) -> Response:
         project = on.projects.get_in(connection, on.project_id)
         lines = lines_of(connection, on.project_id, before=before, limit=LINES + 1)
     older = lines[LINES - 1].id if len(lines) > LINES else None
-    shown = {"project": project, "lines": lines[:LINES], "older": older, "before": before}
+    told = [(line, _told(line.details)) for line in lines[:LINES]]
+    shown = {"project": project, "lines": told, "older": older, "before": before}
     return on.render("access_log.html", tab="people", **shown)
+
+
+def _told(details: Mapping[str, Any]) -> dict[str, Any]:
+    """A line's details in the words of the pages; of a key or an invitation its name, if it has one, not its id."""
+    changed = details.get("changed")
+    if isinstance(changed, Mapping):
+        return {str(LABELS.get(name, name)): as_text(name, new) for name, new in changed.items()}
+    ids = [name for name in ("key", "invitation") if name in details and details.get("name")]
+    return {DETAILS.get(name, name): value for name, value in details.items() if value is not None and name not in ids}

@@ -59,9 +59,9 @@ def _new(request: Request, caller: Principal, form: dict[str, str], problem: dic
 
 
 @router.get("/p/{project_id}/settings")
-def settings_page(on: OwnerVisit) -> Response:
-    """The current settings."""
-    return _settings(on, {})
+def settings_page(on: OwnerVisit, pool: int | None = None) -> Response:
+    """The current settings. `pool`: to fill in for open items."""
+    return _settings(on, {}, pool=pool)
 
 
 @router.post("/p/{project_id}/settings")
@@ -75,10 +75,12 @@ def change(on: OwnerVisit, fields: Fields) -> Response:
     return on.go("settings", "saved")
 
 
-def _settings(on: Visit, form: dict[str, str], problem: dict[str, Any] | None = None) -> Response:
+def _settings(
+    on: Visit, form: dict[str, str], problem: dict[str, Any] | None = None, *, pool: int | None = None
+) -> Response:
     """The page, with what the visitor changed in `form`; all else as it is now."""
     project = on.projects.get(on.project_id)
     now = as_form(project)
     shown = {"project": project, "form": now | touched(form, now), "marks": marks(now), "problem": problem}
-    shown |= {"labels": LABELS, "fields": FORM, "more": MORE}
+    shown |= {"labels": LABELS, "fields": FORM, "more": MORE, "open_pool": pool}
     return on.render("settings.html", status_of(problem), tab="settings", **shown)

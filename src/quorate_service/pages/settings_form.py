@@ -56,6 +56,12 @@ def _text(value: object, kind: Kind) -> str:
     return str(value)
 
 
+def as_text(name: str, value: object) -> str:
+    """A setting's value as its field shows it; empty: "none"."""
+    text = _text(tuple(value) if isinstance(value, list) else value, FORM[name].kind if name in FORM else "line")
+    return text.replace("\n", ", ") or "none"
+
+
 FORM = {name: _field(name, info) for name, info in ProjectSettings.model_fields.items() if name != "display_names"}
 LABELS = {name: field.label for name, field in FORM.items()} | {"name": "Name", "state": "State"}
 LABELS["display_names"] = str(ProjectSettings.model_fields["display_names"].title)

@@ -9,7 +9,7 @@ pytest.importorskip("fastapi")
 pytest.importorskip("sqlalchemy")
 
 from quorate_service.access.accounts import create_account, disable_account
-from quorate_service.access.credentials import list_keys, look_at_link
+from quorate_service.access.credentials import list_keys, look_at_link, remember_address
 from quorate_service.domain.ballots import act
 from quorate_service.domain.items import NewItem, add_items
 from quorate_service.domain.projects import Projects
@@ -54,7 +54,7 @@ def test_a_backup_onto_a_file_says_so_in_the_command_s_words(run, database, tmp_
 def test_check_counts_and_finds_what_was_tampered_with(run, database):
     result = run("service", "check", "--database", database)
     assert result.exit_code == 0, result.stderr
-    assert "1 projects, 3 items, 5 events (1 votes): 0 decisions differ from their events." in result.stdout
+    assert "1 project, 3 items, 5 events (1 vote" in result.stdout and ": 0 decisions differ" in result.stdout
     with sqlite3.connect(database) as connection:
         connection.execute("UPDATE items SET label = 'dog' WHERE name = 'photo1'")
     connection.close()
@@ -93,6 +93,9 @@ def test_an_owner_who_lost_the_cookie_gets_a_link(run, database):
     chosen = ["--account", eve.id, "--base-url", "https://labels.example.org"]
     told = run("service", "owner-link", "--database", database, *chosen).stdout
     assert "https://labels.example.org/link/" in told and "valid for 15 minutes" in told and "--base-url" not in told
+    remember_address(store, "http://127.0.0.1:8091", now=1.0)
+    told = run("service", "owner-link", "--database", database, "--account", eve.id).stdout
+    assert "http://127.0.0.1:8091/link/" in told, "where the service listens"
     disable_account(store, eve.id, now=2.0)
     told = run("service", "owner-link", "--database", database)
     assert told.exit_code == 0 and "pass --base-url" in told.stdout

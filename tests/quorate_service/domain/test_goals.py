@@ -121,7 +121,9 @@ def test_an_item_that_is_open_again_leaves_the_sums_of_its_goal(desk):
 
 def test_a_target_is_not_held_before_an_audit_is_complete(desk):
     """Votes that settle every item prove nothing about the items to come."""
-    project = desk.project([f"x{number}" for number in range(12)], pool_size=3, method="value", min_votes=2, audit_rate=0.05)
+    project = desk.project(
+        [f"x{number}" for number in range(12)], pool_size=3, method="value", min_votes=2, audit_rate=0.05
+    )
     for number in range(12):
         for voter in ("ann", "bo"):
             act(desk.projects, Request(project.id, f"x{number}", voter, "vote", "cat", served=False), now=1001.0)

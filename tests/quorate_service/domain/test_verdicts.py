@@ -96,7 +96,9 @@ def test_an_answer_that_everybody_gave_is_corrected_and_webhooks_hear_the_final_
         give_verdict(desk.projects, doubtful.id, "sure", label, replaces=seen, by="a", signed_in_by=None, now=1005.0)
     with desk.store.read() as connection:
         project = desk.projects.get_in(connection, doubtful.id)
-        answers = {each.item: (each.answer, each.consensus_label) for each in all_decisions(desk.projects, connection, project)}
+        answers = {
+            each.item: (each.answer, each.consensus_label) for each in all_decisions(desk.projects, connection, project)
+        }
         said = [json.loads(body)["data"] for body in connection.scalars(select(deliveries.c.body))]
         assert not list(disagreements(desk.projects, connection, project))
     assert answers["sure"] == ("dog", "cat")

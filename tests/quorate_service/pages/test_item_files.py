@@ -54,6 +54,15 @@ def test_tables_as_spreadsheets_and_programs_write_them(text):
     assert item.prediction in ({"cat": 0.9, "dog": 0.1}, [0.9, 0.1])
 
 
+def test_a_prediction_in_a_table_means_what_it_means_in_the_api():
+    text = "id,prediction\na,0.8\nb,cat\n"
+    for classes, first in ((("cat", "dog"), 0.8), (("cat", "0.8"), "0.8")):
+        found = read("a.csv", text, classes=classes)
+        assert [each.prediction for each in found.items] == [first, "cat"]
+        assert (found.num_named, found.num_empty) == (1 + (first == "0.8"), 2)
+    assert read("a.csv", text).predictions[0] == [{"cat": pytest.approx(0.2), "dog": pytest.approx(0.8)}]
+
+
 def test_several_models_in_one_table():
     for models in ((), ("m1", "m2")):
         found = read("a.csv", "id,m1:cat,m2:cat\na,0.9,0.4\n", models=models)

@@ -97,6 +97,7 @@ def test_nobody_is_made_an_owner_by_a_slip(live, chromium):
         for key in ("ArrowDown", "ArrowUp", "ArrowUp", "ArrowUp"):  # through the choices, up to owner
             page.keyboard.press(key)
         assert (role.input_value(), role_of_ann()) == ("owner", "voter")
+        assert page.get_by_role("status").get_by_text("not saved").is_visible()
         page.once("dialog", lambda dialog: (asked.append(dialog.message), dialog.dismiss()))
         change = page.get_by_label("Change the role of Ann")
         change.click()

@@ -37,12 +37,21 @@ for (const all of document.querySelectorAll("[data-choose-all]")) { // only with
   });
 }
 
-for (const select of document.querySelectorAll("[data-until-changed]")) { // its button is shown once it says something new
-  const button = select.form.querySelector("button"), before = select.value;
-  const follow = () => { button.hidden = select.value === before; };
+const unsaved = new Set();
+for (const select of document.querySelectorAll("[data-unsaved]")) { // says so until its button is pressed
+  const sign = select.form.querySelector("[role=status]"), button = select.form.querySelector("button"), before = select.value;
+  const follow = () => {
+    const isChanged = select.value !== before;
+    unsaved[isChanged ? "add" : "delete"](select);
+    button.disabled = !isChanged;
+    button.classList.toggle("primary", isChanged);
+    sign.textContent = isChanged ? "not saved" : "";
+  };
   select.addEventListener("change", follow);
-  follow();
+  addEventListener("pageshow", follow); // a browser may restore what was chosen
 }
+addEventListener("submit", (event) => { if (!event.defaultPrevented) unsaved.delete(event.target.querySelector("[data-unsaved]")); });
+addEventListener("beforeunload", (event) => { if (unsaved.size) event.preventDefault(); });
 
 // A part that is fetched again every few seconds while the page is visible. The sign beside it says how old the numbers
 // are. Numbers with an older version than those shown are ignored; times are not compared, as clocks can be set back.
