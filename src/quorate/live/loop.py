@@ -40,6 +40,7 @@ def decide_all(
     on_error: OnError = "raise",
     retries: int = 0,
     give_up_after: int = GIVE_UP_AFTER,
+    audit_rate: float = 0.0,
     on_item: OnItem | None = None,
     **settings: object,
 ) -> LiveResult:
@@ -52,8 +53,8 @@ def decide_all(
     An exception in `ask`, or an answer that is not a class, is retried `retries` times; then `on_error="raise"` raises
     AskFailed with the item still open, and "abstain" counts it as an abstention, noted in the result. After
     `give_up_after` consecutive items without a vote because of failures, AskFailed is raised in any case. Items that
-    are open in the session are continued, closed ones are not asked again. `on_item(outcome)` is called when an item
-    closes.
+    are open in the session are continued, closed ones are not asked again. `audit_rate`: of the answers of a jury, as in
+    `Panel`. `on_item(outcome)` is called when an item closes.
 
     >>> answers = {"x1": iter(["cat", "cat", "cat"]), "x2": iter(["dog", "cat", "dog"])}
     >>> predictions = {"x1": {"cat": 0.9}, "x2": {"cat": 0.6}}
@@ -62,7 +63,7 @@ def decide_all(
     ({'x1': 'cat', 'x2': 'dog'}, 5)
     """
     care = ErrorCare(on_error, retries, give_up_after, on_item)
-    work = make_work_list(ask, session, care=care, settings=settings)
+    work = make_work_list(ask, session, audit_rate=audit_rate, care=care, settings=settings)
     try:
         for entry in _plain_entries(items):
             _decide(work, work.open(entry))
@@ -77,6 +78,8 @@ def _decide(work: WorkList, run: ItemRun) -> None:
     while run.asks:
         for judge in run.next_judges():
             ask_one(work, run, judge)
+    for judge in work.to_audit(run):
+        ask_one(work, run, judge)
     work.finish(run)
 
 
@@ -102,6 +105,7 @@ async def adecide_all(
     on_error: OnError = "raise",
     retries: int = 0,
     give_up_after: int = GIVE_UP_AFTER,
+    audit_rate: float = 0.0,
     on_item: OnItem | None = None,
     **settings: object,
 ) -> LiveResult:
@@ -122,7 +126,7 @@ async def adecide_all(
     {'x1': 'cat', 'x2': 'cat'}
     """
     care = ErrorCare(on_error, retries, give_up_after, on_item)
-    work = make_work_list(ask, session, care=care, settings=settings)
+    work = make_work_list(ask, session, audit_rate=audit_rate, care=care, settings=settings)
     crew = _Crew(
         work,
         entries(items),
@@ -193,6 +197,8 @@ class _Crew:
             elif judges:
                 await _all_of([partial(self._caught, run, judge) for judge in judges])
         if not run.asks:
+            for judge in self.work.to_audit(run):
+                await ask_one_async(self.work, run, judge, self.timeout)
             self.work.finish(run)
 
     async def _caught(self, run: ItemRun, judge: Judge) -> None:

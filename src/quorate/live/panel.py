@@ -6,26 +6,21 @@ verdict is the plurality of the whole panel.
 
 from __future__ import annotations
 
-import warnings
 from collections import deque
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from itertools import count
 
-from quorate.live.audits import PanelAudits, answer_of, audits_of, is_certain
+from quorate.live.auditor import Auditor
+from quorate.live.audits import PanelAudits
 from quorate.live.judges import Judge, Jury, Spec
 from quorate.live.loop import ask_one, ask_one_async
 from quorate.live.results import LiveResult, Outcome
 from quorate.live.work_list import GIVE_UP_AFTER, ErrorCare, ItemRun, OnError, WorkList
-from quorate.model.decision.error_costs import DEFAULT_ERROR_COST
-from quorate.rng import stream
 from quorate.session import Journal, Session
 from quorate.types import PredictionValue
-from quorate.validate import above_zero, bounded, whole
+from quorate.validate import bounded, whole
 
 AUDIT_RATE = 0.05
-FIRST_AUDITS = 10  # the first verdicts that are not certain are all audited: before them the judges are hardly known
-MOST_ERROR_COST = 1e6
 
 
 class Panel:
@@ -74,13 +69,12 @@ class Panel:
             size = len(self.jury.judges)
             session = self.jury.session(classes, method=method, pool_size=size, seed=seed, journal=journal, **costs)
         self.session = session
-        self._error_cost = above_zero(error_cost or DEFAULT_ERROR_COST, where="error_cost")
-        self._audit_rate = bounded(audit_rate, where="audit_rate", least=0.0, most=1.0)
         self._timeout = None if timeout is None else bounded(timeout, where="timeout", least=0.0)
         self._numbers = count(session.counts()["opened"] + 1)
-        self.audits = self._audits()
         outcomes = deque[Outcome](maxlen=None if keep is None else whole(keep, where="keep"))
-        self._work = WorkList(session, self.jury, ErrorCare(on_error, retries, give_up_after, None), outcomes)
+        care = ErrorCare(on_error, retries, give_up_after, None)
+        self._auditor = Auditor(session, self.jury, audit_rate)
+        self._work = WorkList(session, self.jury, care, outcomes, self._auditor)
 
     def decide(self, question: object, prediction: PredictionValue = None, *, item: str | None = None) -> Outcome:
         """Decide one question: calls `judge.ask(question)`, a plain function. `prediction`: of a classifier, if any.
@@ -93,9 +87,9 @@ class Panel:
         while run.asks:
             for judge in run.next_judges():
                 ask_one(self._work, run, judge)
-        for judge in self._to_audit(run):
+        for judge in self._work.to_audit(run):
             ask_one(self._work, run, judge)
-        return self._finish(run)
+        return self._work.finish(run)
 
     async def adecide(
         self, question: object, prediction: PredictionValue = None, *, item: str | None = None
@@ -105,52 +99,23 @@ class Panel:
         while run.asks:
             for judge in run.next_judges():
                 await ask_one_async(self._work, run, judge, self._timeout)
-        for judge in self._to_audit(run):
+        for judge in self._work.to_audit(run):
             await ask_one_async(self._work, run, judge, self._timeout)
-        return self._finish(run)
+        return self._work.finish(run)
 
     def is_new(self, item: str) -> bool:
         """Whether no question has this id yet, here or in the session."""
         return self._work.is_new(item)
 
+    @property
+    def audits(self) -> PanelAudits:
+        """What the audits of recent questions say."""
+        return self._auditor.audits
+
     def result(self) -> LiveResult:
         """The questions decided so far, all or the last `keep`, and what the audits of recent ones say."""
-        return replace(self._work.result(), audits=self.audits)
+        return self._work.result()
 
     def _open(self, question: object, prediction: PredictionValue, item: str | None) -> ItemRun:
         name = next(filter(self.is_new, map(str, self._numbers))) if item is None else item
         return self._work.open((name, prediction), question)
-
-    def _to_audit(self, run: ItemRun) -> Iterator[Judge]:
-        """The cheapest judges left, until the verdict is settled, if the question is audited.
-
-        That depends, after the first audits, on seed and item alone.
-        """
-        if run.earlier or not self._audit_rate or is_certain(answer_of(self.session, run.item_id)):
-            return
-        drawn = stream(self.jury.seed, "panel-audit", run.item_id).random() < self._audit_rate
-        if drawn or self.audits.num < FIRST_AUDITS:
-            yield from run.to_audit(self.jury.cheapest_first(self.session))
-
-    def _finish(self, run: ItemRun) -> Outcome:
-        """Record the outcome, with the confidence that the audits before this question allow."""
-        outcome = self._work.finish(run, self._confidence(run))
-        if outcome.audited:
-            self._learn_from_audits()
-        return outcome
-
-    def _confidence(self, run: ItemRun) -> float | None:
-        """The corrected confidence; None: as the session has it."""
-        if run.earlier or not self._audit_rate or is_certain(answer := answer_of(self.session, run.item_id)):
-            return None
-        return self.audits.corrected(answer.confidence, num_classes=len(self.session.settings["classes"]))
-
-    def _learn_from_audits(self) -> None:
-        warned, self.audits = self.audits.warning, self._audits()
-        if "error_cost" in self.session.parameters:
-            self.session.tune(error_cost=min(self._error_cost * self.audits.excess, MOST_ERROR_COST))
-        if self.audits.warning is not None and warned is None:
-            warnings.warn(self.audits.warning, stacklevel=4)
-
-    def _audits(self) -> PanelAudits:
-        return audits_of(self.session)

@@ -10,11 +10,12 @@ import logging
 from collections import deque
 from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice, takewhile
+from itertools import islice
 from typing import Any, Literal, cast, get_args
 
 from quorate.errors import ItemExists, QuorateError, UnknownItem
-from quorate.live.audits import is_answered
+from quorate.live.auditor import Auditor
+from quorate.live.audits import NO_AUDITS
 from quorate.live.judges import Answer, ExpertPanel, Judge, Jury, as_panel
 from quorate.live.results import Act, Kind, LiveResult, Outcome
 from quorate.live.savings import Savings
@@ -44,7 +45,7 @@ class ItemRun:
         self._was_asked = bool(ballots)
         self._acts = [] if self.earlier else _earlier_acts(panel, ballots, decision.num_votes)
         self._full_cost = 0.0 if self.earlier else panel.full_cost(session.settings["pool_size"])
-        self._audited = False
+        self.audited = False
         self._line: Iterator[Judge] = panel.line(session, item_id, work.savings)
 
     @property
@@ -58,13 +59,6 @@ class ItemRun:
         if not judges:
             self.session.close(self.item_id)
         return judges
-
-    def to_audit(self, judges: Iterable[Judge]) -> Iterator[Judge]:
-        """The judges one by one until their votes settle the verdict: an audit asks them after the decision."""
-        self._audited = True
-        acted = self.session.voters(self.item_id)
-        left = (judge for judge in judges if judge.name not in acted)
-        return takewhile(lambda _: not is_answered(self.session.item(self.item_id)), left)
 
     def checked(self, answer: object, judge: Judge) -> Answer:
         """The answer, if it is a class or an abstention; anything else is a failure of the expert."""
@@ -99,7 +93,7 @@ class ItemRun:
         tied = () if label is None else tied_classes(decision, self.session.settings["classes"])
         stated = decision.confidence if confidence is None else confidence
         return Outcome(
-            self.item_id, label, decision, stated, tuple(self._acts), self._full_cost, self.earlier, tied, self._audited
+            self.item_id, label, decision, stated, tuple(self._acts), self._full_cost, self.earlier, tied, self.audited
         )
 
     def _is_unanswered(self, decision: Decision) -> bool:
@@ -190,6 +184,7 @@ class WorkList:
     panel: ExpertPanel
     care: ErrorCare
     outcomes: deque[Outcome] = field(default_factory=deque)
+    auditor: Auditor | None = None
     savings: Savings = field(default_factory=Savings)
     _seen: set[str] = field(default_factory=set)
     _in_a_row: int = 0
@@ -220,14 +215,23 @@ class WorkList:
             judge=name,
         )
         failure.__cause__ = error
-        if self.care.on_error == "raise":
+        if self.care.on_error == "raise" and not run.audited:
             raise failure
         self._last_failure = failure
         run.excuse(judge, error, failed_calls)
 
-    def finish(self, run: ItemRun, confidence: float | None = None) -> Outcome:
+    def to_audit(self, run: ItemRun) -> Iterator[Judge]:
+        """Whom to ask about a closed item to see whether they agree; whoever fails abstains."""
+        if self.auditor is not None and not run.earlier:
+            for judge in self.auditor.judges(run.item_id):
+                run.audited = True
+                yield judge
+
+    def finish(self, run: ItemRun) -> Outcome:
         """Record the outcome of a closed item; raise if too many consecutive items had failures and no vote."""
-        outcome = run.outcome(confidence)
+        outcome = run.outcome(None if self.auditor is None or run.earlier else self.auditor.confidence(run.item_id))
+        if self.auditor is not None and outcome.audited:
+            self.auditor.learn()
         self.outcomes.append(outcome)
         self.savings.close(run.item_id, _ballots(self.session, run.item_id))
         if self.care.on_item is not None:
@@ -250,11 +254,12 @@ class WorkList:
 
     def result(self) -> LiveResult:
         """The items finished so far."""
-        return LiveResult(tuple(self.outcomes), self.session)
+        audits = NO_AUDITS if self.auditor is None else self.auditor.audits
+        return LiveResult(tuple(self.outcomes), self.session, audits)
 
 
 def make_work_list(
-    ask: object, session: Session | None, *, care: ErrorCare, settings: Mapping[str, object]
+    ask: object, session: Session | None, *, audit_rate: float, care: ErrorCare, settings: Mapping[str, object]
 ) -> WorkList:
     """A work list for the given session, or for a new one from `settings`."""
     if session is not None and settings:
@@ -262,7 +267,9 @@ def make_work_list(
         raise invalid(name, value, "no settings together with `session`, which has its own", "pass one of them.")
     held = _new_session(ask, dict(settings)) if session is None else session
     known = held.settings
-    return WorkList(held, as_panel(ask, pool_size=known["pool_size"], seed=known["seed"]), care)
+    panel = as_panel(ask, pool_size=known["pool_size"], seed=known["seed"])
+    auditor = Auditor(held, panel, audit_rate) if isinstance(panel, Jury) else None
+    return WorkList(held, panel, care, auditor=auditor)
 
 
 def _new_session(ask: object, settings: dict[str, Any]) -> Session:
