@@ -14,6 +14,7 @@ from quorate.rng import stream
 from quorate.session import Session
 from quorate.validate import bounded
 
+AUDIT_RATE = 0.05
 FIRST_AUDITS = 10  # the first answers that are not certain are all audited: before them the judges are hardly known
 MOST_ERROR_COST = 1e6
 

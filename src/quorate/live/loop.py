@@ -40,7 +40,7 @@ def decide_all(
     on_error: OnError = "raise",
     retries: int = 0,
     give_up_after: int = GIVE_UP_AFTER,
-    audit_rate: float = 0.0,
+    audit_rate: float | None = None,
     on_item: OnItem | None = None,
     **settings: object,
 ) -> LiveResult:
@@ -53,8 +53,8 @@ def decide_all(
     An exception in `ask`, or an answer that is not a class, is retried `retries` times; then `on_error="raise"` raises
     AskFailed with the item still open, and "abstain" counts it as an abstention, noted in the result. After
     `give_up_after` consecutive items without a vote because of failures, AskFailed is raised in any case. Items that
-    are open in the session are continued, closed ones are not asked again. `audit_rate`: of the answers of a jury, as in
-    `Panel`. `on_item(outcome)` is called when an item closes.
+    are open in the session are continued, closed ones are not asked again. `on_item(outcome)` is called when an item
+    closes. `audit_rate`: as in `Panel`; None: 0.05 if the session knows the judges by name, else 0.
 
     >>> answers = {"x1": iter(["cat", "cat", "cat"]), "x2": iter(["dog", "cat", "dog"])}
     >>> predictions = {"x1": {"cat": 0.9}, "x2": {"cat": 0.6}}
@@ -105,7 +105,7 @@ async def adecide_all(
     on_error: OnError = "raise",
     retries: int = 0,
     give_up_after: int = GIVE_UP_AFTER,
-    audit_rate: float = 0.0,
+    audit_rate: float | None = None,
     on_item: OnItem | None = None,
     **settings: object,
 ) -> LiveResult:

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 from itertools import count
 
-from quorate.live.auditor import Auditor
+from quorate.live.auditor import AUDIT_RATE, Auditor
 from quorate.live.audits import PanelAudits
 from quorate.live.judges import Judge, Jury, Spec
 from quorate.live.loop import ask_one, ask_one_async
@@ -19,8 +19,6 @@ from quorate.live.work_list import GIVE_UP_AFTER, ErrorCare, ItemRun, OnError, W
 from quorate.session import Journal, Session
 from quorate.types import PredictionValue
 from quorate.validate import bounded, whole
-
-AUDIT_RATE = 0.05
 
 
 class Panel:

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, Literal, cast, get_args
 
 from quorate.errors import ItemExists, QuorateError, UnknownItem
-from quorate.live.auditor import Auditor
+from quorate.live.auditor import AUDIT_RATE, Auditor
 from quorate.live.audits import NO_AUDITS
 from quorate.live.judges import Answer, ExpertPanel, Judge, Jury, as_panel
 from quorate.live.results import Act, Kind, LiveResult, Outcome
@@ -259,7 +259,7 @@ class WorkList:
 
 
 def make_work_list(
-    ask: object, session: Session | None, *, audit_rate: float, care: ErrorCare, settings: Mapping[str, object]
+    ask: object, session: Session | None, *, audit_rate: float | None, care: ErrorCare, settings: Mapping[str, object]
 ) -> WorkList:
     """A work list for the given session, or for a new one from `settings`."""
     if session is not None and settings:
@@ -268,7 +268,8 @@ def make_work_list(
     held = _new_session(ask, dict(settings)) if session is None else session
     known = held.settings
     panel = as_panel(ask, pool_size=known["pool_size"], seed=known["seed"])
-    auditor = Auditor(held, panel, audit_rate) if isinstance(panel, Jury) else None
+    rate = (AUDIT_RATE if held.has_people else 0.0) if audit_rate is None else audit_rate
+    auditor = Auditor(held, panel, rate) if isinstance(panel, Jury) else None
     return WorkList(held, panel, care, auditor=auditor)
 
 

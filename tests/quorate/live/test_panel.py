@@ -13,7 +13,7 @@ import pytest
 
 import quorate
 from quorate.errors import InvalidInput, ItemExists
-from quorate.live import ABSTAIN, Answer, AskFailed, Judge, Panel
+from quorate.live import ABSTAIN, Answer, AskFailed, Judge, Panel, decide_all
 from quorate.live.audits import PanelAudits
 from quorate.live.savings import cost_until_settled
 from quorate.rng import stream
@@ -212,6 +212,19 @@ def test_the_stated_confidence_is_kept_and_nothing_is_paid_for_it(jury, seed):
     agree = np.mean([share_of_winner(outcome.label, row) for outcome, row in zip(outcomes, questions, strict=True)])
     assert agree >= stated - 0.02
     assert sum(outcome.cost for outcome in outcomes) <= cheapest_until_settled(prices, questions) + 1e-9
+
+
+@pytest.mark.filterwarnings("ignore:The audits contradict")
+@pytest.mark.parametrize("jury", [(2, 3), (3, 3), "lgbteen"])
+def test_a_loop_keeps_the_confidence_of_its_jury(jury):
+    prices, names, questions = recorded(jury, seed=2) if isinstance(jury, str) else biased(*jury, seed=2)
+    rows = {str(number): row for number, row in enumerate(questions)}
+    judges = [Judge(name, lambda item, name=name: rows[item][name], cost=cost) for name, cost in prices.items()]
+    result = decide_all(dict.fromkeys(rows), judges, classes=list(names))
+    stated = np.mean([outcome.confidence for outcome in result.outcomes])
+    agree = np.mean([share_of_winner(outcome.label, rows[outcome.item]) for outcome in result.outcomes])
+    assert agree >= stated - 0.02 and result.audits.num >= 3
+    assert result.cost <= cheapest_until_settled(prices, questions) + 1e-9
 
 
 def test_audits_correct_the_confidence_and_say_when_they_contradict_it():
