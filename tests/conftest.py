@@ -58,10 +58,13 @@ if in_memory():
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(in_memory()))  # where every tmp_path lies
 
 
+REAL_DATA = os.environ.get("QUORATE_DATA")  # before any test sets it to a folder of its own
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """Folder of the real data sets; tests that need it are skipped if it is missing."""
-    folder = os.environ.get("QUORATE_DATA")
+    folder = REAL_DATA
     if not folder:
         pytest.skip("QUORATE_DATA is not set: it must name the folder with imagenet16h_shift.npz and the other sets")
     if not Path(folder).is_dir():

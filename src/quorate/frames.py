@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from quorate.arrow import INSTALL, TEXT, pa, pc
@@ -71,6 +72,15 @@ def give_back(table: pa.Table, backend: str) -> Any:  # noqa: ANN401 - a frame o
     except (ImportError, ValueError, TypeError) as cause:
         rule = f"pandas, polars or pyarrow, installed ({cause})"
         raise invalid("backend", backend, rule, "install it, or name another.") from cause
+
+
+def pandas_or_arrow() -> str:
+    """The backend "pandas" if it is installed, else "pyarrow"."""
+    try:
+        import_module("pandas")
+    except ImportError:
+        return "pyarrow"
+    return "pandas"
 
 
 def in_own_type(names: pa.Array | Iterable[str], kind: pa.DataType | None) -> pa.Array:

@@ -258,6 +258,6 @@ def smooth(streams: Sequence[SeedCurve]) -> tuple[FloatArray, FloatArray]:
         raise MissingExtra("statsmodels is not installed; to reproduce: pip install 'quorate[reproduce]'") from cause
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # with equal costs some neighbourhoods have no slope
-        fitted = lowess(errors, costs, frac=max(FRACTION, 3.5 / len(costs)), it=0, return_sorted=True)
+        fitted = lowess(errors, costs, frac=min(1.0, max(FRACTION, 3.5 / len(costs))), it=0, return_sorted=True)
     known = ~np.isnan(fitted[:, 1])
     return fitted[known, 0], np.maximum(fitted[known, 1], 0.0)

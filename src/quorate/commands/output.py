@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import re
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,11 +15,10 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from quorate.errors import QuorateError, with_names
+from quorate.progress import lines, time_left
 
 if TYPE_CHECKING:
-    pass
-
-LEAST_SHARE, LEAST_SECONDS = 0.03, 2.0  # of the work and its time, before the time left is estimated
+    from quorate.types import Progress as Report
 
 # Arguments of the library whose option has another name: argument -> parameter of the command.
 ALIASES = {
@@ -46,7 +44,6 @@ def option_names(command: object) -> dict[str, str]:
     return found | {alias: found[name] for alias, name in ALIASES.items() if name in found}
 
 
-Report = Callable[[int, int, str], None]
 Options = Callable[[], Mapping[str, str]]
 _OPTIONS: ContextVar[Options] = ContextVar("options", default=dict)  # of the running command: see `plain_errors`
 
@@ -164,48 +161,13 @@ def progress_bar(*, quiet: bool = False) -> Iterator[Report | None]:
 
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
-        yield None if quiet else _lines()
+        yield None if quiet else lines()
         return
     columns = (BarColumn(24), TimeElapsedColumn(), TextColumn("{task.description}"))
     with Progress(*columns, console=console, transient=True) as bar:
-        task, left = bar.add_task("starting", total=None), _time_left()
+        task, left = bar.add_task("starting", total=None), time_left()
 
         def report(done: int, total: int, what: str) -> None:
             bar.update(task, completed=done, total=total, description=f"{left(done, total)}{what}")
 
         yield report
-
-
-def _time_left() -> Callable[[int, int], str]:
-    """A function that estimates the time left: "about 2 min left: ", or "" while unknown.
-
-    The clock starts when the first part is done, which may have waited for the compiler, and again when the total
-    changes. There is no estimate before 3 % and 2 seconds more.
-    """
-    start, first, of = 0.0, 0, -1
-
-    def left(done: int, total: int) -> str:
-        nonlocal start, first, of
-        if total != of or not first:
-            start, first, of = time.monotonic(), done, total
-        elapsed, more = time.monotonic() - start, done - first
-        if done >= total or more < LEAST_SHARE * total or elapsed < LEAST_SECONDS:
-            return ""
-        seconds = elapsed * (total - done) / more
-        return f"about {seconds / 60:.0f} min left: " if seconds >= 90 else f"about {max(seconds, 1):.0f} s left: "
-
-    return left
-
-
-def _lines(*, first_after: float = 2.0, every: float = 10.0) -> Report:
-    """A line after two seconds, then one every ten."""
-    due, left = time.monotonic() + first_after, _time_left()
-
-    def report(done: int, total: int, what: str) -> None:
-        nonlocal due
-        time_left = left(done, total)
-        if time.monotonic() >= due:
-            due = time.monotonic() + every
-            print(f"quorate: {100 * done / total:.0f} % done ({time_left}{what})", file=sys.stderr, flush=True)
-
-    return report

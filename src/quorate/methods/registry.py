@@ -75,7 +75,7 @@ class Method:
     def __init__(
         self,
         *,
-        policy: QueryPolicy | str,
+        policy: QueryPolicy | str = "value",
         prior: Prior | str = OUR_PRIOR,
         learner: Learner | str | None = LEARNERS["value"],
         posterior: Posterior = "finite",
@@ -218,6 +218,8 @@ def _plain(value: object) -> object:
 
 def _part(field: str, given: Any) -> Any:  # noqa: ANN401
     """A part as it is, or that of the method named."""
+    if isinstance(given, str) and parsed(given)[0] not in METHODS:
+        raise invalid(field, given, f"one of: {', '.join(METHODS)}", "choose one.", error=UnknownMethod)
     found = getattr(method(given), field) if isinstance(given, str) else given
     needed = {"policy": QueryPolicy, "prior": Prior, "learner": Learner}[field]
     if isinstance(found, type) or not (isinstance(found, needed) or (found is None and field == "learner")):
@@ -230,10 +232,20 @@ _CALLED = {"policy": "ask", "prior": "alpha", "learner": "learn"}
 
 
 def _shown(value: object) -> object:
-    """A value of a part as it is written in a text: a named hyperprior by its name, an object by its class."""
-    names = {known: name for name, known in HYPERPRIORS.items()}
+    """A value of a part as it is written in a text: a named hyperprior by its name, an object by its class.
+
+    >>> _shown(Hyperprior(theta=(4, 1), bias_sd=0.5))
+    '(bias_sd 0.5, theta 4/1)'
+    """
     if isinstance(value, Hyperprior):
-        return names.get(value, value)
+        names = {known: name for name, known in HYPERPRIORS.items()}
+        own = {each.name: getattr(value, each.name) for each in fields(value)}
+        texts = (
+            f"{name} {'/'.join(f'{part:g}' for part in np.atleast_1d(given))}"
+            for name, given in own.items()
+            if given != getattr(Hyperprior(), name)
+        )
+        return names.get(value) or f"({', '.join(texts)})"
     return value if value is None or isinstance(value, (bool, int, float, str)) else type(value).__name__
 
 
@@ -361,8 +373,8 @@ def require_anonymous(chosen: Method) -> Method:
 def method(given: str | QueryPolicy, /, **parameters: Any) -> Method:  # noqa: ANN401
     """The method of that name with its parameters, or of a text as on the command line.
 
-    A policy of your own makes a method that is otherwise `value`; the parameters are then the other parts
-    (`Method`). A parameter that is None is left out.
+    Other parts (`Method`) are keywords, too: `method("finexp", prior=MyPrior(), name="mine")`. A policy of your own
+    makes a method that is otherwise `value`. A parameter that is None is left out.
 
     >>> method("finexp", threshold=0.9).policy
     Threshold(threshold=0.9)
@@ -373,6 +385,7 @@ def method(given: str | QueryPolicy, /, **parameters: Any) -> Method:  # noqa: A
     """
     if not isinstance(given, str):
         return Method(policy=given, **parameters)
+    parts = {key: parameters.pop(key) for key in _PARTS if key in parameters}
     parameters = {key: value for key, value in parameters.items() if value is not None or key in _NONE_IS_ALL}
     name, in_text = parsed(given)
     if name not in METHODS:
@@ -384,9 +397,14 @@ def method(given: str | QueryPolicy, /, **parameters: Any) -> Method:  # noqa: A
             rule = f"parameters of {name}: {', '.join(known) or 'none'}"
             fix = _example(name, known, is_text=parameter in dict(in_text))
             raise invalid("method", f"{parameter}={value!r}", rule, fix, error=UnknownMethod)
-    return replace(build(**_each_once(given, [*in_text, *parameters.items()])), name=name)
+    found = _each_once(given, [*in_text, *parameters.items()])
+    settings = [key for key in found if key in ("hyperprior", "window", "refit_every")]
+    if "learner" in parts and settings:
+        raise invalid(settings[0], found[settings[0]], "no value beside `learner`, which has its own", "leave it out.")
+    return replace(build(**found), **{"name": name} | parts)
 
 
+_PARTS = ("prior", "learner", "posterior", "asks_fixed", "costs", "name")
 _NONE_IS_ALL = ("window", "refit_every")
 
 

@@ -148,6 +148,7 @@ STYLES: dict[str, dict[str, Any]] = {
     "mp": {"color": GREY, "linestyle": "-."},
     "mp-released": {"color": GREY, "linestyle": ":"},
 }
+MARKERS = "oDv*XP"
 TICKS = (0.1, 0.2, 0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100)
 
 
@@ -156,8 +157,11 @@ def draw_curves(
 ) -> None:
     """A line for each method, the error of ties as a dotted line; thin vertical lines mark `budgets`."""
     axes = figure.subplots()
-    for place, curve in enumerate(sorted(curves, key=lambda c: list(STYLES).index(c.name) if c.name in STYLES else 99)):
-        _line(axes, curve, sum(other.name == curve.name for other in curves[:place]))
+    before: list[str] = []
+    for curve in sorted(curves, key=lambda c: list(STYLES).index(c.name) if c.name in STYLES else 99):
+        kind = curve.name if curve.name in STYLES else "of one's own"
+        _line(axes, curve, before.count(kind))
+        before.append(kind)
     axes.axhline(100 * floor, color=QUIET, linewidth=1, linestyle=(0, (1, 2)), zorder=1)
     axes.annotate(
         "ties: no one can do better", (1.0, 100 * floor), (0, -7), xycoords=("axes fraction", "data"),
@@ -184,10 +188,12 @@ def percent_ticks(axes: Axes) -> None:
 
 
 def _line(axes: Axes, curve: Curve, number: int) -> None:
-    """The line of a method; `number` of those before it that have the same name but other parameters."""
-    style = {"linewidth": 1.3, "markersize": 3.5, "zorder": 3} | STYLES.get(curve.name, {"color": INK})
+    """The line of a method; `number` of those before it of the same name with other parameters, or of one's own."""
+    style: dict[str, Any] = {"linewidth": 1.3, "marker": ".", "markersize": 4, "zorder": 3} | STYLES.get(
+        curve.name, {"color": INK}
+    )
     if number:
-        style |= {"linewidth": 1.3, "linestyle": (0, (2 + 2 * number, 1.5))}
+        style |= {"linewidth": 1.3, "linestyle": (0, (2 + 2 * number, 1.5)), "marker": MARKERS[number % len(MARKERS)]}
     if curve.is_point:
         style |= {"marker": style.get("marker", "o"), "markersize": 7}
     costs, errors = zip(*((point.votes_per_item, 100 * point.error_rate) for point in curve.points), strict=True)

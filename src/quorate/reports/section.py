@@ -56,7 +56,7 @@ class Table:
             "  ".join(c.ljust(w) if word else c.rjust(w) for c, w, word in zip(row, widths, words, strict=True))
             for row in cells
         ]
-        return "\n".join([self.title, *map(str.rstrip, lines)])
+        return "\n".join([self.title, *map(str.rstrip, lines), *([self.note] if self.note else [])])
 
     def columns_of_words(self) -> list[bool]:
         """Whether each column holds text, which is aligned to the left.

@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from quorate.methods import Method
-from quorate.streams.grid import parameter_grid
+from quorate.streams.grid import kind_of, parameter_grid
 from quorate.streams.simulate import Simulation
-from quorate.types import FloatArray, Progress
+from quorate.types import FloatArray, IntArray, Progress
 from quorate.validate import invalid
 
 Run = Callable[[Method], Sequence[Simulation]]  # the runs of a method, one for each stream
@@ -139,14 +139,20 @@ class Curve:
         return float(weights @ [each.error_rate for each in readings]), influence
 
 
-def difference(ours: FloatArray, theirs: FloatArray) -> Difference:
-    """theirs - ours over the scored items.
+def difference(ours: FloatArray, theirs: FloatArray, items: IntArray) -> Difference:
+    """theirs - ours over the scored of (T,); `items`: entries with the same number are one item, seen several times.
 
-    >>> difference(np.array([0.0, 0.0]), np.array([1.0, 0.0])).mean
+    The items are independent, what is seen of one is not: deviations from the mean are summed by item first.
+
+    >>> difference(np.array([0.0, 0.0]), np.array([1.0, 0.0]), np.array([0, 1])).mean
     0.5
     """
-    each = (theirs - ours)[~np.isnan(ours)]
-    mean, error = float(each.mean()), float(each.std(ddof=1) / math.sqrt(len(each)))
+    scored = ~np.isnan(ours)
+    each = (theirs - ours)[scored]
+    mean = float(each.mean())
+    _, by_item = np.unique(items[scored], return_inverse=True)
+    sums = np.bincount(by_item, each - mean)
+    error = math.sqrt(sums @ sums * len(sums) / max(len(sums) - 1, 1)) / len(each)
     return Difference(mean, mean - CERTAINLY * error, mean + CERTAINLY * error)
 
 
@@ -183,7 +189,7 @@ def curve(label: str, points: Sequence[Point]) -> Curve:
     for point in sorted(points, key=cost_and_error):
         if not best or point.votes_per_item - best[-1].votes_per_item > 1e-9:
             best.append(point)
-    has_two = len(parameter_grid(points[0].method.name, pool_size=1, num_classes=2)[0]) > 1
+    has_two = len(parameter_grid(kind_of(points[0].method), pool_size=1, num_classes=2)[0]) > 1
     return Curve(label, tuple(lower_hull(best, at=cost_and_error) if has_two else best), tuple(points))
 
 

@@ -6,14 +6,14 @@ A sweep changes the parameter that says how far to ask, and nothing else of the 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from quorate.methods import METHODS, Method, as_method, method
+from quorate.methods import METHODS, Method, as_method, method, policy_parameters
 from quorate.model.decision.error_costs import DEFAULT_ERROR_COST
+from quorate.model.decision.policy import policy_name
 from quorate.session.tuning import tuned
 
 THRESHOLDS = (0.0, 0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999, 1.0)
@@ -47,7 +47,7 @@ def parameter_grid(name: str, *, pool_size: int, num_classes: int) -> tuple[dict
 
 
 def grid_of(chosen: Method, *, pool_size: int, num_classes: int) -> tuple[Method, ...]:
-    """The method at every value of its grid; itself where it was given another value than the default.
+    """The method at every value of its policy's grid; itself where that was given another value than the default.
 
     An own policy names its grid itself: `grid`, several policies; without it the method is one point.
 
@@ -60,28 +60,38 @@ def grid_of(chosen: Method, *, pool_size: int, num_classes: int) -> tuple[Method
     own = getattr(chosen.policy, "grid", ())
     if own:
         return tuple(replace(chosen, policy=policy) for policy in own)
-    rows = parameter_grid(chosen.name, pool_size=pool_size, num_classes=num_classes)
-    given = {key: chosen.parameters[key] for key in rows[0] if chosen.parameters[key] != _usual(chosen)[key]}
+    kind = kind_of(chosen)
+    rows = parameter_grid(kind, pool_size=pool_size, num_classes=num_classes)
+    usual = policy_parameters(method(kind)) if kind else {}
+    given = {key: chosen.parameters[key] for key in rows[0] if chosen.parameters[key] != usual[key]}
     rows = tuple(row for row in rows if given.items() <= row.items())
     if not rows or given.keys() == rows[0].keys() or (chosen.costs is not None and "error_cost" in rows[0]):
         return (chosen,)
     return tuple(tuned(chosen, row) for row in rows)
 
 
+def kind_of(chosen: Method) -> str:
+    """The name of the method that has this policy: its own, or the first with a policy of the class; "" if none has.
+
+    >>> kind_of(Method(policy="finexp", learner=None, name="mine")), kind_of(method("infexp"))
+    ('finexp', 'infexp')
+    """
+    names = sorted(METHODS, key=lambda name: name != chosen.name)  # its own name first
+    return next((name for name in names if type(method(name).policy) is type(chosen.policy)), "")
+
+
 def label_of(chosen: Method, grid: tuple[Method, ...]) -> str:
     """The method as it is called in tables: its name, with the parameters that it was given and that do not vary.
 
+    A name of the user's own stands alone.
     >>> chosen = method("finexp", threshold=0.9, hyperprior="infexp")
     >>> label_of(chosen, (chosen,)), label_of(chosen, (chosen, method("finexp")))
     ('finexp:threshold=0.9,hyperprior=infexp', 'finexp:hyperprior=infexp')
     """
-    usual = _usual(chosen)
+    if chosen.name not in (*METHODS, policy_name(chosen.policy)):
+        return chosen.name
+    usual = as_method(chosen.name if chosen.name in METHODS else chosen.policy).parameters
     varied = {key for each in grid for key, value in each.parameters.items() if value != chosen.parameters[key]}
     given = [key for key, value in chosen.parameters.items() if key not in varied and value != usual.get(key)]
     text = ",".join(f"{key}={chosen.parameters[key]}" for key in given)
     return f"{chosen.name}:{text}" if text else chosen.name
-
-
-def _usual(chosen: Method) -> Mapping[str, Any]:
-    """The parameters of the method of that name, or around that policy, with its defaults."""
-    return as_method(chosen.name if chosen.name in METHODS else chosen.policy).parameters

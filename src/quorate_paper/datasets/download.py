@@ -32,6 +32,13 @@ def describe(name: str) -> tuple[str, ...]:
     return (entry.title, f"Licence: {entry.licence}", f"Cite: {entry.citation}", *files)
 
 
+def _reason(cause: Exception) -> str:
+    answered = getattr(getattr(cause, "response", None), "status_code", None)
+    if answered is not None:
+        return f"the server answered {answered}"
+    return "its checksum is another one" if isinstance(cause, ValueError) else "there is no connection to the server"
+
+
 def _fetched(file: PublishedFile, target: Path, progress: bool) -> Path:
     pooch = extra("pooch")
     pooch.get_logger().setLevel("WARNING")
@@ -40,8 +47,10 @@ def _fetched(file: PublishedFile, target: Path, progress: bool) -> Path:
     try:
         path = Path(pooch.retrieve(file.url, known_hash, fname=file.name, path=target, downloader=downloader))
     except (OSError, ValueError) as cause:  # no network, an error of the server, another checksum
-        by_hand = f"By hand: download it into {target}."
-        raise DownloadError(f"{file.url} could not be fetched: {cause}. {by_hand}") from cause
+        raise DownloadError(
+            f"{file.name} could not be fetched: {_reason(cause)}. Run the command again, or download {file.url} by hand "
+            f"into {target}."
+        ) from cause
     if file.git_blob and git_blob(path) != file.git_blob:
         path.unlink()
         raise DownloadError(f"{file.url} is not the published {file.name}: its checksum differs. It was removed.")

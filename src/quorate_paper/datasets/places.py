@@ -66,7 +66,8 @@ def papers_own(path: str | Path | None, names: Sequence[str], *, dataset: str) -
 def data_folder(path: str | Path | None) -> Path:
     """The given path, else the folder in `QUORATE_DATA`, else the user's cache; `reproduce fetch` saves there."""
     chosen = path if path is not None else os.environ.get("QUORATE_DATA")
-    return Path(chosen or extra("pooch").os_cache("quorate"))
+    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(chosen or Path(caches) / "quorate")
 
 
 def beside(file: Path, names: Sequence[str]) -> Path | None:

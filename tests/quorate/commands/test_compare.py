@@ -1,6 +1,7 @@
 """`quorate.compare`: every method with its own parameters, under its own name, in table, legend, frame and records."""
 
 import json
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,8 +78,49 @@ def test_an_own_policy_without_a_grid_is_one_point_and_has_no_area():
     own = found.curves[1]
     assert own.is_point and own.at(1.9) is None and own.at(2.5).votes_per_item <= 2
     assert found.table([1]).rows[1][1] is None
+    area = found.area()
+    assert [row[0] for row in area.rows] == ["quorum"] and "first-votes" in area.note
+    assert found.table([9]).rows[0][1] is None, "nobody can ask nine of five"
     with pytest.raises(InvalidInput, match="grid"):
-        found.area()
+        compare(DATA, [FirstVotes(2, sweeps=False)], [1]).area()
+
+
+class Mixed:
+    """The classifier as two votes."""
+
+    def alpha(self, prediction, params):
+        return 2.0 * prediction + 0.05
+
+
+def test_a_prior_of_ones_own_with_a_policy_of_ours_has_the_grid_of_that_policy():
+    small = synthetic(num_items=40, num_classes=3, pool_size=5, seed=1)
+    own = quorate.Method(policy="finexp", prior=Mixed(), learner=None, name="mine")
+    named = quorate.method("fixed-finexp", prior=Mixed(), name="named")
+    found = compare(small, ["finexp", own, named], [1])
+    assert [curve.label for curve in found.curves] == ["finexp", "mine", "named"]
+    assert len({len(curve.runs) for curve in found.curves}) == 1
+    assert [row[0] for row in found.area().rows] == ["finexp", "mine", "named"]
+    np.testing.assert_array_equal(found.curves[1].runs[5].votes, found.curves[2].runs[5].votes)
+
+
+def test_intervals_cover_the_true_difference_whatever_the_number_of_seeds():
+    """The seeds of one data set are no new items: of many data sets, 95 % of the intervals contain the mean."""
+    found = []
+    for seed in range(60):
+        data = synthetic(num_items=60, num_classes=3, pool_size=5, seed=seed)
+        row = compare(data, ["quorum", "random"], range(8)).area().rows[1]
+        low, high = (float(end.replace("−", "-")) for end in row[3].split(" to "))
+        found.append((row[2], low, high))
+    mean, low, high = np.array(found).T
+    covered = np.mean((low <= mean.mean()) & (mean.mean() <= high))
+    assert covered >= 0.86, "of 60, three standard errors below 0.95"
+    assert np.mean(high - low) / 3.92 == pytest.approx(mean.std(ddof=1), rel=0.3)
+
+
+def test_seeds_with_data_of_their_own_are_independent():
+    sets = {seed: synthetic(num_items=80, num_classes=3, pool_size=3, seed=seed) for seed in (1, 2)}
+    assert len(set(compare(sets.__getitem__, ["quorum:votes=2"], [1, 2]).items.tolist())) == 160
+    assert len(set(compare(sets[1], ["quorum:votes=2"], [1, 2]).items.tolist())) == 80
 
 
 def test_the_data_may_depend_on_the_seed():
@@ -97,6 +139,29 @@ def test_scores_of_the_confidence_are_those_of_their_definitions():
     assert record["log_score"] > 0 and 0 < record["calibration_error"] < 0.5
 
 
-def test_no_seed_is_refused():
+@pytest.mark.parametrize("seeds", [[], 1])
+def test_no_list_of_seeds_is_refused(seeds):
     with pytest.raises(InvalidInput, match="seed"):
-        compare(DATA, ["quorum"], [])
+        compare(DATA, ["quorum"], seeds)
+
+
+def test_a_hyperprior_of_ones_own_has_a_short_name_that_json_can_store():
+    chosen = quorate.method("finexp", threshold=0.9, hyperprior=quorate.Hyperprior(theta=(4, 1), tau=(6, 5)))
+    found = compare(DATA, [chosen], [1])
+    assert len(found.curves[0].label) < 60
+    json.dumps(found.records())
+
+
+def test_a_frame_without_pandas_is_an_arrow_table(found, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert found.to_frame().column_names[0] == "method"
+
+
+def test_lines_of_a_picture_differ_and_have_a_mark_at_every_setting(found):
+    names = ["random", "entropy", "mp", "quorum", "quorum:votes=2", "finexp", "finexp:hyperprior=infexp"]
+    axes = figures.canvas(compare(DATA.rows(slice(40)), [*reversed(names), FirstVotes()], [1]).figure()).axes[0]
+    lines = [line for line in axes.lines if not line.get_label().startswith("_")]
+    looks = [(line.get_color(), line.get_linestyle(), line.get_marker()) for line in lines]
+    assert len(set(looks)) == len(lines) == len(names) + 1
+    assert all(line.get_marker() not in ("", "None", None) for line in lines)
+    assert DATA.name in axes.get_title() and "1 seed" in axes.get_title()

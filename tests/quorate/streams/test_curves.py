@@ -53,7 +53,7 @@ def test_an_area_is_the_mean_error_over_the_range_and_a_point_has_none():
 
 
 def test_the_interval_of_a_difference_is_that_of_paired_items():
-    found = difference(np.array([0.0, 0, 0, 0]), np.array([1.0, 0, 1, 0]))
+    found = difference(np.array([0.0, 0, 0, 0]), np.array([1.0, 0, 1, 0]), np.arange(4))
     half = 1.96 * np.std([1, 0, 1, 0], ddof=1) / 2
     assert (found.mean, found.low, found.high) == pytest.approx((0.5, 0.5 - half, 0.5 + half))
 

@@ -11,7 +11,7 @@ import numpy as np
 from quorate.methods import Method, method
 from quorate.model.decision.error_costs import DEFAULT_ERROR_COST, ErrorCosts
 from quorate.session.tuning import tuned
-from quorate.streams.grid import parameter_grid
+from quorate.streams.grid import kind_of, parameter_grid
 
 ERROR_COSTS = (2.0, 4.0, 8.0, 17.0, 33.0, 67.0, 140.0, 280.0, 560.0, 1100.0, 2500.0)
 THRESHOLDS = (0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999, 1.0)
@@ -87,7 +87,7 @@ def grid(base: Candidate, *, pool_size: int, num_classes: int) -> list[Candidate
         most = min(pool_size, int(chosen.parameters.get("cap", pool_size)))
         values = sorted({round(float(count)) for count in np.geomspace(1, most, MOST_COUNTS)})
     elif name != "threshold" or chosen.name == "beta":
-        points = parameter_grid(chosen.name, pool_size=pool_size, num_classes=num_classes)
+        points = parameter_grid(kind_of(chosen), pool_size=pool_size, num_classes=num_classes)
         values = [point[name] for point in points]
     if chosen.needs_people:
         values = values[1::2]  # a replay of named people takes a millisecond per vote
