@@ -74,7 +74,7 @@ def test_a_file_damaged_since_is_replaced(entry, tmp_path):
 
 def test_a_missing_file_says_how_to_get_it_by_hand(entry, site, tmp_path):
     del site.files["probs.pkl"]
-    with pytest.raises(DownloadError, match=r"404.*By hand: download it into"):
+    with pytest.raises(DownloadError, match=r"404.*by hand"):
         fetch("toy", folder=tmp_path)
 
 

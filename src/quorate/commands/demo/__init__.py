@@ -26,7 +26,7 @@ from quorate.types import Progress
 from quorate.version import __version__
 
 SEEDS = (1, 2)
-SHARES = (0.25, 0.5, 0.7)  # of the votes of asking until settled, at which methods are compared
+BUDGETS = (1.0, 2.0, 3.0)  # votes per item at which methods are compared
 COMPARED = (
     "value", "finexp", "infexp", "fixed-finexp", "random", "entropy", "mp", "quorum", "unanimous-then-cap", "beta",
 )  # fmt: skip
@@ -66,12 +66,10 @@ def run_demo(out: str | Path, *, progress: Progress | None = None) -> DemoResult
     folder.mkdir(parents=True, exist_ok=True)
     started = time.perf_counter()
     comparison = demo_comparison(progress=progress)
-    seconds = time.perf_counter() - started
-    picture = comparison.figure(SCENARIO.title, budgets_of(comparison))
+    picture = comparison.figure(SCENARIO.title, BUDGETS)
     drawn = figures.draw_all([picture])
-    report = page(
-        comparison, budgets_of(comparison), SCENARIO.about, drawn=drawn, answer=headline_of(comparison), seconds=seconds
-    )
+    seconds = time.perf_counter() - started
+    report = page(comparison, BUDGETS, SCENARIO.about, drawn=drawn, answer=headline_of(comparison), seconds=seconds)
     contents = {
         **{f"error-cost.{kind}": getattr(each, kind) for each in drawn.values() for kind in ("png", "svg")},
         "results.csv": _csv(comparison),
@@ -90,14 +88,9 @@ def demo_comparison(
     return compare(streams.__getitem__, COMPARED, seeds, progress=progress)
 
 
-def budgets_of(comparison: Comparison) -> tuple[float, ...]:
-    """Votes per item at which the methods are compared."""
-    return tuple(share * comparison.until_settled.votes_per_item for share in SHARES)
-
-
 def headline_of(comparison: Comparison) -> str:
-    """The result in one sentence, at half the cost of asking until settled."""
-    readings = _readings(comparison, budgets_of(comparison)[1])
+    """The result in one sentence, at the last number of votes."""
+    readings = _readings(comparison, BUDGETS[-1])
     ours, everybody = readings[COMPARED[0]], comparison.everybody.votes_per_item
     simple = next(label for label, each in readings.items() if is_simple(each.low.method))
     return (
@@ -135,7 +128,7 @@ def summary_of(comparison: Comparison, *, seconds: float) -> dict[str, Any]:
         "ask_all_votes": comparison.everybody.votes_per_item,
         "until_settled_votes": comparison.until_settled.votes_per_item,
         "tie_floor": comparison.until_settled.error_rate,
-        "budgets": [{"budget": votes, "methods": _methods(comparison, votes)} for votes in budgets_of(comparison)],
+        "budgets": [{"budget": votes, "methods": _methods(comparison, votes)} for votes in BUDGETS],
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from quorate.commands.demo import budgets_of, run_demo
+from quorate.commands.demo import BUDGETS, run_demo
 from quorate.commands.demo.report import error_table, settled_sentence
 from quorate.commands.options import option
 from quorate.commands.output import print_lines, print_table, progress_bar
@@ -18,7 +18,7 @@ def demo(
     """Ten methods on a built-in stream at equal cost: a table, a plot and a report you can open offline."""
     with progress_bar() as report:
         result = run_demo(out, progress=report)
-    comparison, table = result.comparison, error_table(result.comparison, budgets_of(result.comparison))
+    comparison, table = result.comparison, error_table(result.comparison, BUDGETS)
     print_lines(result.headline, "")
     print_table(table.title, table.heads, [tuple(map(number, row)) for row in table.rows], strong="value")
     print_lines(
