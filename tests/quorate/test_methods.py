@@ -46,7 +46,7 @@ def test_a_hyperprior_may_be_named_or_given():
     assert method_from(method_data(own)) == own
     each = method("finexp", hyperprior=Hyperprior(theta=(4.0, 0.5), phi=(1.2, 3.0), tau=(6.0, 5.0)))
     assert method_from(json.loads(json.dumps(method_data(each)))) == each
-    assert all(text in each.label for text in ("theta=(4.0, 0.5)", "phi=(1.2, 3.0)", "tau=(6.0, 5.0)"))
+    assert all(text in each.label for text in ("theta 4/0.5", "phi 1.2/3", "tau 6/5"))
 
 
 @pytest.mark.parametrize(

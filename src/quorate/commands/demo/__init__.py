@@ -89,8 +89,8 @@ def demo_comparison(
 
 
 def headline_of(comparison: Comparison) -> str:
-    """The result in one sentence, at the last number of votes."""
-    readings = _readings(comparison, BUDGETS[-1])
+    """The result in one sentence, at the middle number of votes."""
+    readings = _readings(comparison, BUDGETS[1])
     ours, everybody = readings[COMPARED[0]], comparison.everybody.votes_per_item
     simple = next(label for label, each in readings.items() if is_simple(each.low.method))
     return (

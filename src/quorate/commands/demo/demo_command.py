@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Annotated
 
 from quorate.commands.demo import BUDGETS, run_demo
@@ -16,6 +17,7 @@ def demo(
     out: Annotated[str, option("Folder for the plot, the report and the numbers.", "--out", "-o")] = "quorate-demo",
 ) -> None:
     """Ten methods on a built-in stream at equal cost: a table, a plot and a report you can open offline."""
+    started = time.perf_counter()
     with progress_bar() as report:
         result = run_demo(out, progress=report)
     comparison, table = result.comparison, error_table(result.comparison, BUDGETS)
@@ -24,5 +26,5 @@ def demo(
     print_lines(
         settled_sentence(comparison),
         *([] if result.has_plots else [MISSING]),
-        f"Report: {result.out / 'report.html'} ({result.seconds:.0f} s)",
+        f"Report: {result.out / 'report.html'} ({time.perf_counter() - started:.0f} s)",
     )

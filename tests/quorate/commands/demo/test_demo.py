@@ -3,10 +3,9 @@
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
-from quorate.commands.demo import COMPARED, SCENARIO, SEEDS, budgets_of, demo_comparison, headline_of
+from quorate.commands.demo import BUDGETS, COMPARED, SCENARIO, SEEDS, demo_comparison, headline_of
 from quorate.commands.demo.report import error_table
 from quorate.streams import simulate
 
@@ -20,25 +19,18 @@ def comparison():
 
 @pytest.mark.parametrize("name", ["value", "quorum", "mp"])
 def test_table_values_agree_with_simulate_called_directly(comparison, name):
-    data, budgets = SCENARIO.dataset(SEEDS[0], num_items=NUM_ITEMS), budgets_of(comparison)
-    reading = comparison.curve(name).at(budgets[1])
+    data = SCENARIO.dataset(SEEDS[0], num_items=NUM_ITEMS)
+    reading = comparison.curve(name).at(BUDGETS[1])
     low, high = (simulate(data, point.method, seed=SEEDS[0]) for point in (reading.low, reading.high))
     weight = reading.weight
-    assert (1 - weight) * low.mean_cost + weight * high.mean_cost == pytest.approx(budgets[1])
+    assert (1 - weight) * low.mean_cost + weight * high.mean_cost == pytest.approx(BUDGETS[1])
     wrong = (1 - weight) * low.error_rate + weight * high.error_rate
-    shown = {row[0]: row[2] for row in error_table(comparison, budgets).rows}
+    shown = {row[0]: row[2] for row in error_table(comparison, BUDGETS).rows}
     assert shown[name] == pytest.approx(100 * wrong)
 
 
-def test_budgets_are_a_quarter_half_and_seven_tenths_of_until_settled(comparison):
-    data = SCENARIO.dataset(SEEDS[0], num_items=NUM_ITEMS)
-    settled = simulate(data, "until-settled", seed=SEEDS[0])
-    assert budgets_of(comparison) == pytest.approx(np.array([0.25, 0.5, 0.7]) * settled.mean_cost)
-    assert comparison.until_settled.error_rate == pytest.approx(settled.error_rate)
-
-
 def test_every_method_is_in_the_table_the_best_first(comparison):
-    rows = error_table(comparison, budgets_of(comparison)).rows
+    rows = error_table(comparison, BUDGETS).rows
     assert {row[0] for row in rows} == set(COMPARED)
     errors = [row[2] for row in rows]
     assert errors == sorted(errors) and errors[0] >= 100 * comparison.until_settled.error_rate - 1e-9
