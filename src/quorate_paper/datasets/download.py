@@ -48,8 +48,8 @@ def _fetched(file: PublishedFile, target: Path, progress: bool) -> Path:
         path = Path(pooch.retrieve(file.url, known_hash, fname=file.name, path=target, downloader=downloader))
     except (OSError, ValueError) as cause:  # no network, an error of the server, another checksum
         raise DownloadError(
-            f"{file.name} could not be fetched: {_reason(cause)}. Run the command again, or download {file.url} by hand "
-            f"into {target}."
+            f"{file.name} could not be fetched: {_reason(cause)}. Run the command again, or download "
+            f"{file.url} by hand into {target}."
         ) from cause
     if file.git_blob and git_blob(path) != file.git_blob:
         path.unlink()
