@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 
@@ -28,6 +30,7 @@ MOST_RAGGED = 100_000  # rows with too many or too few cells that are listed; al
 HEAD_BYTES = 1 << 20  # the header must end within these
 DELIMITERS = (",", "\t", ";", "|")
 MOST_RECORDS = 30  # looked at to choose the delimiter
+LONGEST_WAIT = 1.0  # seconds, for PyArrow's thread to end
 SHOWN = 200  # characters of a row
 
 
@@ -57,10 +60,12 @@ def open_delimited(file: Path, encoding: str | None = None) -> Opened:
 def _read_text(file: Path, found: Sniffed, columns: Sequence[str] | None) -> Iterator[TableBatch]:
     ragged = Ragged(file.name, MOST_RAGGED)
     total = file.stat().st_size
+    bad_row, released = ragged.keep_apart, Event()
+    finalize(bad_row, released.set)
     try:
         with pa.OSFile(str(file)) as raw, pa.input_stream(raw, compression=packing(file)) as stream:
             counted = Counted(stream, file) if packing(file) else stream
-            for chunk in _csv_reader(counted, found, columns, ragged.keep_apart):
+            for chunk in _csv_reader(counted, found, columns, bad_row):
                 rows = ragged.row_numbers(chunk.num_rows)
                 yield TableBatch(pa.Table.from_batches([chunk]), rows, raw.tell(), total, ragged.entries())
     except InvalidInput:
@@ -69,6 +74,9 @@ def _read_text(file: Path, found: Sniffed, columns: Sequence[str] | None) -> Ite
         raise invalid(
             "source", str(file), f"{found.encoding} text ({cause})", "name its `encoding`, or save it in UTF-8."
         ) from cause
+    finally:  # PyArrow's thread may drop the callback last, which aborts the process if Python is already ending
+        del bad_row
+        released.wait(LONGEST_WAIT)
     if last := ragged.entries():
         yield _empty(columns or found.columns, total, last)
 

@@ -1,4 +1,5 @@
 import gzip
+import weakref
 
 import openpyxl
 import pyarrow as pa
@@ -6,6 +7,9 @@ import pytest
 
 from quorate.errors import InvalidInput
 from quorate.tables import join, read_predictions, read_votes
+from quorate.tables.readers import delimited
+from quorate.tables.readers.open_files import open_file
+from quorate.tables.readers.sources import head
 from tests.quorate.tables.writing import rejected, vote_rows, write_csv, write_xlsx
 from tests.refusals import refused
 
@@ -133,3 +137,21 @@ def test_errors_about_a_sheet_name_the_others(tmp_path):
     with refused("source") as caught:
         read_votes(tmp_path / "none.xlsx#votes")
     assert caught.value.rule == "a file that exists"
+
+
+def test_no_thread_holds_the_reader_when_a_text_table_is_read(tmp_path, monkeypatch):
+    """A thread that drops the callback while Python ends aborts the process."""
+    file = write_csv(tmp_path / "votes.csv", ["task", "label"], [["1", "x"], ["2", "y"]])
+    readers, opening = [], delimited.arrow_csv.open_csv
+
+    def watched(*args, parse_options, **options):
+        readers.append(weakref.ref(parse_options.invalid_row_handler))
+        return opening(*args, parse_options=parse_options, **options)
+
+    monkeypatch.setattr(delimited.arrow_csv, "open_csv", watched)
+    for _ in range(300):
+        table = open_file(file)
+        list(table.read(None))
+        assert readers.pop()() is None
+        head(table)
+        assert readers.pop()() is None
