@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from quorate.errors import shown
-from quorate.tables.labels import means_no_answer, meant
+from quorate.tables.labels import differ_by_case, means_no_answer, meant
 from quorate.tables.predictions.align import Aligned, matched, refuse_unusable
 from quorate.tables.predictions.checks import CheckedPredictions
 from quorate.tables.rules import RULES, Fired
@@ -28,11 +28,12 @@ LEAST_PREDICTED = 0.1  # share of the items with votes
 
 
 def refuse_misread_votes(votes: Votes, predicted: Sequence[str] = (), *, in_order: bool = True) -> None:
-    """Refuse misspelt classes, labels that are not classes, and times that cannot be read.
+    """Refuse misspelt classes, labels that differ by case only or are not classes, and times that cannot be read.
 
     `predicted`: the classes that classifiers predict; `in_order`: the order of the votes matters.
     """
     _refuse_misspelt_classes(votes)
+    _refuse_case_variants(votes, predicted)
     _refuse_free_text(votes)
     _refuse_abstentions(votes, predicted)
     if in_order:
@@ -149,6 +150,18 @@ def _refuse_misspelt_classes(votes: Votes) -> None:
             corrected = [close if label == name else label for label in votes.given]
             fix = f"did you mean {close!r}? Pass `classes={corrected}`, or `abstain_labels={[close]}`."
             raise invalid("classes", name, rule, fix)
+
+
+def _refuse_case_variants(votes: Votes, predicted: Sequence[str]) -> None:
+    """Refuse labels that differ by case only where neither the caller nor a classifier names the classes."""
+    alike = [] if votes.given is not None else [name for name in differ_by_case(votes.labels) if name not in predicted]
+    if not alike:
+        return
+    tally = Counter(votes.raw.label.texts(votes.counts_vote).to_pylist())
+    usual = {name.casefold(): name for name, _ in reversed(tally.most_common())}
+    every = list(dict.fromkeys([*predicted, *(usual[name.casefold()] for name in votes.labels)]))
+    rule = f"labels that differ by more than case, unlike {shown(alike)}"
+    raise invalid("votes", votes.raw.source, rule, f"name the classes: `classes={every}`.")
 
 
 def _refuse_free_text(votes: Votes) -> None:

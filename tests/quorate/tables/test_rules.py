@@ -34,7 +34,7 @@ CAUGHT = {  # each rule catches what would be read silently as something else: v
     "no-worker": (csv_votes([*PLAIN, "2,,x"]), PROBS),
     "bad-time": ("task,worker,label,time\n1,a,x,60\n1,b,y,soon\n", PROBS),
     "line-break": (csv_votes([*PLAIN, '2,"a\nb",x']), PROBS),
-    "doubtful-label": (csv_votes([*PLAIN, "2,a,X"]), None),
+    "doubtful-label": (csv_votes([*PLAIN, "2,a,none"]), None),
     "missing-class": (csv_votes([*PLAIN, "2,a,z"]), PROBS),
     "unmatched": (csv_votes([*PLAIN, "2,a,x"]), PROBS),
     "spelling": (csv_votes([*PLAIN, "1.0,c, x"]), PROBS),

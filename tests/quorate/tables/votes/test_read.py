@@ -119,6 +119,13 @@ def test_labels_that_differ_by_case_stay_apart_unless_the_classes_say_which(tmp_
     assert one.num_votes == 3 and one.report.count("spelling") == 2
 
 
+def test_nothing_is_joined_while_labels_differ_by_case_only(tmp_path):
+    rows = [["1", "a", "Cat"], ["1", "b", "cat"], ["2", "c", "cat"], ["2", "a", "dog"]]
+    with refused("votes") as problem:
+        join(read_votes(csv_of(tmp_path, rows)))
+    assert "classes=['cat', 'dog']" in problem.value.fix
+
+
 def test_ids_are_compared_as_text_after_one_stated_step(tmp_path):
     rows = [["007", "a", "x"], ["7", "a", "y"], ["7.0", "b", "y"], ["7.50", "a", "x"], ["07.0", "a", "x"]]
     votes = read_votes(csv_of(tmp_path, rows))
