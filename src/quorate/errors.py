@@ -144,8 +144,8 @@ def _typed_option(name: str, value: object) -> str:
         return name
     if value is None:
         return f"{name} not given"
-    if value is Ellipsis:
-        return f"{name} ..."
+    if value is Ellipsis or value == [Ellipsis]:
+        return name
     if isinstance(value, (list, tuple)):
         value = ",".join("..." if each is Ellipsis else str(each) for each in value)
     if isinstance(value, (str, os.PathLike)):

@@ -28,7 +28,7 @@ def test_an_error_is_rendered_from_its_parts():
     [
         ("pass `classes=['a b', 'c']`.", "pass --classes 'a b,c'."),
         ("pass `classes=a,b`.", "pass --classes a,b."),
-        ("pass `classes=[...]`.", "pass --classes ...."),
+        ("pass `classes=[...]`.", "pass --classes."),
         ("pass `classes='...'`, or", "pass --classes ..., or"),
         ("pass `strict=True`.", "pass --strict."),
         ("pass `max_votes=3`.", "pass --max-votes 3."),

@@ -49,10 +49,12 @@ def read_inputs(
     return join(read, predicted, classes=columns.classes, strict=columns.strict), has_order
 
 
-def truth_of(votes: VoteSource, truth: TableLike | None, joined: Joined) -> IntArray | None:
+def truth_of(
+    votes: VoteSource, truth: TableLike | None, joined: Joined, columns: TableOptions
+) -> IntArray | None:
     """(T,) the true class of each joined item, of `truth` or else of a `VoteDataset`, -1 unknown; None: no truth."""
     if truth is not None:
-        return read_truth(truth, joined)
+        return read_truth(truth, joined, columns)
     if not isinstance(votes, VoteDataset) or votes.truth is None or not (votes.truth >= 0).any():
         return None
     true_classes: IntArray = votes.truth[np.array(joined.items, dtype=np.int64)]

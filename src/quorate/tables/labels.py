@@ -35,7 +35,7 @@ def match_labels(labels: Sequence[str | None], classes: Sequence[str] | None, *,
     ['cat', 'cat', 'cat', None]
     """
     names = tuple(classes) if classes is not None else ()
-    exact, numbers, cases = set(names), _unique(names, whole_number), _unique(names, str.casefold)
+    exact, numbers, cases = set(names), _unique(names, whole_number), _unique(names, _folded)
     written = {label.strip() for label in labels if label is not None}
     matches = {label: _match(label, exact, numbers, cases, None if given else written) for label in labels if label}
     return [matches.get(label or "", Match(None, None)) for label in labels]
@@ -76,12 +76,17 @@ def _match(
     number = whole_number(bare)
     if number in numbers:
         return Match(numbers[number], "spelling")
-    if bare.casefold() in cases:
-        return Match(cases[bare.casefold()], "spelling")
+    if _folded(bare) in cases:
+        return Match(cases[_folded(bare)], "spelling")
     if written is None:
         return Match(None, "unknown-label")
     name = number if number in written else bare  # "1.0" stays, except beside "1"
     return Match(name, "spelling" if name != label else None)
+
+
+def _folded(name: str) -> str:
+    """Without case, and with plain apostrophes: Excel writes can’t."""
+    return name.casefold().replace("\u2019", "'")
 
 
 def _unique(names: Sequence[str], form: Callable[[str], str]) -> dict[str, str]:

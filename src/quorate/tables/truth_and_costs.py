@@ -9,6 +9,8 @@ import numpy as np
 from quorate.errors import source_is
 from quorate.tables.columns import find_column
 from quorate.tables.joined import Joined
+from quorate.tables.options import TableOptions
+from quorate.tables.readers.sources import Opened
 from quorate.tables.small_tables import opened, text_rows
 from quorate.tables.texts import name_text, whole_number
 from quorate.tables.votes.read import read_votes
@@ -18,11 +20,11 @@ from quorate.validate import invalid
 Costs = TableLike | Mapping[str, float]
 
 
-def read_truth(truth: TableLike, joined: Joined) -> IntArray:
-    """(T,) the true class of each item in the votes, -1 where it is unknown."""
+def read_truth(truth: TableLike, joined: Joined, options: TableOptions | None = None) -> IntArray:
+    """(T,) the true class of each item in the votes, -1 where it is unknown; `options` may name the column of ids."""
     with source_is("truth"):
-        column = find_column("truth", opened(truth).columns)
-        gold = read_votes(truth, format="long", label=column, classes=joined.classes)
+        item, column = _truth_columns(opened(truth), options or TableOptions())
+        gold = read_votes(truth, format="long", task=item, label=column, classes=joined.classes)
         if gold.num_votes < gold.raw.num_rows:
             rule = f"one class of the votes per item: {', '.join(joined.classes[:12])}"
             value = f"{gold.raw.num_rows - gold.num_votes} rows with another label or without one"
@@ -41,6 +43,20 @@ def read_truth(truth: TableLike, joined: Joined) -> IntArray:
     if not (true_classes >= 0).any():
         raise invalid("truth", str(truth), "true classes of items in `votes`; none of its items is", "check its ids.")
     return true_classes
+
+
+def _truth_columns(table: Opened, options: TableOptions) -> tuple[str, str]:
+    """The columns of ids and of true classes: those named, else known names; of two columns the other one."""
+    columns = table.columns
+    named = [name for name in (options.id_column, options.task) if name in columns]
+    item = named[0] if named else find_column("item", columns)
+    column = find_column("truth", [name for name in columns if name != item])
+    for name in columns if len(columns) == 2 else ():
+        item, column = item or (None if name == column else name), column or (None if name == item else name)
+    if item is None or column is None:
+        rule = f"a column of ids and one of true classes, such as `truth`; it has {list(columns)[:12]}"
+        raise invalid("truth", table.name, rule, "name the ids: `id_column=...`." if item is None else "rename it.")
+    return item, column
 
 
 def read_costs(costs: Costs, people: Sequence[str]) -> tuple[float, ...]:

@@ -47,7 +47,7 @@ def test_votes_on_other_items_are_refused(run, drawn, tmp_path):
     other.write_text("item,worker,label\n" + "".join(f"x{item},{who},{said}\n" for item, who, said in rows))
     result = run("audit", "report", "-a", audit, "-v", other)
     assert result.exit_code == 1 and "--votes other.csv" in result.stderr
-    assert "--task-column ..." in result.stderr
+    assert "--task-column" in result.stderr
 
 
 def test_json_holds_the_numbers_of_the_sentences(run, drawn):

@@ -62,7 +62,7 @@ def test_rows_of_predictions_are_the_rows_of_an_array_of_votes():
 
 
 def truth(votes, table=None):
-    true_classes = truth_of(votes, table, read(votes, PROBS)[0])
+    true_classes = truth_of(votes, table, read(votes, PROBS)[0], TableOptions())
     return None if true_classes is None else true_classes.tolist()
 
 

@@ -4,6 +4,7 @@ import pyarrow as pa
 import pytest
 
 from quorate.tables import join, read_votes
+from quorate.tables.options import TableOptions
 from quorate.tables.truth_and_costs import read_costs, read_truth
 from tests.refusals import refused
 
@@ -42,3 +43,25 @@ def test_true_classes_are_found_by_item_and_unknown_elsewhere():
     joined = join(read_votes(VOTES))
     truth = pa.table({"task": ["y", "z"], "truth": ["dog", "cat"]})
     assert read_truth(truth, joined).tolist() == [-1, joined.classes.index("dog")]
+
+
+@pytest.mark.parametrize(
+    ("columns", "options"),
+    [
+        (("doc", "truth"), TableOptions(task="Doc Ref")),
+        (("Sheet No", "truth"), TableOptions()),
+        (("image", "colour"), TableOptions()),
+        (("doc", "ref", "truth"), TableOptions(id_column="ref")),
+        (("Doc Ref", "doc", "truth"), TableOptions(task="Doc Ref")),
+    ],
+)
+def test_the_ids_of_the_truth_are_named_or_known_or_the_only_other_column(columns, options):
+    named = next(filter(None, (options.id_column, options.task if options.task in columns else None)), columns[0])
+    table = pa.table({name: ["dog"] if name == columns[-1] else ["y" if name == named else "?"] for name in columns})
+    joined = join(read_votes(VOTES))
+    assert read_truth(table, joined, options).tolist() == [-1, joined.classes.index("dog")]
+
+
+def test_a_truth_without_ids_is_refused_by_its_own_name():
+    with refused("truth"):
+        read_truth(pa.table({"a": ["x"], "b": ["y"], "truth": ["dog"]}), join(read_votes(VOTES)))

@@ -173,7 +173,7 @@ def rate_experts(
     whole(bootstraps, where="bootstraps", least=10, most=100_000)
     columns = table_options(tables)
     joined = _read(votes, predictions, columns, progress)
-    return _study(joined, truth_of(votes, truth, joined), bootstraps, seed, progress)
+    return _study(joined, truth_of(votes, truth, joined, columns), bootstraps, seed, progress)
 
 
 @shows(TableKeywords)

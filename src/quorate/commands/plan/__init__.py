@@ -115,7 +115,7 @@ def plan(
         base, is_fixed = _base(method, target, read, goal)
     start = _start(base, read)
     voter_costs = None if costs is None else read_costs(costs, joined.workers)
-    classes = truth_of(votes, truth, joined) if seeks == "truth" else None
+    classes = truth_of(votes, truth, joined, columns) if seeks == "truth" else None
     rows = _drawn(joined, classes, MOST_WITH_PEOPLE if base.needs_people else MOST_ITEMS, number)
     whole_pilot = joined.num_items
     if len(rows) < whole_pilot:

@@ -101,7 +101,7 @@ def run(
     folder = None if out is None else check_free(out, overwrite=overwrite)
     columns = table_options(tables)
     joined, has_order = read_inputs(votes, predictions, columns, by_time=order == "time", progress=progress)
-    true_classes = truth_of(votes, truth, joined) if plan.method.target == "truth" else None
+    true_classes = truth_of(votes, truth, joined, columns) if plan.method.target == "truth" else None
     plan = priced(plan, method, joined.classes)
     voter_costs = None if costs is None else read_costs(costs, joined.workers)
     found = vote_order(joined) if has_order and order != "shuffled" else None
