@@ -16,7 +16,8 @@ from quorate.types import FloatArray, IntArray
 
 NUM_BINS, FEWEST_IN_BIN = 10, 10  # with few answers there are fewer bins
 FEWEST = 30  # answers that are worth comparing
-NUM_DRAWS = 500  # honest predictors drawn, to measure the error by chance
+BY_CHANCE = 0.975  # of two measures, together 5 in 100
+NUM_DRAWS = 2000  # honest predictors drawn, to measure the error by chance
 SMALLEST = 1e-9  # the log score counts a probability of 0 for the outcome as this
 
 
@@ -38,7 +39,8 @@ class Calibration:
     """How honest the confidence is: `num` answers, their mean `confidence`, and the share `right`.
 
     `error` the expected calibration error: sum over bins of (n_b / n) |share right_b - mean confidence_b|
-    `error_by_chance` its 95 % quantile for a predictor that is honest with the same confidences
+    `error_by_chance`, `gap_by_chance` 97.5 % quantiles of it and of the size of `gap`, for a predictor that is honest
+    with the same confidences
     `brier`, `log_score` of the answer: (confidence - right)^2 and -log of the probability of the outcome, ties averaged
     """
 
@@ -47,14 +49,15 @@ class Calibration:
     right: float
     error: float
     error_by_chance: float
+    gap_by_chance: float
     brier: float
     log_score: float
     bins: tuple[Bin, ...]
 
     @property
     def is_honest(self) -> bool:
-        """Whether chance alone would do as badly in at least 5 of 100 cases."""
-        return self.error <= self.error_by_chance
+        """Whether chance alone would do as badly, in the bins or over all, in at least 5 of 100 cases."""
+        return self.error <= self.error_by_chance and abs(self.gap) <= self.gap_by_chance
 
     @property
     def gap(self) -> float:
@@ -64,11 +67,11 @@ class Calibration:
     def __str__(self) -> str:
         """In one sentence: how far off, which way, and whether chance explains it."""
         way = "too high" if self.gap > 0 else "too low"
-        chance = "no more than" if self.is_honest else "more than"
+        chance = "chance alone explains that" if self.is_honest else "chance alone does not explain that"
         return (
             f"On the {self.num:,} answers given before the pool was settled, the confidence is "
             f"{100 * abs(self.gap):.1f} points {way} ({100 * self.confidence:.1f} % sure, {100 * self.right:.1f} % "
-            f"right); its calibration error of {100 * self.error:.1f} points is {chance} chance alone explains."
+            f"right), with a calibration error of {100 * self.error:.1f} points: {chance}."
         )
 
 
@@ -85,14 +88,15 @@ def calibration_of(confidence: FloatArray, right: FloatArray) -> Calibration | N
     bin_of = equal_mass(confidence, max(1, min(NUM_BINS, len(confidence) // FEWEST_IN_BIN)))
     count = len(confidence)
     spread = np.sqrt(np.bincount(bin_of, weights=confidence * (1.0 - confidence)))  # of the number right in each bin
-    by_chance = np.abs(stream(0, "honest", count).standard_normal((NUM_DRAWS, len(spread))) * spread).sum(axis=1)
+    honest = stream(0, "honest", count).standard_normal((NUM_DRAWS, len(spread))) * spread
     probable, other = np.clip(confidence, SMALLEST, 1.0), np.clip(1.0 - confidence, SMALLEST, 1.0)
     return Calibration(
         num=count,
         confidence=float(confidence.mean()),
         right=float(right.mean()),
         error=float(np.abs(np.bincount(bin_of, weights=right - confidence)).sum() / count),
-        error_by_chance=float(np.quantile(by_chance, 0.95)) / count,
+        error_by_chance=float(np.quantile(np.abs(honest).sum(axis=1), BY_CHANCE)) / count,
+        gap_by_chance=float(np.quantile(np.abs(honest.sum(axis=1)), BY_CHANCE)) / count,
         brier=float((right * (1 - confidence) ** 2 + (1 - right) * confidence**2).mean()),
         log_score=float(-(right * np.log(probable) + (1 - right) * np.log(other)).mean()),
         bins=tuple(_bin(confidence[bin_of == b], right[bin_of == b]) for b in range(int(bin_of.max()) + 1)),

@@ -298,7 +298,7 @@ def _calibration(result: RunResult) -> Section:
     ]  # fmt: skip
     text = (
         "Error: the mean distance of confidence and share right over these bins. An honest predictor stays below "
-        f"{percent(found.error_by_chance)} in 95 of 100 cases. Brier score {found.brier:.4f}, log score "
+        f"{percent(found.error_by_chance)} in 97.5 of 100 cases. Brier score {found.brier:.4f}, log score "
         f"{found.log_score:.4f}."
     )
     heads = ("confidence", "answers", "mean", "right", "95 % interval")
