@@ -39,6 +39,7 @@ from quorate.tables import (
     predictions_in_pieces,
     read_error_cost,
     shows,
+    whole_number,
 )
 from quorate.types import PredictionLike, Progress, TableLike
 from quorate.validate import invalid, members
@@ -165,8 +166,9 @@ def _written(job: _Job, file: Path) -> Scores:
     with table_file(file, schema(learned.classes, types)) as writer, scored_by(how, job.cluster) as scored:
         for batch, outcome in scored(item_batches(first, others, votes, pool_size)):
             reasons = how.reasons(outcome.codes)
+            ids = [whole_number(item) for item in batch.ids]  # 7.0 is 7, as everywhere
             writer.write_table(
-                scored_table(batch.ids, batch.votes, outcome.probs, outcome.labels, reasons, learned.classes, types)
+                scored_table(ids, batch.votes, outcome.probs, outcome.labels, reasons, learned.classes, types)
             )
             tally.add(batch, outcome, reasons)
             if job.progress is not None:
