@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     )
     from quorate.tables.joined import Joined, join
     from quorate.tables.labels import abstain_names as abstain_names
+    from quorate.tables.labels import match_labels as match_labels
     from quorate.tables.misread_checks import (
         FEWEST as FEWEST,
     )
@@ -116,7 +117,7 @@ _ON_FIRST_USE = {  # module -> names
     "rules": ("RULES",),
     "small_tables": ("text_rows",),
     "truth_and_costs": ("Costs", "read_costs", "read_truth"),
-    "labels": ("abstain_names",),
+    "labels": ("abstain_names", "match_labels"),
     "texts": ("whole_number",),
     "votes.read": ("Votes", "read_votes", "votes_by"),
     "votes.vote_order": ("VoteOrder", "vote_order"),

@@ -35,6 +35,7 @@ from quorate.tables import (
     Joined,
     TableKeywords,
     is_number,
+    match_labels,
     read_costs,
     read_error_cost,
     shows,
@@ -111,6 +112,10 @@ def plan(
     columns = table_options(tables)
     joined, _ = read_inputs(votes, predictions, columns, by_time=False, progress=progress)
     read = None if table is None else read_error_cost(table, joined.classes)
+    names = match_labels(list(goal.recall), joined.classes, given=True)
+    goal = replace(
+        goal, recall={each.name or name: least for each, (name, least) in zip(names, goal.recall.items(), strict=True)}
+    )
     if isinstance(read, float):  # all errors of the table cost the same
         base, is_fixed = _base(method, target, read, goal)
     start = _start(base, read)
@@ -141,14 +146,22 @@ def plan(
         recall=forecast.recall_of(place, level),
         lost=_lost(pilot, advice),
         curve=_curve(advice, goal),
-        floor=float(np.nanmean(advice.settled.errors)),
+        floor=forecast.error_seen(advice.settled),
         settled=float(advice.settled.votes.mean()),
         goal=goal,
         num_items=whole_pilot,
         batch_size=batch,
         price=cost,
         cost_per_vote=float(advice.setting.paid.sum() / max(advice.setting.votes.sum(), 1.0)),
-        command=command(pilot, chosen, predictions=predictions, price=cost, read=columns.in_shell(), out=out),
+        command=command(
+            pilot,
+            chosen,
+            predictions=predictions,
+            has_truth=truth is not None,
+            price=cost,
+            read=columns.in_shell(),
+            out=out,
+        ),
         notes=notes_of(pilot, advice, goal, num_items=whole_pilot),
         tables=joined.report,
     )

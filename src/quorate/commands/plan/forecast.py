@@ -70,29 +70,36 @@ class Forecast:
 
     def __init__(self, pilot: Pilot, settings: Sequence[Setting], batch_size: int) -> None:
         self.pilot, self.batch_size = pilot, batch_size
-        self.settings = sorted(settings, key=lambda each: float(each.votes.mean()))
-        share = position_weights(len(pilot.is_scored), batch_size)[pilot.places]  # (R, n)
+        self.settings = sorted(settings, key=lambda each: (float(each.votes.mean()), each.candidate.reach))
+        self.share = share = position_weights(len(pilot.is_scored), batch_size)[pilot.places]  # (R, n)
+        alike: dict[bytes, int] = {}  # settings that do the same on the pilot have the same draws
+        kinds = [each.votes.tobytes() + each.answers.tobytes() for each in self.settings]
+        self.kind = np.array([alike.setdefault(kind, len(alike)) for kind in kinds])  # (S,)
+        distinct = [self.settings[kinds.index(kind)] for kind in alike]
         rng = stream(pilot.seed, "plan-draws")
         weights = rng.standard_exponential((share.shape[1], DRAWS), dtype=np.float32)
         noise = rng.standard_normal(DRAWS)
-        votes, spread, wide = _by_item([each.votes for each in self.settings], share, learning=2.0)
-        self.mean_votes = votes.mean(axis=1)
+        votes, spread, wide = _by_item([each.votes for each in distinct], share, learning=2.0)
+        self.mean_votes = votes.mean(axis=1)[self.kind]
         luck = wide[:, None] * np.sqrt(spread[:, None] / batch_size) * noise
-        self.votes = np.maximum(_around(votes, weights, wide) + luck, 0.0)
+        self.votes = np.maximum(_around(votes, weights, wide) + luck, 0.0)[self.kind]
 
         scored = pilot.is_scored
         self.worst = worst = 1.0 if pilot.error_costs is None else float(pilot.error_costs.votes.max())
         errors, spread, wide = _by_item(
-            [each.errors[:, scored] / worst for each in self.settings], share[:, scored], learning=1.0
+            [each.errors[:, scored] / worst for each in distinct], share[:, scored], learning=1.0
         )
         number = errors.shape[1]
-        self.mean_errors = worst * errors.mean(axis=1)
+        self.mean_errors = worst * errors.mean(axis=1)[self.kind]
         unseen = rng.gamma(UNSEEN_ERRORS, size=DRAWS) / number
         rates = np.clip((_around(errors, weights[scored], wide) + unseen) / (1 + unseen), 0, 1)
         plain = errors.mean(axis=1) * (1 - errors.mean(axis=1))
         halves = np.clip((number * spread + 0.25) / (number * plain + 0.25), 0.3, 1.0)  # below 1: ties are half errors
-        size = np.maximum(batch_size / (halves * wide**2), 1).round().astype(int)[:, None]
-        self.errors = worst * rng.binomial(size, rates) / size
+        size = np.maximum(batch_size / (halves * wide**2), 1).round().astype(int)
+        drawn = [
+            stream(pilot.seed, "plan-batch").binomial(most, each) / most for most, each in zip(size, rates, strict=True)
+        ]
+        self.errors = worst * np.stack(drawn)[self.kind]
 
     def chances(self, goal: Goal) -> FloatArray:
         """(S,) the probability that the next batch keeps the goal."""
@@ -110,14 +117,16 @@ class Forecast:
     def choose(self, goal: Goal) -> int:
         """The cheapest setting that keeps the goal, for a budget the dearest; else the cheapest of the safest.
 
-        Where none has a chance: for a budget the cheapest, else the cheapest of those with the fewest errors.
+        Where none has a chance: for a budget the cheapest, else the cheapest of those with the fewest errors. Of
+        settings that do the same: the smallest error cost.
         """
         chances = self.chances(goal)
         if chances.max() < AS_SAFE and goal.budget is None:
             chances = -self.mean_errors / self.worst * AS_SAFE / AS_GOOD
         sure = np.flatnonzero(chances >= goal.level)
         if len(sure):
-            return int(sure[0] if goal.budget is None else sure[-1])
+            best = sure[0] if goal.budget is None else sure[-1]
+            return int(np.flatnonzero(self.kind == self.kind[best])[0])
         return int(np.flatnonzero(chances >= chances.max() - AS_SAFE)[0])
 
     def votes_of(self, place: int, level: float) -> Range:
@@ -127,6 +136,12 @@ class Forecast:
     def errors_of(self, place: int, level: float) -> Range:
         """The share of wrong answers, or their cost per item, with a setting."""
         return _range(float(self.mean_errors[place]), self.errors[place], level)
+
+    def error_seen(self, setting: Setting) -> float:
+        """The share of wrong answers, or their cost per item, that the pilot shows with any setting."""
+        scored = self.pilot.is_scored
+        errors, _, _ = _by_item([setting.errors[:, scored]], self.share[:, scored], learning=1.0)
+        return float(errors.mean())
 
     def recall_of(self, place: int, level: float) -> tuple[Recall, ...]:
         """Recall of every class with a setting."""

@@ -22,8 +22,8 @@ ERROR_COSTS = "error-cost.csv"  # the table of the setting, in the folder of the
 def notes_of(pilot: Pilot, advice: Advice, goal: Goal, *, num_items: int) -> tuple[str, ...]:
     """Sentences; `num_items` of the pilot before some were drawn."""
     found = [
-        _people_in_order(pilot, advice), _drawn(pilot, num_items), _incomplete(pilot), _uneven(pilot), _few(pilot),
-        _left(advice, goal), _agreement(pilot, advice), _truth(pilot),
+        _incomplete(pilot, advice), _people_in_order(pilot, advice), _drawn(pilot, num_items), _uneven(pilot),
+        _few(pilot), _left(advice, goal), _agreement(pilot, advice), _truth(pilot),
     ]  # fmt: skip
     return tuple(filter(None, found))
 
@@ -47,11 +47,16 @@ def _drawn(pilot: Pilot, num_items: int) -> str:
     return "" if drawn == num_items else f"To save time, {drawn:,} of the {num_items:,} items were drawn and replayed."
 
 
-def _incomplete(pilot: Pilot) -> str:
+def _incomplete(pilot: Pilot, advice: Advice) -> str:
     left = 0 if pilot.target == "truth" else int((~pilot.is_scored).sum())
     if not left:
         return ""
-    return f"{left:,} items have fewer than {pilot.pool_size} votes that do not settle their pool: not in the errors."
+    found = f"{left:,} items have fewer than {pilot.pool_size} votes that do not settle their pool: not in the errors"
+    if pilot.error_costs is not None:
+        return f"{found}."
+    number, error = len(pilot.is_scored), float(advice.forecast.mean_errors[advice.place])
+    wrong = (error * (number - left) + left) / number
+    return f"{found}; {100 * wrong:.1f} % wrong if every incomplete, unsettled item is counted as wrong."
 
 
 def _uneven(pilot: Pilot) -> str:
@@ -60,7 +65,7 @@ def _uneven(pilot: Pilot) -> str:
         return ""
     return (
         f"The pool of an item is the votes recorded for it, {low} to {high}. If asking stopped early where votes "
-        "agreed, errors are understated: plan for whole pools with `pool_size`."
+        f"agreed, errors are understated: plan for whole pools with `pool_size={high}`."
     )
 
 
@@ -102,6 +107,7 @@ def command(
     chosen: Candidate,
     *,
     predictions: PredictionSources,
+    has_truth: bool,
     price: float | None,
     read: list[str],
     out: str | Path | None,
@@ -122,7 +128,7 @@ def command(
     if pilot.pool_size is not None:
         parts += ["--pool-size", str(pilot.pool_size)]
     if pilot.target == "truth":
-        parts += ["--target", "truth"]
+        parts += ["--target", "truth", *(["--truth", "next-truth.csv"] if has_truth else [])]
     if price is not None:
         parts += ["--price", f"{price:g}"]
     if pilot.voter_costs is not None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from quorate.commands.lost_class import costs_csv
-from quorate.commands.plan.forecast import Range, Recall
+from quorate.commands.plan.forecast import TINY, Range, Recall
 from quorate.reports import render
 from quorate.reports.format import WIDTH, counted, percent, wrapped
 from quorate.reports.section import Chart, Document, Section, Table, data_section
@@ -34,8 +34,10 @@ def sentence(plan: Plan) -> str:
     if plan.met:
         return f"Use {setting(plan)}: {_expected(plan)}{_surely(plan)}."
     wanted, best = _wanted(plan), f"{setting(plan)}: {_expected(plan)}"
-    if plan.goal.target_error is not None and plan.floor > plan.goal.target_error:
-        by_ties = plan.error_cost is None and plan.method.target == "plurality"
+    target, least = plan.goal.target_error, min(each.error for each in plan.curve)
+    is_lowest = plan.method.target == "plurality" and plan.floor <= least + TINY
+    if target is not None and is_lowest and plan.floor > target and plan.chance < 1 - plan.goal.level:
+        by_ties = plan.error_cost is None
         ties = f"{'ties alone make' if by_ties else 'asking until settled leaves'} {error_text(plan, plan.floor)}"
         return f"{_target(plan)} cannot be reached: {ties}. Best setting: {best}."
     level = f"{100 * plan.goal.level:g} %"
@@ -62,7 +64,9 @@ def number(value: float | None) -> str:
 
 def label(plan: Plan, point: Point) -> str:
     """A setting in the table."""
-    found = "until settled" if point.value is None else number(point.value)
+    found = "until the pool is settled" if point.value is None else number(point.value)
+    if plan.parameter == "error_cost" and point.value is not None:
+        found += " votes"
     return f"{found}, by agreement" if point.method.choose and not plan.curve[0].method.choose else found
 
 
@@ -123,6 +127,7 @@ def _ends(plan: Plan, found: Range) -> str:
 def rows(plan: Plan, points: Sequence[Point]) -> tuple[list[str], list[list[str]]]:
     """The trade-off as a table."""
     name = NAMES.get(plan.parameter, plan.parameter) or "setting"
+    name = "if a wrong answer costs" if plan.parameter == "error_cost" else name
     head = "wrong" if plan.error_cost is None else "cost of errors"
     heads = [name, "votes per item", head, *(["meets the goal"] if plan.goal.is_given else [])]
     return heads, [
@@ -168,27 +173,29 @@ def screen(plan: Plan, saved: str | None) -> list[str]:
         " " + "   ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])
         for row in [heads, *cells]
     ]
-    end = [_read(plan), *_command(plan), *([] if saved is None else [f"Report: {saved}/report.html"])]
+    end = [*wrapped(_read(plan)), *_command(plan), *([] if saved is None else [f"Report: {saved}/report.html"])]
     warnings = [line for each in plan.tables.warnings[:1] for line in wrapped(f"Warning: {each}")]
     top = [*warnings, *wrapped(sentence(plan)), "", *table, ""]
     lost = [] if plan.lost is None else [str(plan.lost)]
-    notes = [line for note in [*lost, *plan.notes][:3] for line in wrapped(note)]
+    notes = [wrapped(note) for note in [*lost, *plan.notes][:3]]
     room = MOST_LINES - len(top) - len(end)
     classes = [recall_text(each) for each in lowest(plan)]
     head = "Recall, with its range in the next batch:"
     recall = wrapped(f"{head} {'; '.join(classes)}.")
-    while len(recall) > max(room - len(notes), 2) and len(classes) > 1:
+    while len(recall) > max(room - sum(map(len, notes)), 2) and len(classes) > 1:
         classes.pop()
         more = len(lowest(plan)) - len(classes)
         recall = wrapped(f"{head} {'; '.join(classes)}; {counted(more, 'classes')} more in the report.")
-    return [*top, *recall, *notes[: max(room - len(recall), 0)], *end]
+    while notes and len(recall) + sum(map(len, notes)) > room:
+        notes.pop()
+    return [*top, *recall, *(line for note in notes for line in note), *end]
 
 
 def _read(plan: Plan) -> str:
     """What was read, in a line."""
     totals, aside = plan.tables.totals, plan.tables.num_set_aside
     rejects = f"; {counted(aside, 'rows')} set aside" if aside else ""
-    return f"Read {totals.get('votes', 0):,} votes of {totals.get('items', 0):,} items{rejects}."
+    return f"Read {totals.get('votes', 0):,} votes of {totals.get('items', 0):,} items{plan.tables.predicted}{rejects}."
 
 
 def _command(plan: Plan) -> list[str]:
