@@ -49,9 +49,7 @@ def read_inputs(
     return join(read, predicted, classes=columns.classes, strict=columns.strict), has_order
 
 
-def truth_of(
-    votes: VoteSource, truth: TableLike | None, joined: Joined, columns: TableOptions
-) -> IntArray | None:
+def truth_of(votes: VoteSource, truth: TableLike | None, joined: Joined, columns: TableOptions) -> IntArray | None:
     """(T,) the true class of each joined item, of `truth` or else of a `VoteDataset`, -1 unknown; None: no truth."""
     if truth is not None:
         return read_truth(truth, joined, columns)

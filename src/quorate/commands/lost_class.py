@@ -1,4 +1,4 @@
-"""A class that loses more than a tenth of its items, and what missing one must cost, in votes, to keep it.
+"""A class that loses a tenth of its items more than by asking everyone, and what missing one must cost to keep it.
 
 Called by `run` and `plan`, which replay recorded votes; at most five replays are made.
 """
@@ -56,7 +56,7 @@ def lost_class(
     costs: FloatArray | None,
     replayed: Callable[[ErrorCosts], Found],
 ) -> LostClass | None:
-    """The class that loses most of its items; None if none loses more than a tenth.
+    """The class that loses most of its items; None if none loses a tenth more than by asking everyone.
 
     `items`, `found`, `possible` (K,) the items of each class, and the shares found here and by asking everybody
     `costs` (K, K) of errors in force, None where the method has none   `replayed` with other costs

@@ -57,7 +57,7 @@ def uneven_pools(smallest: int, largest: int) -> str:
     """
     return (
         f"Items have {smallest} to {largest} votes. If asking stopped early where people agreed, savings are "
-        "overstated and errors understated: pass `pool_size`."
+        f"overstated and errors understated: pass `pool_size={largest}`."
     )
 
 

@@ -26,9 +26,10 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "task": (
         "task", "task_id", "item", "item_id", "example", "example_id", "sample", "sample_id", "instance", "instance_id",
         "question", "question_id", "subject", "subject_id", "unit", "unit_id", "object", "object_id", "document",
-        "document_id", "doc", "doc_id", "image", "image_id", "image_name", "img", "img_id", "photo", "photo_id", "picture",
-        "picture_id", "video_id", "text_id", "sentence_id", "comment_id", "post_id", "tweet_id", "message_id",
-        "review_id", "ticket_id", "report_id", "filename", "file_name", "file", "record_id", "hit_id", "pair_id",
+        "document_id", "doc", "doc_id", "image", "image_id", "image_name", "img", "img_id", "photo", "photo_id",
+        "picture", "picture_id", "video_id", "text_id", "sentence_id", "comment_id", "post_id", "tweet_id",
+        "message_id", "review_id", "ticket_id", "report_id", "filename", "file_name", "file", "record_id", "hit_id",
+        "pair_id",
         *_OF_PATIENTS, "case", "lesion", "slide", "scan", "exam", "study", "patient_id", "patient",
         "uid", "key", "id", "index", "Unnamed: 0",
     ),

@@ -77,6 +77,13 @@ class Report:
         return tuple(_finding(name, self.entries) for name in RULES if name in names)
 
     @property
+    def predicted(self) -> str:
+        """How many items each classifier predicts, where these are not all, as a part of a sentence."""
+        total = self.totals.get("items", 0)
+        few = [f"{count:,} of {total:,} items have a prediction" for count in self.usable.values() if count < total]
+        return f"; {', '.join(few)}" if few else ""
+
+    @property
     def num_set_aside(self) -> int:
         """The number of rows not used; `write_rejects` lists them."""
         return sum(entry.count for entry in self.entries if RULES[entry.rule].set_aside)
@@ -111,13 +118,23 @@ class Report:
 
     def understood(self, rejects: str | None = None) -> list[str]:
         """Warnings, and a line on what was read; what else was found has a second line. `rejects`: the file's name."""
-        lost = ", ".join(f"{finding.rule} {finding.count:,}" for finding in self.findings if finding.set_aside)
+        tally = Counter[tuple[str, str]]()
+        for entry in self.entries:
+            tally[entry.rule, entry.source] += entry.count if RULES[entry.rule].set_aside else 0
+        several = len({source for (_, source), count in tally.items() if count}) > 1
+        lost = ", ".join(
+            f"{rule} {count:,}{f' in {source}' if several else ''}"
+            for rule in RULES
+            for (name, source), count in tally.items()
+            if name == rule and count
+        )
         aside = f"; {self.num_set_aside:,} rows set aside: {lost}{f' ({rejects})' if rejects else ''}" if lost else ""
         votes, items = (self.totals.get(name, 0) for name in ("votes", "items"))
+        read_as = f": {self.columns}" if self.columns else ""
         kept = [finding for finding in self.findings if RULES[finding.rule].strict and not finding.set_aside]
         return [
             *(f"Warning: {finding}" for finding in self.warnings),
-            f"Read {votes:,} votes of {items:,} items{f': {self.columns}' if self.columns else ''}{aside}.",
+            f"Read {votes:,} votes of {items:,} items{read_as}{self.predicted}{aside}.",
             *([f"Also found: {', '.join(finding.such for finding in kept)}."] if kept else []),
         ]
 

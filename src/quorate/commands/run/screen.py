@@ -83,7 +83,7 @@ def tradeoff_rows(summary: Mapping[str, Any]) -> tuple[list[str], list[list[str]
     own = points["this_run"]["error_cost"]
     name = "this run"
     if own is not None:
-        name = "these costs  (this run)" if has_table else f"{own:g} votes  (this run)"
+        name = "these costs  (this run)" if has_table else f"{own:,.6g} votes  (this run)"
     named = {
         "cheaper": "a quarter of these costs" if has_table else None,
         "this_run": name,
@@ -93,7 +93,7 @@ def tradeoff_rows(summary: Mapping[str, Any]) -> tuple[list[str], list[list[str]
     }
     rows = [
         [
-            text or f"{points[key]['error_cost']:g} votes",
+            text or f"{points[key]['error_cost']:,.6g} votes",
             f"{points[key]['votes']:.2f}",
             percent_of(points[key]["error"]),
         ]

@@ -26,6 +26,7 @@ from quorate.types import FloatArray, IntArray
 MOST_ITEMS = 20_000
 MOST_BY_PERSON = 1000  # methods that know people ask vote by vote
 FACTORS = (0.25, 4.0)
+NEARLY_SETTLED = 0.9  # of the votes until settled: beyond, no classifier could save much
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +58,11 @@ class Tradeoff:
 
     @property
     def saves_nothing(self) -> bool:
-        """Whether the run is neither cheaper nor better with the classifier."""
+        """Whether the run is neither cheaper nor better with the classifier, though it stops well before settled."""
         a, b = self.with_classifier, self.without_classifier
-        return a is not None and b is not None and a.votes >= b.votes and (a.error or 0.0) >= (b.error or 0.0)
+        if a is None or b is None or b.votes > NEARLY_SETTLED * self.until_settled.votes:
+            return False
+        return a.votes >= b.votes and (a.error or 0.0) >= (b.error or 0.0)
 
 
 def measured_tradeoff(
