@@ -1,9 +1,9 @@
 """The speed of quorate, as ratios within one run. Run by `make bench`.
 
-Every figure is the median of runs that alternate with what they are compared with, in one thread. Exits 1 if a required
-ratio is missed. Set QUORATE_DATA to the folder with imagenet16h_shift.npz and cifar10h.npz to time on the real streams;
-without it, synthetic look-alikes are used, and the table says so. `--reproduce` also times the whole reproduction;
-`--only InfExp` runs the parts whose name contains that.
+Every figure is the median of runs that alternate with what they are compared with, in one thread unless its row says
+so. Exits 1 if a required ratio is missed. Set QUORATE_DATA to the folder with imagenet16h_shift.npz and cifar10h.npz to
+time on the real streams; without it, synthetic look-alikes are used, and the table says so. `--reproduce` also times
+the whole reproduction; `--only InfExp` runs the parts whose name contains that.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 
 from common import say  # first: it sets one thread before NumPy loads
-from fresh import start_row
+from fresh import start_rows, threads_row
 from posteriors import finite_rows, infinite_rows
 from report import Row, show, write_json
 from reproduce_time import reproduce_row
@@ -33,7 +33,8 @@ def steps(*, quick: bool, reproduce: bool) -> list[Step]:
         ("InfExp stream", lambda: infexp_row(items=60 if quick else 2400, rounds=1 if quick else 5)),
         ("FinExp stream", lambda: finexp_row(refits=1 if quick else 3, samples=10 if quick else 1000,
                                              decisions=20 if quick else 1000, rounds=1 if quick else 5)),
-        ("fresh process", lambda: start_row(1 if quick else 9)),
+        ("fresh process", lambda: start_rows(1 if quick else 9)),
+        ("threads", lambda: threads_row(jobs=1 if quick else 8, rounds=1 if quick else 3)),
         *([("reproduce all", lambda: reproduce_row(quick=quick))] if reproduce else []),
     ]  # fmt: skip
 

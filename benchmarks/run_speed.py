@@ -2,7 +2,7 @@
 
     python benchmarks/run_speed.py [--items 100000] [--votes 10] [--classes 10] [--budget 3] [--method value]
 
-Prints the seconds of a second run in the same process, when every kernel is compiled and loaded.
+Prints the seconds of a second run in the same process, when all modules are loaded.
 """
 
 from __future__ import annotations

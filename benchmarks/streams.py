@@ -69,7 +69,7 @@ def finexp_row(*, refits: int, samples: int, decisions: int, rounds: int) -> Row
     the previous refit; the time of the others is assumed proportional to the items in their window.
     """
     dataset, source = data_set(SHIFT)
-    run = simulate(dataset, "finexp", pool_size=POOL, seed=0)
+    run = simulate(dataset, "finexp", pool_size=POOL, model=0, seed=0)
     stream = prepare(dataset, POOL, 0, 0)
     rng = np.random.default_rng(0)
     ours = [cpu_seconds(lambda: _simulate(dataset, "finexp", EVERY))]
@@ -95,7 +95,7 @@ def finexp_row(*, refits: int, samples: int, decisions: int, rounds: int) -> Row
 
 
 def _simulate(dataset: VoteDataset, method: str, every: int) -> None:
-    simulate(dataset, f"{method}:refit_every={every}", pool_size=POOL, seed=0)
+    simulate(dataset, f"{method}:refit_every={every}", pool_size=POOL, model=0, seed=0)
 
 
 def _published_refit(refit: Refit, samples: int, rng: np.random.Generator) -> None:
