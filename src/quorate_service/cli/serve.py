@@ -45,7 +45,7 @@ Database = Annotated[
         "-d",
         envvar="QUORATE_DATABASE",
         show_envvar=False,
-        help="A file (SQLite), or postgresql://user@host/name. Or set QUORATE_DATABASE, which keeps a password out of "
+        help="A file (SQLite), or postgresql://host/name. Or set QUORATE_DATABASE, which keeps a password out of "
         "the list of processes.",
     ),
 ]
@@ -55,7 +55,7 @@ BaseUrl = Annotated[
         "--base-url",
         envvar="QUORATE_BASE_URL",
         show_envvar=False,
-        help="Public address of the service, e.g. https://labels.example.org; default: the address it listens on.",
+        help="Public address of the service, e.g. https://example.org; default: the address it listens on.",
     ),
 ]
 

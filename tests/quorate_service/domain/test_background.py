@@ -377,6 +377,14 @@ def test_numbers_that_were_begun_before_newer_ones_are_dropped(desk, monkeypatch
         assert latest_stats(connection, project, now=1.0).num_votes == 1
 
 
+def test_the_first_import_shows_at_once(desk):
+    project = desk.project([])
+    BackgroundJobs(desk.projects, clock=lambda: 2000.0).round()
+    add_items(desk.projects, project.id, [NewItem("x")], now=2001.0)
+    with desk.store.read() as connection:
+        assert latest_stats(connection, project, now=2001.0).num_items == 1
+
+
 def test_numbers_have_an_age_and_paused_projects_get_new_ones(desk):
     project = desk.project(["x"])
     clock = [2000.0]

@@ -45,7 +45,9 @@ def test_a_senior_gives_and_corrects_a_verdict_with_keys_and_never_on_a_broken_i
         page.keyboard.press("1")
         page.keyboard.press("Enter")
         assert page.locator("[data-record]").is_disabled() and verdict_on(live, project, "film 0") is None
-        page.get_by_label("Reason").fill("1 2 s")  # keys are text here
+        for field in ("Reason", "Id of a closed item"):  # keys are text here
+            page.get_by_label(field).press_sequentially("1 2 s")
+        assert page.get_by_label("cat").is_checked() and page.get_by_role("heading", name="film 0").is_visible()
         page.locator("h1").click()
         page.keyboard.press("s")
         page.get_by_role("heading", name="film 1").wait_for()

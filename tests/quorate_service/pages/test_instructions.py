@@ -1,11 +1,14 @@
 """Instructions are Markdown with links and pictures, which owners drop there; nothing in them runs or leads astray."""
 
+import re
+
 import pytest
 
 from quorate_service.pages.instructions import as_html
 from tests.quorate_service.pages.conftest import window
 from tests.quorate_service.pages.people import come_in, open_vote, project_of, texts
 from tests.quorate_service.pages.test_enlarging import picture
+from tests.quorate_service.pages.world import made_world
 
 DROP = """([field, bytes]) => {
     const data = new DataTransfer();
@@ -49,3 +52,15 @@ def test_an_owner_drops_a_picture_and_voters_see_it(live, chromium):
         open_vote(page, live, project)
         assert page.locator(".prose strong").inner_text() == "Old"
         page.wait_for_function("() => document.querySelector('.prose img').naturalWidth === 60")
+
+
+def test_voters_see_instructions_again_only_after_these_have_changed(tmp_path):
+    with made_world(tmp_path) as world:
+
+        def mark(**changes):
+            world.app.state.projects.change(world.project, now=2.0, **changes)
+            shown = world.browser("voter").get(world.address("/vote")).text
+            return re.search('data-part="instructions" data-version="([^"]+)"', shown).group(1)
+
+        first = mark(price=2.0)
+        assert mark(price=3.0) == first != mark(instructions="Look twice.")

@@ -22,7 +22,7 @@ if (root) {
   }
 
   document.addEventListener("keydown", (event) => {
-    if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || event.target.matches("textarea")) return;
+    if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || event.target.matches("textarea, input:not([type=radio])")) return;
     const key = event.key.toLowerCase();
     const chosen = key && root.querySelector(`input[data-key="${CSS.escape(key)}"]`);
     if (key === "z" && image) root.querySelector("dialog").open ? zoom.close() : root.querySelector(".enlarge")?.click();
