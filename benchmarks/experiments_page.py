@@ -26,9 +26,23 @@ LABELS = {
     "fixed-finexp": "Fix-FinExp", "fixed-infexp": "Fix-InfExp", "finexp": "FinExp", "infexp": "InfExp",
     "finexp:hyperprior=infexp": "FinExp, Gamma(3, 2)", "value": "value",
 }  # fmt: skip
-COLUMNS = ("as_published", "as_released", "exact", "finexp_32", "value")
-HEADS = ("as published", "as released", "exact, paper's prior", "exact, Gamma(3, 2)", "value")
+COLUMNS = ("as_published", "as_released", "exact", "finexp_32")
+HEADS = ("as published", "as released", "exact, paper's prior", "exact, Gamma(3, 2)")
 VERDICTS = {True: "holds", False: "does not hold", None: "cannot be tested"}
+NO_RUNS = "no runs"
+MOST = 200  # characters of a measurement on this page
+ITEMS = (  # of the paper, by part: (what it shows, figure or table of the reproduction)
+    ("curves", "error-cost curves on CIFAR-10H, 3, 10 and 50 experts", "figures/curves-cifar10h-{3,10,50}.svg"),
+    ("curves", "error-cost curves on ImageNet-16H, 6 experts", "figures/curves-imagenet16h-6.svg"),
+    ("shift", "error before and after the shift, by budget", "figures/shift-budgets.svg"),
+    ("shift", "the same at 2 votes, by classifier", "figures/shift-architectures.svg"),
+    ("shift", "error over time, mean of 100 orderings", "figures/shift-orderings.svg"),
+    ("shift", "table of errors before and after the shift",
+     "tables/shift-pre-shift-cost.csv, tables/shift-whole-stream-cost.csv"),
+    ("two-phase", "table of accuracy gained without queries", "tables/two-phase.csv, tables/two-phase-imbalanced.csv"),
+    ("calibration", "accuracy by class and learned tau", "figures/calibration-tau-by-class.svg"),
+    ("calibration", "table of correlations of tau", "tables/calibration.csv, tables/calibration-imbalanced.csv"),
+)  # fmt: skip
 SETS = {"cifar10h": "CIFAR-10H", "imagenet16h": "ImageNet-16H", "imagenet16h_shift": "ImageNet-16H shift",
         "chaosnli": "ChaosNLI"}  # fmt: skip
 
@@ -46,12 +60,43 @@ def table(heads, rows):
     return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
 
 
+def verdict(claim):
+    return VERDICTS[claim["holds"]] + (" (quick run)" if claim.get("quick") and claim["holds"] is not None else "")
+
+
+def quotations(summary):
+    """The paper's claims, by the text quoted: one may be tested on two sets of classifiers. Failing ones first."""
+    found = {}
+    for claim in summary["claims"]:
+        if claim["source"]:
+            found.setdefault((claim["text"], claim["source"]), []).append(claim)
+    order = {"does not hold": 0, "holds on some classifiers only": 1, "holds": 2, "cannot be tested": 3}
+    return dict(sorted(found.items(), key=lambda pair: order[kind(pair[1])]))
+
+
+def kind(claims):
+    verdicts = {claim["holds"] for claim in claims}
+    return "holds on some classifiers only" if len(verdicts) > 1 else VERDICTS[verdicts.pop()]
+
+
+def measured(claim, *, say):
+    return (f"{VERDICTS[claim['holds']]}: " if say else "") + short(claim["measured"])
+
+
+def short(text):
+    """A measurement in a line or two; what it was measured on stays at its end."""
+    if len(text) <= MOST:
+        return text
+    body, bracket, where = text.rpartition(" (classifiers")
+    cut = (body or text)[:MOST].rsplit(" ", 1)[0].rstrip(",;:")
+    return f"{cut} …{bracket}{where if bracket else ''}"
+
+
 def quoted(summary):
     rows = [
-        (f"“{claim['text']}” ({claim['source']})",
-         VERDICTS[claim["holds"]] + (" (quick run)" if claim.get("quick") and claim["holds"] is not None else ""),
-         claim["measured"])
-        for claim in summary["claims"] if claim["source"]
+        (f"“{text}” ({source})", "; ".join(dict.fromkeys(map(verdict, claims))) if kind(claims) in VERDICTS.values()
+         else kind(claims), "; ".join(measured(claim, say=len({each["holds"] for each in claims}) > 1) for claim in claims))
+        for (text, source), claims in quotations(summary).items()
     ]  # fmt: skip
     return table(("the paper says", "verdict", "measured, or why not"), rows)
 
@@ -65,18 +110,17 @@ def own(summary):
 
 
 def held(summary):
-    found = [claim["holds"] for claim in summary["claims"] if claim["source"]]
-    return (f"{sum(each is True for each in found)} hold, {sum(each is False for each in found)} do not hold and "
-            f"{sum(each is None for each in found)} cannot be tested")  # fmt: skip
+    kinds = [kind(claims) for claims in quotations(summary).values()]
+    counts = [(kinds.count(name), name) for name in ("holds", "does not hold", "holds on some classifiers only")]
+    untested = kinds.count("cannot be tested")
+    (holds, _), (fails, _), (some, _) = counts
+    return f"{len(kinds)} in all, {holds} hold, {fails} do not, {some} hold on some classifiers only, {untested} cannot be tested"
 
 
 def quick_claims(summary):
-    many = sum(
-        bool(claim["source"] and claim.get("quick") and claim["holds"] is not None) for claim in summary["claims"]
-    )
-    return (
-        f"; {many} of these verdicts come from a quick run with one seed, and may change in a whole one" if many else ""
-    )
+    many = sum(any(claim.get("quick") and claim["holds"] is not None for claim in claims)
+               for claims in quotations(summary).values())  # fmt: skip
+    return f"; {many} of these were tested by a quick run with one seed, and may change in a whole one" if many else ""
 
 
 def ratios(summary):
@@ -95,11 +139,17 @@ def ratios(summary):
 
 def shift(summary, grouping):
     rows = [row for row in summary["shift_table"] if row["grouping"] == grouping]
-    return table(("method", "votes", "phase", "printed", *HEADS), [
+    ours = [
         (row["label"], f"{row['budget']:g}", row["phase"], f"{row['printed']:.2f} ± {row['printed_se']:.2f}",
-         *(row.get(f"{name}_text", "") for name in COLUMNS))
+         *(row.get(f"{name}_text", NO_RUNS) for name in COLUMNS))
         for row in rows
-    ])  # fmt: skip
+    ]  # fmt: skip
+    value = [
+        ("value", f"{row['budget']:g}", row["phase"], "not in the paper",
+         *(row["value_text"] if name == "exact" else NO_RUNS for name in COLUMNS))
+        for row in rows if row["method"] == "random"
+    ]  # fmt: skip
+    return table(("method", "votes", "phase", "printed", *HEADS), [*ours, *value])
 
 
 def counted(summary):
@@ -139,13 +189,18 @@ def by_budget(rows, value, digits):
         for budget in budgets:
             row = cells.get((model, method, budget))
             paper = f" ({number(row['paper'], digits)})" if row and row.get("paper") is not None else ""
-            texts.append("–" if row is None else f"{number(row[value], digits)} ± {number(row['se'], digits)}{paper}")
+            texts.append(NO_RUNS if row is None else f"{number(row[value], digits)} ± {number(row['se'], digits)}{paper}")
         out.append((model, names[method], *texts))
     return table(("classifier", "method", *(f"{budget:g} votes" for budget in budgets)), out)
 
 
 def page(summary, folder, made, notes):
-    seconds = ", ".join(f"{part} {value:.0f} s" for part, value in summary["seconds"].items() if part != "total")
+    taken = {part: value for part, value in summary["seconds"].items() if part != "total"}
+    seconds = ", ".join(f"{part} {value:.0f} s" for part, value in taken.items())
+    paper_items = table(("figure or table of the paper", "command", "file in `--out`"), [
+        (shows, f"`quorate reproduce {part}`", ", ".join(f"`{name}`" for name in files.split(", ")))
+        for part, shows, files in ITEMS
+    ])  # fmt: skip
     return f"""# Reproducing the paper
 
 `quorate reproduce all` repeats every experiment of *Bayesian Online Learning for Consensus Prediction* on the
@@ -155,14 +210,20 @@ quorate {summary["version"]}). {made}[How to get the data](data.md); [on several
 [every deviation from the paper](paper-notes.md).
 
 ```
+pip install '.[reproduce]' && quorate reproduce fetch imagenet16h_shift && quorate reproduce shift --quick   # a first result
 quorate reproduce all --out quorate-reproduction      # everything; open quorate-reproduction/report.html
-quorate reproduce shift --quick                       # one part, a quick run
 quorate reproduce shift --as-published                # runs the paper's own estimators, too
 ```
 
 It says before it starts how long it takes on this machine. You can stop or kill it at any time, and it continues where it
 stopped: each result is stored under a hash of its design, its data and the code. The results are the same for any number of
-jobs, here or on a cluster. Here it took {seconds}, for {summary["runs"]["run"]} runs in {summary["runs"]["core_seconds"]:.0f} s of CPU.
+jobs, here or on a cluster.
+
+Elapsed time of the parts on two cores that other programs used, too: {seconds} (tables and figures); {sum(taken.values()) / 60:.0f} minutes in
+all, in which {summary["runs"]["run"]:,} runs took {summary["runs"]["core_seconds"]:.0f} s of CPU. On the same two cores `--quick` took about two minutes each for shift and
+curves.
+
+{paper_items}
 
 The paper's methods have the paper's settings, declared in `quorate_paper/settings.py`: FinExp Gamma(1.1, 1), InfExp
 Gamma(3, 2), a window of 500 items, a fit after every 20 closed items, budgets of 0.5, 1, 2 and 3 votes within 0.1. FinExp
@@ -170,7 +231,8 @@ under Gamma(3, 2), as in the released code, is a row of its own.
 
 ## What the paper says
 
-Of the paper's empirical claims, quoted below, {held(summary)}{quick_claims(summary)}.
+The paper's empirical claims are quoted below, those that do not hold first: {held(summary)}{quick_claims(summary)}.
+A quotation that was tested on two sets of classifiers is one claim. Long measurements are cut here; the report has them in full.
 
 {quoted(summary)}
 
@@ -190,10 +252,10 @@ paper groups runs by their average cost and does not say over what. Both groupin
   the printed one is of that classifier).
 - **As released**: the votes already seen are left out of the final count, and FinExp has Gamma(3, 2), too (with the closed
   likelihood); MP asks by 1 - max f. InfExp has the same rule and prior in both.
-- **Exact**: this library under the paper's prior, and FinExp under Gamma(3, 2). **value** is the default method.
+- **Exact**: this library under the paper's prior, and FinExp under Gamma(3, 2). **value**, the default method, has its own prior.
 
 The first two are results of `quorate reproduce shift --as-published`, stored in the package ({origin(summary["as_published"])}).
-A stream counts at a budget if one of its runs costs within 0.1 votes of it. Where costs jump over a budget the cell says so; an empty cell was not run.
+A stream counts at a budget if one of its runs costs within 0.1 votes of it. "{NO_RUNS}": none was made, or none costs that much.
 Stored runs as released and of InfExp begin at threshold 0.6, so budgets below its cost have no runs, whatever the method could spend.
 
 **Budgets are votes per item before the shift:**

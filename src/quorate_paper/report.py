@@ -78,9 +78,9 @@ class Reproduction:
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """The claims of all parts, the paper's first."""
+        """The claims of all parts, the paper's first, of these the ones that do not hold."""
         found = [claim for part in self.parts for claim in part.section.claims]
-        return tuple(sorted(found, key=lambda claim: not claim.source))
+        return tuple(sorted(found, key=lambda claim: (not claim.source, claim.holds is not False)))
 
     @property
     def seconds(self) -> dict[str, float]:
@@ -186,11 +186,21 @@ def held(claims: Sequence[Claim]) -> list[tuple[str, str]]:
 
 
 def said(claims: Sequence[Claim], *, is_quoted: bool) -> str:
-    """How many hold of the paper's claims, or of our own checks; "" if there are none."""
-    some = [claim.holds for claim in claims if bool(claim.source) == is_quoted]
-    untested = sum(holds is None for holds in some)
-    more = f", {untested} cannot be tested" if untested else ""
-    return f"{sum(holds is True for holds in some)} of {len(some)} hold{more}" if some else ""
+    """How many hold of the paper's claims, or of our own checks; "" if there are none.
+
+    A claim tested on two sets of classifiers is one claim, which holds if it holds on both.
+
+    >>> said([Claim("a", True, "", "4"), Claim("a", False, "", "4"), Claim("b", True, "", "4")], is_quoted=True)
+    '1 of 2 hold, 1 on some classifiers only'
+    """
+    verdicts: dict[str, set[bool | None]] = {}
+    for claim in claims:
+        if bool(claim.source) == is_quoted:
+            verdicts.setdefault(claim.text, set()).add(claim.holds)
+    kinds = {"on some classifiers only": {True, False}, "cannot be tested": {None}}
+    counts = {text: sum(found == kind for found in verdicts.values()) for text, kind in kinds.items()}
+    more = "".join(f", {count} {text}" for text, count in counts.items() if count)
+    return f"{sum(found == {True} for found in verdicts.values())} of {len(verdicts)} hold{more}" if verdicts else ""
 
 
 def shortened(text: str, most: int = 100) -> str:

@@ -132,7 +132,7 @@ def draw_all(figures: Iterable[Figure]) -> dict[str, DrawnFigure]:
 
 
 STYLES: dict[str, dict[str, Any]] = {
-    "value": {"color": BLUE, "linewidth": 3.2, "zorder": 9},
+    "value": {"color": BLUE, "linewidth": 3.2, "markersize": 12, "zorder": 9},
     "finexp": {"color": ORANGE, "linestyle": "-"},
     "finexp:hyperprior=infexp": {"color": ORANGE, "linestyle": (0, (3, 1, 1, 1))},
     "infexp": {"color": ORANGE, "linestyle": "--"},

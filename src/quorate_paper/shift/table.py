@@ -33,6 +33,7 @@ COLUMNS = {  # the columns after the printed one
 }
 COUNTED = tuple(name for name in COLUMNS if name != "value")
 ROWS = ("random", "entropy", "mp", "fixed-finexp", "finexp", "infexp")
+NO_RUNS = "no runs"
 SAMPLED_ROW = "finexp-sampled"  # on one classifier
 NOTE = (
     "Mean ± standard error over seeds with fixed classifiers. A stream counts if one of its runs costs within 0.1 of "
@@ -40,7 +41,7 @@ NOTE = (
     "of the winner, Adam, and for FinExp the closed likelihood, except in the row of its 1,000 importance samples (one "
     "classifier in every column but the printed one, not counted). As released: the votes seen are left out of the "
     "final count, Gamma(3, 2) for FinExp, too; MP asks by 1 - max f. The baselines have no estimator: exact is as "
-    "published."
+    "published. value is the default method, under its own prior."
 )
 
 
@@ -61,7 +62,7 @@ class Reading(NamedTuple):
     def text(self) -> str:
         """The cell in the table."""
         if not self.num_reached:
-            return "no runs"
+            return NO_RUNS
         few = "" if self.is_whole else f" ({self.num_reached} of {self.num_models} classifiers)"
         return f"{self.value:.2f}{'' if math.isnan(self.se) else f' ± {self.se:.2f}'}{few}"
 
@@ -190,18 +191,24 @@ def _counted(table: Iterable[ShiftCell], grouping: Grouping, column: str) -> Ite
 def as_table(table: Sequence[ShiftCell], grouping: Grouping) -> Table:
     """The table by one grouping."""
     meaning = "before the shift" if grouping == "pre-shift cost" else "over the whole stream"
+    chosen = [cell for cell in table if cell.grouping == grouping]
     rows: list[tuple[Cell, ...]] = [
         (
             label(cell.method), f"{cell.budget:g}", cell.phase, f"{cell.printed.value:.2f} ± {cell.printed.se:.2f}",
-            *(cell.read[name].text if name in cell.read else None for name in COLUMNS),
+            *(cell.read[name].text if name in cell.read else NO_RUNS for name in COUNTED),
         )
-        for cell in table
-        if cell.grouping == grouping
+        for cell in chosen
+    ]  # fmt: skip
+    rows += [
+        ("value", f"{cell.budget:g}", cell.phase, "", *(cell.read["value"].text if name == "exact" else NO_RUNS
+                                                         for name in COUNTED))
+        for cell in chosen
+        if cell.method == ROWS[0]
     ]  # fmt: skip
     return Table(
         key=f"shift-{grouping.replace(' ', '-')}",
         title=f"Error before and after the shift, percent; budgets are votes per item {meaning}",
-        heads=("method", "budget", "phase", "printed", *COLUMNS.values()),
+        heads=("method", "budget", "phase", "printed", *(COLUMNS[name] for name in COUNTED)),
         rows=tuple(rows),
         note=NOTE,
         text_columns=3,

@@ -3,6 +3,7 @@ import sys
 import pytest
 
 from quorate.errors import MissingExtra
+from quorate_paper.datasets.download import fetch
 from quorate_paper.datasets.places import data_folder, find, locate
 from tests.refusals import refused
 
@@ -28,8 +29,9 @@ def test_what_is_not_there_is_named_with_the_ways_out(tmp_path, where):
     assert all(way in caught.value.fix for way in ("quorate reproduce fetch toy", "QUORATE_DATA"))
 
 
-def test_without_the_extra_the_line_that_installs_it_is_said(monkeypatch):
+def test_without_the_extra_the_folder_is_known_and_a_download_says_what_installs_it(monkeypatch):
     monkeypatch.delenv("QUORATE_DATA", raising=False)
     monkeypatch.setitem(sys.modules, "pooch", None)
+    assert data_folder(None).name == "quorate"
     with pytest.raises(MissingExtra, match=r"needs pooch.*pip install 'quorate\[data\]'.*QUORATE_DATA"):
-        data_folder(None)
+        fetch("cifar10h")

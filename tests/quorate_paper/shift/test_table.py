@@ -66,7 +66,9 @@ def test_every_printed_cell_has_its_columns_side_by_side():
     sampled = cell(table, SAMPLED_ROW, 2.0, "post")
     assert {reading.num_models for reading in sampled.read.values()} == {1}  # like with like: one classifier everywhere
     shown = as_table(table, "pre-shift cost")
-    assert shown.heads[3:] == ("printed", *COLUMNS.values())
+    assert shown.heads[3:] == ("printed", *(head for name, head in COLUMNS.items() if name != "value"))
+    assert [row[0] for row in shown.rows].count("value") == 8, "once for each budget and phase"
+    assert None not in {cell for row in shown.rows for cell in row}
     assert {len(row) for row in shown.rows} == {len(shown.heads)}
 
 
