@@ -59,7 +59,7 @@ def infexp_row(*, items: int, rounds: int) -> Row:
         f"as published: Monte Carlo of {SAMPLES} samples, Adam with its early stop", f"{source}, first classifier",
         median(ours), median(theirs) * dataset.num_items / items,
         note="CPU seconds" + ("" if whole else f"; published algorithm timed on the first {items} items and scaled"),
-    ).at_least(200)  # fmt: skip
+    ).at_least(40)  # fmt: skip
 
 
 def finexp_row(*, refits: int, samples: int, decisions: int, rounds: int) -> Row:
@@ -91,7 +91,7 @@ def finexp_row(*, refits: int, samples: int, decisions: int, rounds: int) -> Row
         note=f"CPU seconds; published algorithm timed on {refits} of {len(windows)} refits and {decisions} of "
         f"{len(asked)} decisions, scaled: {learning:.0f} s of learning, {deciding:.1f} s of deciding",
         extra={"learning": learning, "deciding": deciding},
-    ).at_least(1000)  # fmt: skip
+    ).at_least(500)  # fmt: skip
 
 
 def _simulate(dataset: VoteDataset, method: str, every: int) -> None:
