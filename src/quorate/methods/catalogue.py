@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from quorate.methods import METHODS, Method, method
+from quorate.methods import METHODS, method
 
 
 def parameter_text(parameters: Mapping[str, Any]) -> str:
@@ -78,12 +78,3 @@ def catalogue() -> tuple[MethodEntry, ...]:
     ('crowd', {'threshold': 0.98})
     """
     return tuple(MethodEntry(name, SENTENCES[name], dict(method(name).describe()["parameters"])) for name in METHODS)
-
-
-def is_simple(chosen: Method) -> bool:
-    """True for rules that only count votes: no posterior, nothing learned (they may use the prediction).
-
-    >>> is_simple(method("quorum")), is_simple(method("finexp"))
-    (True, False)
-    """
-    return chosen.learner is None and chosen.asking.posterior == "vote_share"

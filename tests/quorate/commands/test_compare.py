@@ -108,7 +108,7 @@ def test_intervals_cover_the_true_difference_whatever_the_number_of_seeds():
     found = []
     for seed in range(60):
         data = synthetic(num_items=60, num_classes=3, pool_size=5, seed=seed)
-        row = compare(data, ["quorum", "random"], range(8)).area().rows[1]
+        row = compare(data, ["quorum", "fixed-finexp"], range(8)).area().rows[1]
         low, high = (float(end.replace("−", "-")) for end in row[3].split(" to "))
         found.append((row[2], low, high))
     mean, low, high = np.array(found).T

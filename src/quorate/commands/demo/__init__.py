@@ -18,7 +18,7 @@ from quorate.commands.compare import Comparison, compare
 from quorate.commands.demo.report import page
 from quorate.datasets import Scenario
 from quorate.files import write_atomic
-from quorate.methods.catalogue import is_simple
+from quorate.methods.catalogue import GROUPS
 from quorate.reports import figures
 from quorate.reports.format import json_page, percent
 from quorate.streams.curves import Reading
@@ -92,7 +92,7 @@ def headline_of(comparison: Comparison) -> str:
     """The result in one sentence, at the middle number of votes."""
     readings = _readings(comparison, BUDGETS[1])
     ours, everybody = readings[COMPARED[0]], comparison.everybody.votes_per_item
-    simple = next(label for label, each in readings.items() if is_simple(each.low.method))
+    simple = next(label for label in readings if label in GROUPS["counting rules"])
     return (
         f"With {ours.votes_per_item:.1f} votes per item instead of {everybody:.0f}, the default method is "
         f"wrong on {percent(ours.error_rate)} of the items, the best rule that only counts votes ({simple}) on "
