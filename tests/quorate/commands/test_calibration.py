@@ -18,6 +18,14 @@ def test_an_honest_predictor_is_found_honest_and_others_are_not():
     assert boaster.gap == pytest.approx(0.05, abs=0.02) and shy.gap < -0.03
 
 
+def test_a_small_gap_in_every_bin_is_not_chance():
+    sure = np.linspace(0.85, 0.95, 2000)
+    right = np.diff(np.floor(np.cumsum(sure - 0.02)), prepend=0.0)
+    found = calibration_of(sure, right)
+    assert found.error < found.error_by_chance and found.gap > found.gap_by_chance
+    assert not found.is_honest
+
+
 def test_honest_predictors_are_called_dishonest_in_about_five_of_a_hundred_cases():
     rng = np.random.default_rng(5)
     sure = rng.uniform(0.6, 1, (60, 200))

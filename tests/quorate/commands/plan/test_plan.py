@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import typer
 
@@ -68,6 +69,9 @@ def test_so_it_does_where_pools_are_incomplete():
     found = run_in_every_order(made, data, pool_size=5)
     assert found == pytest.approx((made.votes.expected, made.error.expected), abs=1e-9)
     assert "--pool-size 5" in made.command
+    left = int(made.notes[0].split()[0])
+    worst = (made.error.expected * (200 - left) + left) / 200
+    assert f"{100 * worst:.1f} % wrong" in made.notes[0]
 
 
 def test_the_cheapest_sure_setting_for_an_error_and_the_dearest_for_a_budget(made):
@@ -95,6 +99,30 @@ def test_a_target_below_the_ties_cannot_be_reached_and_the_plan_says_what_can():
     assert made.error.expected <= made.floor + 0.002
 
 
+def test_the_floor_of_a_longer_batch_has_the_weights_of_the_curve():
+    tied = synthetic(num_items=150, pool_size=4, accuracy=0.6, agreement=0.5, seed=4)
+    plans = [quorate.plan(tied, target_error=0.001, batch_size=size) for size in (150, 1500)]
+    for made in plans:
+        assert made.curve[-1].value is None and made.floor == pytest.approx(made.curve[-1].error, abs=1e-12)
+    assert plans[0].floor != plans[1].floor
+    assert "cannot be reached" in repr(plans[0])
+    near = quorate.plan(tied, target_error=plans[1].floor - 1e-4, batch_size=1500)
+    assert not near.met and "cannot be reached" not in repr(near), "a chance is left"
+
+
+def test_settings_that_do_the_same_have_the_same_chance_and_the_smallest_error_cost_is_chosen():
+    small = synthetic(num_items=60, pool_size=2, num_classes=2, accuracy=0.7, seed=5)
+    for goal in ({"target_error": 0.3}, {"budget": 2.0}):
+        made = quorate.plan(small, **goal)
+        alike = {}
+        for point in made.curve:
+            alike.setdefault((point.votes, point.error), []).append(point)
+        assert max(map(len, alike.values())) > 1
+        for points in alike.values():
+            assert len({point.chance for point in points}) == 1
+            assert not any(point.is_chosen for point in points[1:])
+
+
 def test_a_number_is_a_setting_to_forecast_and_no_goal_is_the_default():
     for made, cost in ((quorate.plan(PILOT, error_cost=30), 30), (quorate.plan(PILOT), 200)):
         assert made.value == cost
@@ -104,7 +132,8 @@ def test_a_number_is_a_setting_to_forecast_and_no_goal_is_the_default():
 
 def test_a_recall_is_kept_beside_the_error(made):
     lowest = min(made.recall, key=lambda each: each.found / each.items)
-    both = quorate.plan(PILOT, target_error=0.08, recall={lowest.name: 0.9})
+    both = quorate.plan(PILOT, target_error=0.08, recall={f" {lowest.name.upper()}": 0.9})
+    assert list(both.goal.recall) == [lowest.name]
     assert both.votes.expected > made.votes.expected
     chances = {point.value: point.chance for point in made.curve if not point.is_fine}
     assert all(point.chance <= chances[point.value] for point in both.curve if point.value in chances)
@@ -175,8 +204,12 @@ def test_asking_first_whoever_agreed_most_is_advised_where_it_is_clearly_better(
 def test_the_truth_takes_the_place_of_the_pool():
     data = with_people(synthetic(num_items=40, pool_size=3, accuracy=0.7, seed=3))
     data = replace(data, truth=np.where(np.arange(40) < 30, data.votes[:, 0], -1))
-    made = quorate.plan(data, target="truth", target_error=0.3)
-    assert made.method.name == "crowd" and "--target truth" in made.command
+    made = quorate.plan(data, target="truth", target_error=0.001)
+    assert made.method.name == "crowd" and "--target truth" in made.command and "--truth" not in made.command
+    assert "cannot be reached" not in repr(made), "asking until settled is no floor"
+    gold = pa.table({"doc": [str(t) for t in range(30)], "truth": [f"class-{k}" for k in data.truth[:30]]})
+    same = quorate.plan(replace(data, truth=None), target="truth", truth=gold, target_error=0.001)
+    assert "--truth" in same.command and same.error == made.error
     assert any("30 items" in note for note in made.notes)
 
 
@@ -247,6 +280,9 @@ def test_the_screen_is_one_page_whatever_there_is_to_say(made):
         lines = screen(plan, "a-folder")
         assert len(lines) <= 24
         assert max(map(len, lines)) <= 100
+        text, lost = " ".join(lines), [] if plan.lost is None else [str(plan.lost)]
+        for note in [*lost, *plan.notes]:
+            assert note in text or note[:40] not in text, "whole or not at all"
     assert "more in the report" in " ".join(screen(crowded, None))
     assert page(crowded).count("<tr") > 30
 

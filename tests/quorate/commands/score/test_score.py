@@ -316,6 +316,12 @@ def test_frames_and_a_params_file_are_taken_too(data, tmp_path):
     assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
 
 
+def test_ids_are_written_as_a_run_writes_them(tmp_path):
+    probs = table(tmp_path / "probs.csv", ["20813.0", "7"], np.full((2, 3), 1 / 3))
+    found = score(params(), probs, out=tmp_path / "scores.csv")
+    assert [str(each) for each in found.table.column("item").to_pylist()] == ["20813", "7"]
+
+
 def test_a_cluster_writes_the_same_bytes(data, tmp_path, monkeypatch):
     monkeypatch.setattr(workflow, "BATCH_ROWS", 40)
     folder = data[0]
