@@ -308,7 +308,7 @@ def test_late_and_withdrawn_votes_are_undone_and_redone():
 
 
 def test_the_crowd_learns_from_an_item_once_however_late_it_is_reopened(monkeypatch):
-    monkeypatch.setattr(quorate.methods, "WINDOW", 2)
+    monkeypatch.setattr(quorate.methods.registry, "WINDOW", 2)
     journal = MemoryJournal()
     session = crowd_session(journal=journal)
     session.tune(threshold=1.0)
@@ -437,7 +437,7 @@ SETTINGS = [
 
 @pytest.mark.parametrize("settings", SETTINGS)
 def test_a_session_with_people_killed_anywhere_comes_back_as_it_was(settings, monkeypatch):
-    monkeypatch.setattr(quorate.methods, "WINDOW", 6)
+    monkeypatch.setattr(quorate.methods.registry, "WINDOW", 6)
     journal, rng = MemoryJournal(), np.random.default_rng(9)
     session = make(journal=journal, **settings)
     for turn, _ in enumerate(busy(session, rng, 30 if settings["method"] != "panel" else 12)):
