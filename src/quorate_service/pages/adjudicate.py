@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import APIRouter, Response
@@ -18,13 +19,14 @@ from quorate_service.domain.verdicts import (
     next_waiting,
     num_waiting,
 )
-from quorate_service.pages.formats import Fields
+from quorate_service.pages.formats import Fields, in_words_of_the_form
 from quorate_service.pages.keys import keys_of
 from quorate_service.pages.rendering import SeniorVisit, Visit, bar, status_of, swatch
 from quorate_service.problems import of_error
 
 router = APIRouter(include_in_schema=False)
 MOST_LISTED = 20  # verdicts
+LABELS = {"item": "Id of a closed item", "replaces": "The verdict that you saw", "note": "Reason"}
 
 
 @router.get("/p/{project_id}/adjudicate")
@@ -41,7 +43,7 @@ def adjudicate(on: SeniorVisit, fields: Fields) -> Response:
     try:
         give_verdict(on.projects, on.project_id, item, label, replaces=replaces, **details, now=on.now)
     except QuorateError as error:
-        return _page(on, 0, item, of_error(error).body())
+        return _page(on, 0, item, _in_words(error, {"item": item, "replaces": replaces or "no verdict"}))
     return on.go("adjudicate", "verdict")
 
 
@@ -60,6 +62,10 @@ def _page(on: Visit, after: int, name: str | None, problem: dict[str, object] | 
     return on.render("adjudicate.html", status_of(problem), **shown, tab="adjudicate", bar=bar, swatch=swatch)
 
 
+def _in_words(error: QuorateError, typed: Mapping[str, str]) -> dict[str, object]:
+    return in_words_of_the_form(of_error(error).body(), typed, LABELS)
+
+
 def _item(on: Visit, after: int, name: str | None) -> tuple[Project, Doubtful | None, dict[str, object] | None]:
     """The project and the item to show: the one named, else the next that waits; and what is wrong with the name."""
     problem = None
@@ -69,5 +75,5 @@ def _item(on: Visit, after: int, name: str | None) -> tuple[Project, Doubtful | 
                 project = on.projects.get_in(connection, on.project_id)
                 return project, closed_item(connection, project, on.me, name), None
         except QuorateError as error:
-            problem = of_error(error).body()
+            problem = _in_words(error, {"item": name})
     return *next_waiting(on.projects, on.project_id, on.me, after=after, now=on.now), problem

@@ -238,7 +238,7 @@ def in_words_of_the_form(
     >>> labels = {"pool_size": "Experts", "min_votes": "Fewest votes"}
     >>> said = {"field": "pool_size", "rule": "at least `min_votes`, which is 3", "fix": "raise `pool_size`."}
     >>> in_words_of_the_form(said, {"pool_size": "0"}, labels)["detail"]
-    '“Experts”: 0; expected at least “Fewest votes”, which is 3; raise “Experts”.'
+    '“Experts”: 0. Expected: at least “Fewest votes”, which is 3. Raise “Experts”.'
     """
     field = str(problem.get("field"))
     if field not in labels:
@@ -247,4 +247,4 @@ def in_words_of_the_form(
     quoted = {name: f"“{label}”" for name, label in labels.items()}
     rule, fix = (with_names(problem[name], quoted) for name in ("rule", "fix"))
     value = str(typed.get(field, problem.get("value") or "")).strip()[:LONGEST] or "empty"
-    return {**problem, "detail": f"“{labels[field]}”: {value}; expected {rule}; {fix}"}
+    return {**problem, "detail": f"“{labels[field]}”: {value}. Expected: {rule}. {fix[:1].upper()}{fix[1:]}"}
