@@ -133,8 +133,8 @@ def _show(done: Reproduction) -> None:
         for part in done.parts
     ]
     print_table("By experiment", ("experiment", "claims of the paper", "our own checks", "seconds"), rows)
-    failed = [claim for claim in done.claims if claim.holds is False]
-    print_lines(*(shortened(f"Does not hold: {claim.text}") for claim in failed[:MOST_FAILED]))
+    failed = list(dict.fromkeys(claim.text for claim in done.claims if claim.holds is False))
+    print_lines(*(shortened(f"Does not hold: {text}") for text in failed[:MOST_FAILED]))
     notes = [QUICK] if done.quick else []
     notes += [f"{len(done.left_out)} results are left out, because their data is missing: see the report."] * bool(
         done.left_out

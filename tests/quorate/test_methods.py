@@ -32,6 +32,20 @@ def test_the_recommended_default_learns_a_bias_and_stops_by_value():
     assert set(built.parameters) == {"error_cost"}
 
 
+class FourVotes:
+    """A prior of one's own."""
+
+    def alpha(self, prediction, params):
+        return 4.0 * prediction + 0.05
+
+
+def test_a_part_alone_is_put_into_the_default_or_into_a_method_of_ours():
+    prior = FourVotes()
+    assert Method(prior=prior) == method(method("value").policy, prior=prior)
+    named = method("finexp:threshold=0.9", prior=prior, learner=None, name="four-votes")
+    assert (named.name, named.prior, named.learner, named.policy) == ("four-votes", prior, None, Threshold(0.9))
+
+
 def test_fixed_ask_asks_with_the_fixed_prior_and_predicts_with_the_learned_one():
     built = method("fixed-ask-infexp")
     assert (built.asking.learned, built.predicting.learned) == (False, True)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from quorate_paper.curve_panels import CurvePanel, SeedCurve
+from quorate_paper.curve_panels import CurvePanel, SeedCurve, smooth
 
 
 def panel(**methods: tuple[SeedCurve, ...]) -> CurvePanel:
@@ -44,3 +44,9 @@ def test_a_method_that_stops_early_keeps_its_last_error():
 def test_errors_are_read_at_shares_of_the_until_settled_cost():
     one = panel(finexp=(line(4.0), line(4.0, 0.5)))
     assert one.errors_at("finexp", np.array([0.0, 0.5])) == pytest.approx(np.array([[1.0, 0.5], [0.5, 0.25]]))
+
+
+@pytest.mark.parametrize("points", [1, 2, 3])
+def test_a_smooth_line_through_few_runs_is_no_error(points):
+    costs, _ = smooth([SeedCurve(np.arange(points, dtype=float), np.linspace(0.3, 0.1, points))])
+    assert len(costs) <= points
