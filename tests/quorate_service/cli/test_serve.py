@@ -58,6 +58,8 @@ def test_the_first_owner_can_come_in_without_a_browser(run, tmp_path):
         made = run("service", "owner-key", "script", "--database", tmp_path / "votes.db")
     assert made.exit_code == 0
     assert made.stdout.startswith("qk_")
+    link = run("service", "owner-link", "--database", tmp_path / "votes.db", "--json").stdout
+    assert f'"{service.url}/link/' in link, "where the service listens"
 
 
 def test_a_taken_port_is_named_before_anything_is_touched(run, tmp_path):
