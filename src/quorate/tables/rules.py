@@ -53,7 +53,7 @@ _RULES = [
     ReadingRule("bad-time", "a time that is missing or cannot be read", "the vote stays behind the row before it"),
     ReadingRule("line-break", "an id or a label with a line break: perhaps a quote was not closed", "kept"),
     ReadingRule("doubtful-label", "a label that differs from another by case only, or that often means no answer",
-                "kept as a class: name the classes, or name it as an abstention"),
+                "kept as a class; a command refuses case variants until the classes are named"),
     ReadingRule("missing-class", "a class that a classifier does not predict", "given the probability 1e-9"),
     ReadingRule("unmatched", "an item without a vote that counts, or without a prediction of a classifier",
                 "without votes it is left out; without a prediction all classes are equally likely"),

@@ -138,3 +138,12 @@ def test_a_voted_label_that_no_classifier_knows_is_told_with_the_class_it_resemb
     path = write_csv(tmp_path / "p.csv", ["id", "cat", "dog"], [[f"i{t}", 0.7, 0.3] for t in range(20)])
     report = join(votes, read_predictions(path)).report
     assert "'caat' (perhaps 'cat')" in report.warnings[0]
+
+
+def test_what_was_read_tells_items_without_a_prediction_and_blanks_by_table(tmp_path):
+    (tmp_path / "votes.csv").write_text("task,label\n1,x\n1,\n2,y\n3,y\n")
+    (tmp_path / "probs.csv").write_text("id,x,y\n1,0.9,0.1\n2,,\n")
+    report = join(read_votes(tmp_path / "votes.csv"), read_predictions(tmp_path / "probs.csv")).report
+    (line,) = (each for each in report.understood() if each.startswith("Read "))
+    assert "1 of 3 items have a prediction" in line
+    assert "no-answer 1 in votes.csv" in line and "no-answer 1 in probs.csv" in line
