@@ -23,58 +23,52 @@ if TYPE_CHECKING:
     from quorate.commands.run import run
     from quorate.commands.score import score
     from quorate.methods import METHODS, Method, method
-    from quorate.model.learning.fit import fit
-    from quorate.model.posterior.finite import plurality_finite
-    from quorate.model.posterior.infinite import plurality_infinite
-    from quorate.model.prior import Hyperprior, concentration
-    from quorate.people.person import Expert
-    from quorate.people.rules import (
-        CountAtMost,
-        DailyLimit,
-        MustConfirm,
-        NeverTogether,
-    )
+    from quorate.model import Hyperprior, concentration, fit, plurality_finite, plurality_infinite
+    from quorate.people import CountAtMost, DailyLimit, Expert, MustConfirm, NeverTogether
     from quorate.session import JsonlJournal, MemoryJournal, NextExpert, Session, read_journal
-    from quorate.streams.control import BudgetControl
-    from quorate.streams.simulate import Simulation, simulate
-    from quorate.streams.target_error import TargetErrorControl
+    from quorate.streams import (
+        BudgetControl,
+        Simulation,
+        TargetErrorControl,
+        simulate,  # mypy finds it twice in the door
+    )
     from quorate.types import Decision, FitReport, Item, PriorParams, VoteDataset
 
 _ON_FIRST_USE = {  # name -> module, imported when the name is first used, so that `quorate --help` starts fast
     "METHODS": "quorate.methods",
-    "BudgetControl": "quorate.streams.control",
-    "CountAtMost": "quorate.people.rules",
-    "DailyLimit": "quorate.people.rules",
+    "BudgetControl": "quorate.streams",
+    "CountAtMost": "quorate.people",
+    "DailyLimit": "quorate.people",
     "Decision": "quorate.types",
-    "Expert": "quorate.people.person",
+    "Expert": "quorate.people",
     "FitReport": "quorate.types",
-    "Hyperprior": "quorate.model.prior",
+    "Hyperprior": "quorate.model",
     "Item": "quorate.types",
     "JsonlJournal": "quorate.session",
     "MemoryJournal": "quorate.session",
     "Method": "quorate.methods",
-    "MustConfirm": "quorate.people.rules",
-    "NeverTogether": "quorate.people.rules",
+    "MustConfirm": "quorate.people",
+    "NeverTogether": "quorate.people",
     "NextExpert": "quorate.session",
     "PriorParams": "quorate.types",
     "Session": "quorate.session",
-    "Simulation": "quorate.streams.simulate",
-    "TargetErrorControl": "quorate.streams.target_error",
+    "Simulation": "quorate.streams",
+    "TargetErrorControl": "quorate.streams",
     "VoteDataset": "quorate.types",
     "agreement": "quorate.commands.experts",
     "draw_audit": "quorate.commands.audit",
-    "concentration": "quorate.model.prior",
-    "fit": "quorate.model.learning.fit",
+    "concentration": "quorate.model",
+    "fit": "quorate.model",
     "method": "quorate.methods",
     "plan": "quorate.commands.plan",
     "rate_experts": "quorate.commands.experts",
     "report_audit": "quorate.commands.audit",
-    "plurality_finite": "quorate.model.posterior.finite",
-    "plurality_infinite": "quorate.model.posterior.infinite",
+    "plurality_finite": "quorate.model",
+    "plurality_infinite": "quorate.model",
     "read_journal": "quorate.session",
     "run": "quorate.commands.run",
     "score": "quorate.commands.score",
-    "simulate": "quorate.streams.simulate",
+    "simulate": "quorate.streams",
     "Comparison": "quorate.commands.compare",
     "compare": "quorate.commands.compare",
 }

@@ -15,12 +15,19 @@ import numpy as np
 
 from quorate.errors import PolicyError
 from quorate.methods import Method, as_method, method
-from quorate.model.decision.policy import PolicyState, QueryPolicy, invalid_policy, policy_name
-from quorate.model.learning.learner import Learner, MapLearner, Window, next_params
-from quorate.model.posterior.finite import plurality_finite
+from quorate.model import (
+    Learner,
+    MapLearner,
+    PolicyState,
+    QueryPolicy,
+    Window,
+    invalid_policy,
+    next_params,
+    plurality_finite,
+    policy_name,
+)
 from quorate.rng import stream
-from quorate.session import MemoryJournal, Session
-from quorate.session.decide import own_alpha
+from quorate.session import MemoryJournal, Session, own_alpha
 from quorate.types import FloatArray, IntArray, Item, Params, Reason, frozen_array
 from quorate.validate import invalid
 

@@ -13,9 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.model.posterior.finite import plurality_finite
-from quorate.model.posterior.infinite import plurality_infinite
-from quorate.model.prior import Hyperprior
+from quorate.model import Hyperprior, plurality_finite, plurality_infinite
 from quorate.types import FloatArray, IntArray, PriorParams
 from quorate.validate import floored, invalid
 from quorate_paper.settings import (

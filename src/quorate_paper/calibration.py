@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from quorate.model.learning.problem import unpack
-from quorate.model.posterior.settled import plurality_shares
+from quorate.model import plurality_shares, unpack
 from quorate.reports.figures import BLUE, INK, ORANGE, QUIET
 from quorate.reports.format import Cell
 from quorate.reports.section import Claim, Figure, Section, Table

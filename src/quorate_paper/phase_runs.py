@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quorate.model.learning.fit import fit
+from quorate.model import fit
 from quorate.reports.format import Cell
 from quorate.reports.section import Claim, Figure, Section, Table
 from quorate.streams import prepare

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.methods import Method, method
-from quorate.model.decision.quota import QuotaPolicy
+from quorate.model import QuotaPolicy
 from quorate.types import FloatArray
 from quorate.validate import bounded
 

@@ -23,17 +23,19 @@ import numpy as np
 
 from quorate.errors import QuorateError
 from quorate.methods import Method, method, with_learning
-from quorate.model.decision.belief import POSTERIORS
-from quorate.model.decision.counting import AskAll
-from quorate.model.decision.threshold import Threshold
-from quorate.model.prior import concentration
+from quorate.model import POSTERIORS, AskAll, Threshold, concentration
 from quorate.rng import stream as random_stream
-from quorate.streams import prepare
-from quorate.streams.fixed_paths import FixedPaths, fixed_paths
-from quorate.streams.prepare import Stream
-from quorate.streams.runs import CompiledRun, StreamOptions, StreamRun
-from quorate.streams.session_run import start_run
-from quorate.streams.simulate import expected_errors
+from quorate.streams import (
+    CompiledRun,
+    FixedPaths,
+    Stream,
+    StreamOptions,
+    StreamRun,
+    expected_errors,
+    fixed_paths,
+    prepare,
+    start_run,
+)
 from quorate.types import FloatArray, IntArray, Progress, VoteDataset
 from quorate.validate import invalid, whole
 from quorate_paper import as_published

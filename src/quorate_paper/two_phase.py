@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from quorate.model.prior import concentration
+from quorate.model import concentration
 from quorate.reports.figures import INK, ORANGE, PURPLE, QUIET, STYLES
 from quorate.reports.section import Claim, Figure, Section, Table
-from quorate.streams import prepare
-from quorate.streams.simulate import expected_errors
+from quorate.streams import expected_errors, prepare
 from quorate.types import FloatArray, VoteDataset
 from quorate_paper.datasets import accuracies
 from quorate_paper.jobs import JobOutcome, at_cost

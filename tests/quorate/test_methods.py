@@ -6,8 +6,8 @@ import pytest
 from quorate import Session, run
 from quorate.errors import InvalidInput, UnknownMethod
 from quorate.methods import METHODS, Method, method
-from quorate.methods.catalogue import parameter_text
-from quorate.methods.method_data import method_data, method_from
+from quorate.methods.encoding import method_data, method_from
+from quorate.methods.entries import parameter_text
 from quorate.model.decision.error_costs import DEFAULT_ERROR_COST
 from quorate.model.decision.threshold import Threshold
 from quorate.model.prior import Hyperprior

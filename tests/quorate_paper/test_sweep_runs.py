@@ -7,7 +7,7 @@ import pytest
 from quorate.datasets import load_npz, synthetic, vote_dataset
 from quorate.methods import ANONYMOUS, with_learning
 from quorate.streams import prepare, simulate
-from quorate.streams.simulate import expected_errors
+from quorate.streams.simulation import expected_errors
 from quorate_paper.jobs import ARRAYS, Job, settings
 from quorate_paper.released import paper_method
 from quorate_paper.sweep import SAMPLED, run_job

@@ -6,7 +6,16 @@ batch. `running.RunningAudit` bounds them at any time. `statement` writes the se
 
 from quorate.audit.running import Bound, RunningAudit, audit_of, running_totals
 from quorate.audit.sampling import AuditDraw, BatchBound, draw, end_of_batch, most_errors
-from quorate.audit.statement import ASSUMPTIONS, AuditCounts, batch_sentence, running_sentence
+from quorate.audit.statement import (
+    ASSUMPTIONS,
+    BATCH,
+    RUNNING,
+    AuditCounts,
+    batch_sentence,
+    rounded_up,
+    running_sentence,
+    standing,
+)
 
 __all__ = [
     "ASSUMPTIONS",

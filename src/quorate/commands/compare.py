@@ -15,14 +15,12 @@ import numpy as np
 from quorate.commands.calibration import calibration_of
 from quorate.files import write_atomic
 from quorate.methods import Method, Target, as_method, known_target
-from quorate.model.decision.policy import QueryPolicy
+from quorate.model import QueryPolicy
 from quorate.progress import lines
 from quorate.reports import figures
 from quorate.reports.format import counted, interval, number
 from quorate.reports.section import Figure, Table
-from quorate.streams.curves import Curve, Point, difference, point_of, swept
-from quorate.streams.grid import grid_of, label_of
-from quorate.streams.simulate import Simulation, simulate
+from quorate.streams import Curve, Point, Simulation, difference, grid_of, label_of, point_of, simulate, swept
 from quorate.types import IntArray, Progress, VoteDataset
 from quorate.validate import invalid
 

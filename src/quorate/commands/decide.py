@@ -10,14 +10,10 @@ from typing import cast
 
 import numpy as np
 
-from quorate.methods import Method
-from quorate.methods.catalogue import parameter_text
+from quorate.methods import Method, parameter_text
 from quorate.reasons import CERTAIN, SENTENCES
 from quorate.rng import stream
-from quorate.session.batch import decide_items
-from quorate.session.decide import draw_quota, first_state
-from quorate.session.inputs import parse_prediction
-from quorate.session.items import lone_item
+from quorate.session import decide_items, draw_quota, first_state, lone_item, parse_prediction
 from quorate.types import Decision, IntArray, PredictionValue, Reason
 from quorate.validate import class_names, counts, invalid, members
 

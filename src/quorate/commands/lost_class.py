@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quorate.model.decision.error_costs import DEFAULT_ERROR_COST, ErrorCosts
+from quorate.model import DEFAULT_ERROR_COST, ErrorCosts
 from quorate.types import FloatArray
 
 LOST = 0.1

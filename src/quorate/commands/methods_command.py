@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quorate.commands.output import print_lines
-from quorate.methods.catalogue import GROUPS, MethodEntry, catalogue, parameter_text
+from quorate.methods import GROUPS, MethodEntry, catalogue, parameter_text
 
 
 def methods() -> None:

@@ -15,11 +15,10 @@ import numpy as np
 
 from quorate.errors import InvalidInput, UnknownMethod
 from quorate.files import write_atomic
-from quorate.methods import Method, policy_parameters, require_anonymous
-from quorate.methods.method_data import FIELDS as PARTS
-from quorate.methods.method_data import method_data, method_from, own_parts
-from quorate.model.decision.error_costs import DEFAULT_ERROR_COST, ErrorCosts
-from quorate.session.tuning import tuned
+from quorate.methods import FIELDS as PARTS
+from quorate.methods import Method, method_data, method_from, own_parts, policy_parameters, require_anonymous
+from quorate.model import DEFAULT_ERROR_COST, ErrorCosts
+from quorate.session import tuned
 from quorate.tables import read_error_cost
 from quorate.types import PriorParams
 from quorate.validate import bounded, class_names, invalid, members, vote_limits, whole

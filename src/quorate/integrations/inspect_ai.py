@@ -35,7 +35,7 @@ from pydantic import JsonValue
 
 from quorate.live import ABSTAIN, Judge, Outcome, Panel
 from quorate.methods import Method, method
-from quorate.model.decision.policy import QueryPolicy
+from quorate.model import QueryPolicy
 from quorate.session import Session
 from quorate.types import Decision, PredictionValue
 from quorate.validate import bounded, invalid

@@ -8,11 +8,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from quorate.model.posterior.settled import is_settled, plurality_shares
+from quorate.model import is_settled, plurality_shares
 from quorate.numerics import share_interval
 from quorate.reasons import CERTAIN
-from quorate.session import Session
-from quorate.session.items import ItemState, Standing
+from quorate.session import ItemState, Session, Standing
 
 FIRST_ERRORS, FIRST_DOUBT = 1.5, 1.0  # before any audit a panel is taken to err half as often again as it states
 UNLIKELY = 0.01  # so improbable a number of errors contradicts the confidence

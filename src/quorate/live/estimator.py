@@ -22,13 +22,8 @@ from quorate.live.base_classifier import (
     unseen_predictions,
 )
 from quorate.methods import Method, as_method
-from quorate.model.decision.belief import ASK
-from quorate.model.decision.policy import QueryPolicy
-from quorate.model.learning.answers import Gains, classifier_alone
-from quorate.model.learning.fit import fit
-from quorate.model.learning.learner import MapLearner, Window, refit
-from quorate.model.posterior.settled import plurality_shares
-from quorate.session.batch import BatchDecisions, decide_items
+from quorate.model import ASK, Gains, MapLearner, QueryPolicy, Window, classifier_alone, fit, plurality_shares, refit
+from quorate.session import BatchDecisions, decide_items
 from quorate.types import FitReport, FloatArray, IntArray, PriorParams
 from quorate.validate import counts, invalid, members, probabilities
 

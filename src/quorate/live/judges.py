@@ -13,13 +13,10 @@ from typing import Any, Protocol
 
 from quorate.live.savings import Savings
 from quorate.methods import Method, as_method
-from quorate.model.decision.error_costs import DEFAULT_ERROR_COST
-from quorate.model.decision.policy import QueryPolicy
-from quorate.people.panel_plan import is_panel
-from quorate.people.person import LEAST_COST, Expert
+from quorate.model import DEFAULT_ERROR_COST, QueryPolicy
+from quorate.people import LEAST_COST, Expert, is_panel
 from quorate.rng import stream
-from quorate.session import Session
-from quorate.session.inputs import checked_id
+from quorate.session import Session, checked_id
 from quorate.validate import bounded, invalid, whole
 
 CLEARLY = 3.0  # standard errors

@@ -19,8 +19,7 @@ from quorate.live.audits import NO_AUDITS
 from quorate.live.judges import Answer, ExpertPanel, Judge, Jury, as_panel
 from quorate.live.results import Act, Kind, LiveResult, Outcome
 from quorate.live.savings import Savings
-from quorate.session import Session
-from quorate.session.inputs import checked_id, class_number
+from quorate.session import Session, checked_id, class_number
 from quorate.types import Decision, PredictionValue
 from quorate.validate import invalid, whole
 

@@ -1,5 +1,7 @@
 """Every method by name: its policy, beliefs, learner and parameters, and one sentence on each."""
 
+from quorate.methods.encoding import FIELDS, differences, method_data, method_from, own_parts
+from quorate.methods.entries import GROUPS, SENTENCES, MethodEntry, catalogue, parameter_text
 from quorate.methods.registry import (
     ANONYMOUS,
     LEARNERS,

@@ -15,20 +15,34 @@ from typing import Any, Literal
 import numpy as np
 
 from quorate.errors import UnknownMethod
-from quorate.model.decision.belief import PEOPLE_POSTERIORS, Belief
-from quorate.model.decision.beta import BetaStop
-from quorate.model.decision.blended import BlendedValue
-from quorate.model.decision.counting import AskAll, Quorum, UnanimousThenCap, UntilSettled
-from quorate.model.decision.error_costs import DEFAULT_ERROR_COST, NO_WEIGHTS, ErrorCosts
-from quorate.model.decision.model_picker import ModelPicker
-from quorate.model.decision.policy import QueryPolicy, policy_name
-from quorate.model.decision.quota import EntropyQuota, RandomQuota
-from quorate.model.decision.threshold import Threshold
-from quorate.model.learning.learner import WINDOW, Learner, MapLearner
-from quorate.model.prior import HYPERPRIORS, ClassifierPrior, Hyperprior, Prior
-from quorate.model.prior import hyperprior as find_hyperprior
-from quorate.people.crowd_stream import CrowdStop
-from quorate.people.panel_online import PanelValue
+from quorate.model import (
+    DEFAULT_ERROR_COST,
+    HYPERPRIORS,
+    NO_WEIGHTS,
+    PEOPLE_POSTERIORS,
+    WINDOW,
+    AskAll,
+    Belief,
+    BetaStop,
+    BlendedValue,
+    ClassifierPrior,
+    EntropyQuota,
+    ErrorCosts,
+    Hyperprior,
+    Learner,
+    MapLearner,
+    ModelPicker,
+    Prior,
+    QueryPolicy,
+    Quorum,
+    RandomQuota,
+    Threshold,
+    UnanimousThenCap,
+    UntilSettled,
+    policy_name,
+)
+from quorate.model import hyperprior as find_hyperprior
+from quorate.people import CrowdStop, PanelValue
 from quorate.types import FloatArray, Params, PriorParams
 from quorate.validate import invalid
 

@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from quorate.model.posterior.settled import plurality_shares
+from quorate.model import plurality_shares
 from quorate.people.ballots import Ballots
 from quorate.people.bootstrap import BOOTSTRAPS, Estimate, drawn_again, estimate, mean_of
 from quorate.people.pairs import PairAgreement, SideBySide, pair_agreements, votes_side_by_side

@@ -19,8 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quorate.model.learning.problem import pack
-from quorate.model.prior import hyperprior
+from quorate.model import hyperprior, pack
 from quorate.types import FloatArray, IntArray
 from quorate.validate import invalid, whole
 

@@ -17,9 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from quorate import core
-from quorate.model.learning.fit import fit_packed
-from quorate.model.learning.problem import numbers_of
-from quorate.model.prior import hyperprior
+from quorate.model import fit_packed, hyperprior, numbers_of
 from quorate.numerics import softmax
 from quorate.people.panel import (
     DIAGONALS,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quorate.model.decision.value import optimistic_gain
+from quorate.model import optimistic_gain
 from quorate.people.panel import GONE, UNSEEN, WINDOW, new_panel, with_members
 from quorate.people.panel_learning import learn_item, revise_item
 from quorate.people.panel_plan import PanelAdvice, advise

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from quorate.model.posterior.settled import plurality_shares
+from quorate.model import plurality_shares
 from quorate.people.panel import GONE, UNSEEN, WINDOW, PanelState, new_panel
 from quorate.people.panel_learning import learn_item
 from quorate.people.panel_plan import advise, check_panel_size

@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from quorate.model.posterior.settled import plurality_shares
+from quorate.model import plurality_shares
 from quorate.people.agreement import others_plurality
 from quorate.people.ballots import Ballots
 from quorate.people.bootstrap import Estimate

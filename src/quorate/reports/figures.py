@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as MplFigure
 
-    from quorate.streams.curves import Curve
+    from quorate.streams import Curve
 
 MISSING = "No plots: matplotlib is not installed. To get them: pip install 'quorate[plot]'"
 HEAVY = 220_000  # bytes of SVG; above this a page contains the PNG instead

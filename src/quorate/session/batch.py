@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 
 from quorate import core
 from quorate.methods import Method, require_anonymous
-from quorate.model.decision.belief import NO_LIMIT, POSTERIORS, Belief, Packed, code_of, reasons_of
-from quorate.model.decision.rules import Rule, rule_of
-from quorate.model.learning.answers import classifier_alone
+from quorate.model import NO_LIMIT, POSTERIORS, Belief, Packed, Rule, classifier_alone, code_of, reasons_of, rule_of
 from quorate.session.decide import decide, first_state, fixed_prior, learned_of, stop_reason
 from quorate.session.items import lone_item
 from quorate.types import FloatArray, IntArray, PriorParams, Reason

@@ -14,21 +14,25 @@ import numpy as np
 from quorate import core
 from quorate.errors import PolicyError
 from quorate.methods import Method, fixed_params
-from quorate.model.decision.belief import (
+from quorate.model import (
     ASK,
     NO_LIMIT,
     POSTERIORS,
     STOP_REASONS,
     Belief,
+    ClassifierPrior,
+    Gains,
     Packed,
+    PolicyState,
+    Prior,
     answer,
     belief,
+    classifier_alone,
+    invalid_policy,
+    rule_asks,
+    rule_of,
     stop_before_rule,
 )
-from quorate.model.decision.policy import PolicyState, invalid_policy
-from quorate.model.decision.rules import rule_asks, rule_of
-from quorate.model.learning.answers import Gains, classifier_alone
-from quorate.model.prior import ClassifierPrior, Prior
 from quorate.session.items import ItemState, Learned
 from quorate.types import ConfidenceKind, FloatArray, IntArray, Params, PriorParams, Reason
 from quorate.validate import invalid

@@ -11,9 +11,7 @@ import math
 import numpy as np
 
 from quorate.methods import METHODS, Method, policy_parameters
-from quorate.model.decision.belief import ASK, EXHAUSTED, NO_LIMIT, SETTLED, STOP_REASONS
-from quorate.model.decision.policy import PolicyState
-from quorate.model.prior import ClassifierPrior
+from quorate.model import ASK, EXHAUSTED, NO_LIMIT, SETTLED, STOP_REASONS, ClassifierPrior, PolicyState
 from quorate.reasons import REASONS
 from quorate.session.decide import first_state, stop_code, stop_reason
 from quorate.session.inputs import checked_id, checked_time, class_number

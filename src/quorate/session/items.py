@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from quorate.model.decision.policy import PolicyState
+from quorate.model import PolicyState
 from quorate.types import ConfidenceKind, FloatArray, IntArray, Item, Params, Reason
 
 ABSTAINED = -1

@@ -15,11 +15,19 @@ from typing import Any, Literal, TypeGuard
 import numpy as np
 
 from quorate.methods import Method, Target, checked_target
-from quorate.people.crowd_online import OnlineCrowd
-from quorate.people.panel_online import OnlinePanel
-from quorate.people.person import Expert
-from quorate.people.reliability import reliability
-from quorate.people.rules import CountAtMost, DailyLimit, MustConfirm, NeverTogether, Rule, rule_data, rule_from
+from quorate.people import (
+    CountAtMost,
+    DailyLimit,
+    Expert,
+    MustConfirm,
+    NeverTogether,
+    OnlineCrowd,
+    OnlinePanel,
+    Rule,
+    reliability,
+    rule_data,
+    rule_from,
+)
 from quorate.session.inputs import checked_id, class_number
 from quorate.types import FloatArray
 from quorate.validate import invalid

@@ -19,10 +19,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from quorate.model.decision.value import optimistic_gain
-from quorate.people.panel_online import OnlinePanel
-from quorate.people.person import Expert
-from quorate.people.reliability import most_reliable_first
+from quorate.model import optimistic_gain
+from quorate.people import Expert, OnlinePanel, most_reliable_first
 from quorate.reasons import SENTENCES
 from quorate.session.decide import believe, decide
 from quorate.session.inputs import checked_id, checked_time

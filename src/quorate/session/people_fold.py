@@ -14,12 +14,7 @@ import numpy as np
 
 from quorate import rng
 from quorate.methods import Method
-from quorate.people.calibration import calibrated, temperature
-from quorate.people.crowd import REFIT_EVERY
-from quorate.people.crowd_online import OnlineCrowd, Votes
-from quorate.people.crowd_stream import REVISED
-from quorate.people.panel_online import OnlinePanel
-from quorate.people.panel_plan import PanelAdvice
+from quorate.people import REFIT_EVERY, REVISED, OnlineCrowd, OnlinePanel, PanelAdvice, Votes, calibrated, temperature
 from quorate.session.items import ABSTAINED, ItemState, Judgement
 from quorate.session.journal import Event
 from quorate.session.people import (

@@ -13,10 +13,8 @@ from typing import get_args
 import numpy as np
 
 from quorate.methods import Method
-from quorate.model.decision.belief import STOP_REASONS
-from quorate.model.decision.policy import PolicyState
-from quorate.people.panel_plan import check_panel_size
-from quorate.people.rules import CountAtMost, MustConfirm, NeverTogether
+from quorate.model import STOP_REASONS, PolicyState
+from quorate.people import CountAtMost, MustConfirm, NeverTogether, check_panel_size
 from quorate.session.decide import Verdict, decide
 from quorate.session.inputs import checked_id
 from quorate.session.items import ABSTAINED, ItemState, Learned

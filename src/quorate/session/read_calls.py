@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from quorate.errors import UnknownItem
 from quorate.methods import Method, policy_parameters
-from quorate.model.learning.problem import pack
+from quorate.model import pack
 from quorate.session.decide import MOST_STATES, Verdict, answer_belief, confidence_is, decide, safe_ahead
 from quorate.session.inputs import parse_prediction
 from quorate.session.items import ABSTAINED, ItemState, lone_item
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from pyarrow import Table
 
-    from quorate.session.state import State
+    from quorate.session.results import history_table, results_table
+from quorate.session.state import State
 
 
 class ReadCalls:
@@ -92,8 +93,6 @@ class ReadCalls:
 
         An Arrow table (`.to_pandas()`, `.to_pylist()`); needs `pip install 'quorate[tables]'`.
         """
-        from quorate.session.results import results_table  # noqa: PLC0415 - needs PyArrow
-
         with self._lock:
             return results_table(self._state)
 
@@ -102,8 +101,6 @@ class ReadCalls:
 
         Without rows if a prior of your own has other parameters.
         """
-        from quorate.session.results import history_table  # noqa: PLC0415 - needs PyArrow
-
         with self._lock:
             settings = self._state.settings
             fits = [fit for fit in self._state.history if isinstance(fit[1], PriorParams)]

@@ -1,24 +1,29 @@
 """What a session knows, as Arrow tables: its items, and the history of what it learned.
 
-Imported when it is called: a session needs no PyArrow.
+PyArrow is imported when they are called: a session needs none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from quorate.arrow import TEXT, pa
 from quorate.session.items import ItemState
 from quorate.session.state import State
 from quorate.types import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from quorate.arrow import pa
 
 Row = tuple[str, int, float, int, str]
 
 
 def results_table(state: State) -> pa.Table:
     """A row per item: those of which a summary is kept, the recently closed, the open."""
+    from quorate.arrow import TEXT, pa  # noqa: PLC0415 - an extra
+
     rows = list(_rows(state))
     items, labels, confidences, votes, reasons = zip(*rows, strict=True) if rows else ((),) * 5
     classes = pa.array(state.settings.classes, type=TEXT)
@@ -54,6 +59,8 @@ def history_table(
     classes: Sequence[str],
 ) -> pa.Table:
     """A row per fit: the items closed before it, then the learned parameters, which are packed, without the bias."""
+    from quorate.arrow import pa  # noqa: PLC0415 - an extra
+
     several = len(models) > 1
     names = [f"tau_{model}_{name}" if several else f"tau_{name}" for model in models for name in classes]
     packed = np.array(fits) if len(closed) else np.zeros((0, 2 + len(names)))

@@ -8,8 +8,7 @@ import time
 from typing import Any
 
 from quorate.errors import JournalCorrupt, JournalError, JournalMismatch, QuorateError
-from quorate.methods import Method
-from quorate.methods.method_data import FIELDS, differences, method_data, method_from, own_parts
+from quorate.methods import FIELDS, Method, differences, method_data, method_from, own_parts
 from quorate.session.event_checks import Recomputed, check_after, check_before
 from quorate.session.journal import FIRST_SEQ, Event, Header
 from quorate.session.people import MODELS

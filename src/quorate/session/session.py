@@ -15,11 +15,8 @@ from typing import Any, Self
 from quorate import rng
 from quorate.errors import DuplicateVote, ItemExists, JournalError, UnknownItem
 from quorate.methods import Method, Target, as_method, chosen_method, policy_parameters, with_costs
-from quorate.model.decision.error_costs import ErrorCosts
-from quorate.model.decision.policy import QueryPolicy
-from quorate.model.learning.learner import is_due, next_params
-from quorate.people.person import Expert
-from quorate.people.rules import Rule
+from quorate.model import ErrorCosts, QueryPolicy, is_due, next_params
+from quorate.people import Expert, Rule
 from quorate.session import resume as resuming
 from quorate.session.decide import (
     draw_quota,

@@ -15,11 +15,8 @@ from sys import intern
 from typing import Any, NamedTuple
 
 from quorate.errors import InvalidInput, JournalCorrupt, RequestReused, UnknownItem
-from quorate.methods import Method, with_costs
-from quorate.methods.method_data import method_data
-from quorate.model.decision.error_costs import ErrorCosts
-from quorate.model.learning.answers import Gains
-from quorate.model.learning.learner import Window
+from quorate.methods import Method, method_data, with_costs
+from quorate.model import ErrorCosts, Gains, Window
 from quorate.session.decide import first_state, learned_of
 from quorate.session.items import ItemState, Learned, Standing, advance, opened
 from quorate.session.journal import Event

@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 
 from quorate.methods import Method
-from quorate.model.decision.rules import Rule
-from quorate.people.reliability import most_reliable_first, reliability
-from quorate.streams.prepare import Stream
+from quorate.model import Rule
+from quorate.people import most_reliable_first, reliability
+from quorate.streams.prepared_stream import Stream
 from quorate.streams.runs import CompiledRun, StreamOptions
 
 

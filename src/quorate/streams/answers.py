@@ -11,10 +11,8 @@ from collections.abc import Callable
 import numpy as np
 
 from quorate.methods import Method
-from quorate.model.decision.belief import POSTERIORS, Packed, answer, beliefs
-from quorate.model.learning.answers import Gains, classifier_alone
-from quorate.model.learning.problem import unpack
-from quorate.streams.prepare import Stream
+from quorate.model import POSTERIORS, Gains, Packed, answer, beliefs, classifier_alone, unpack
+from quorate.streams.prepared_stream import Stream
 from quorate.streams.stream import Outputs
 from quorate.types import FloatArray, IntArray, PriorParams
 

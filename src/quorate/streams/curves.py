@@ -18,7 +18,7 @@ import numpy as np
 
 from quorate.methods import Method
 from quorate.streams.grid import kind_of, parameter_grid
-from quorate.streams.simulate import Simulation
+from quorate.streams.simulation import Simulation
 from quorate.types import FloatArray, IntArray, Progress
 from quorate.validate import invalid
 

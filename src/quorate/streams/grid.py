@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from quorate.methods import METHODS, Method, as_method, method, policy_parameters
-from quorate.model.decision.error_costs import DEFAULT_ERROR_COST
-from quorate.model.decision.policy import policy_name
-from quorate.session.tuning import tuned
+from quorate.model import DEFAULT_ERROR_COST, policy_name
+from quorate.session import tuned
 
 THRESHOLDS = (0.0, 0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999, 1.0)
 ERROR_COSTS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, DEFAULT_ERROR_COST, 1000.0, 1e9)  # the last: until settled

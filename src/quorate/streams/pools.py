@@ -1,23 +1,25 @@
 """Recorded votes -> the stream for a replay: items and votes in order, each item with its pool and verdict.
 
 Determines the pool size if items have different numbers of votes, and which items can be scored. Takes a `Joined`;
-called by `workflows.run`.
+called by `commands/run`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.model.posterior.settled import are_settled, plurality_shares
+from quorate.model import are_settled, plurality_shares
 from quorate.rng import stream
-from quorate.streams.prepare import Stream, assemble
-from quorate.tables import Joined
+from quorate.streams.prepared_stream import Stream, assemble
 from quorate.types import FloatArray, IntArray
 from quorate.validate import MOST_VOTES, invalid, members
+
+if TYPE_CHECKING:
+    from quorate.tables import Joined  # needs PyArrow
 
 Order = Literal["time", "given", "shuffled"]
 Number = TypeVar("Number", np.int16, np.int32)

@@ -13,16 +13,25 @@ from typing import Any
 import numpy as np
 
 from quorate.methods import Method
-from quorate.model.decision.belief import EXHAUSTED, NO_LIMIT, POSTERIORS, SETTLED, reasons_of
-from quorate.model.decision.model_picker import ModelPicker
-from quorate.model.decision.quota import QuotaPolicy
-from quorate.model.decision.rules import Rule, rule_of
-from quorate.model.learning.learner import MapLearner, most_fits
-from quorate.model.learning.problem import numbers_of, pack, unpack
-from quorate.session.decide import stop_reason
-from quorate.session.tuning import tuned
+from quorate.model import (
+    EXHAUSTED,
+    NO_LIMIT,
+    POSTERIORS,
+    SETTLED,
+    MapLearner,
+    ModelPicker,
+    QuotaPolicy,
+    Rule,
+    most_fits,
+    numbers_of,
+    pack,
+    reasons_of,
+    rule_of,
+    unpack,
+)
+from quorate.session import stop_reason, tuned
 from quorate.streams.answers import AnswersWithoutVotes
-from quorate.streams.prepare import Stream
+from quorate.streams.prepared_stream import Stream
 from quorate.streams.stream import (
     BY_PICKER,
     BY_RATE,

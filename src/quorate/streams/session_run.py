@@ -15,12 +15,10 @@ from typing import Any
 import numpy as np
 
 from quorate.methods import Method
-from quorate.model.decision.belief import ASK, code_of
-from quorate.model.decision.rules import rule_of
-from quorate.model.learning.problem import pack
-from quorate.people.person import Expert
+from quorate.model import ASK, code_of, pack, rule_of
+from quorate.people import Expert
 from quorate.session import Session
-from quorate.streams.prepare import Stream
+from quorate.streams.prepared_stream import Stream
 from quorate.streams.runs import CompiledRun, StreamOptions, StreamRun
 from quorate.types import Decision, IntArray
 from quorate.validate import invalid

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import core
-from quorate.model.learning.problem import HyperpriorNumbers
-from quorate.model.posterior.settled import is_settled
+from quorate.model import HyperpriorNumbers, is_settled
 from quorate.types import FloatArray, IntArray
 
 NO_QUOTA, BY_RATE, BY_PICKER = range(3)

@@ -13,7 +13,7 @@ from typing import cast
 import numpy as np
 
 from quorate.errors import shown, source_is
-from quorate.model.decision.error_costs import DEFAULT_ERROR_COST, ErrorCosts
+from quorate.model import DEFAULT_ERROR_COST, ErrorCosts
 from quorate.tables.labels import meant
 from quorate.tables.texts import name_text
 from quorate.types import FloatArray, TableLike

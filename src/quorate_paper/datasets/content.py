@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.model.posterior.settled import plurality_shares
+from quorate.model import plurality_shares
 from quorate.types import FloatArray, IntArray, VoteDataset, frozen_array
 from quorate.validate import invalid
 from quorate_paper.datasets.places import PAPERS_OWN

@@ -11,11 +11,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from quorate.model.densities import log_dirichlet_multinomial
-from quorate.model.prior import concentration
+from quorate.model import concentration, log_dirichlet_multinomial
 from quorate.reports.format import Cell
 from quorate.reports.section import Table
-from quorate.streams.prepare import Stream
+from quorate.streams import Stream
 from quorate.types import PriorParams
 from quorate_paper.as_published import importance_log_likelihood, importance_samples
 from quorate_paper.settings import SAMPLES

@@ -23,8 +23,7 @@ from fastapi.responses import StreamingResponse
 from sqlalchemy import Connection, exists, select
 
 from quorate.reports.format import names_text
-from quorate.session.journal import FIRST_SEQ
-from quorate.session.lines import encode_line, header_line
+from quorate.session import FIRST_SEQ, encode_line, header_line
 from quorate.validate import invalid
 from quorate_service.access.log import LogEntry, all_lines, note
 from quorate_service.access.principal import Member

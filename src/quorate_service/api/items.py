@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field, model_validator
 from sqlalchemy import Row, select
 
 from quorate.errors import shown
-from quorate.session.inputs import class_number
+from quorate.session import class_number
 from quorate.validate import invalid
 from quorate_service.api.dependencies import Now, Owner, ProjectId, TheProjects, Viewer, Work, Write
 from quorate_service.api.fields import In, ItemId, ItemQuery, Key, Out, Page, Text, Time, Wanted, problems

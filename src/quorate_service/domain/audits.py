@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, func, select
 
-from quorate.audit import RunningAudit, audit_of
-from quorate.audit.statement import rounded_up
+from quorate.audit import RunningAudit, audit_of, rounded_up
 from quorate.reports.format import counted
 from quorate.types import FloatArray
 from quorate_service.domain.projects import Project

@@ -19,9 +19,7 @@ from sqlalchemy import Connection, select
 from sqlalchemy.exc import IntegrityError
 
 from quorate.errors import DuplicateVote, QuorateError
-from quorate.session import Session
-from quorate.session.journal import Event
-from quorate.session.single import is_decided
+from quorate.session import Event, Session, is_decided
 from quorate.types import Decision
 from quorate.validate import invalid
 from quorate_service.domain.gold import answered

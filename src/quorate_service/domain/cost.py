@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quorate.methods import Method
-from quorate.model.decision.blended import BlendedValue
+from quorate.model import BlendedValue
 from quorate.validate import MOST_VOTES, invalid
 
 DECISION_SECONDS = 0.05  # limit for one decision

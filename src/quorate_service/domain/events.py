@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, insert, select
 
-from quorate.session.journal import Event
+from quorate.session import Event
 from quorate_service.store.bulk import encode, in_batches, insert_rows
 from quorate_service.store.schema import events, items, owner_actions
 

@@ -18,10 +18,7 @@ from sqlalchemy import Connection, Row, bindparam, func, select, update
 
 from quorate.audit import draw
 from quorate.numerics import share_interval
-from quorate.session.inputs import class_number
-from quorate.session.journal import Event
-from quorate.session.session import Session
-from quorate.session.single import item_session
+from quorate.session import Event, Session, class_number, item_session
 from quorate.validate import invalid
 from quorate_service.domain.events import item_events, record
 from quorate_service.domain.item_projection import NO_AUDIT, after_event

@@ -12,8 +12,8 @@ from typing import Any, Literal
 from sqlalchemy import Connection, Row, Select, select, update
 
 from quorate.errors import InvalidInput, QuorateError
-from quorate.model.posterior.settled import is_settled
-from quorate.session.single import is_decided
+from quorate.model import is_settled
+from quorate.session import is_decided
 from quorate.validate import invalid, members
 from quorate_service.domain.ballots import act_all
 from quorate_service.domain.events import append_item_events, item_events, record

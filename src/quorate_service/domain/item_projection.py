@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from quorate.audit import draw
-from quorate.model.posterior.settled import is_settled, plurality_shares
+from quorate.model import is_settled, plurality_shares
 from quorate.reasons import is_answered
-from quorate.session import Session
-from quorate.session.items import ItemState
+from quorate.session import ItemState, Session
 from quorate.types import Decision, IntArray
 from quorate_service.domain.cost import decisions_ahead
 from quorate_service.domain.projects import Project

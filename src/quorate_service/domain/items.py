@@ -15,9 +15,7 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, insert, select, update
 
-from quorate.session.inputs import class_number
-from quorate.session.journal import Event
-from quorate.session.single import ParamsVersion, item_session
+from quorate.session import Event, ParamsVersion, class_number, item_session
 from quorate.validate import invalid, members, whole
 from quorate_service.addresses import host_of, may_be_public, refuse_private
 from quorate_service.domain.cost import check_pool

@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, Row, Select, case, func, select, update
 
-from quorate.model.learning.answers import Gains
-from quorate.model.learning.learner import Window, fit_is_due, refit
-from quorate.streams.control import BudgetControl
-from quorate.streams.target_error import TargetErrorControl
+from quorate.model import Gains, Window, fit_is_due, refit
+from quorate.streams import BudgetControl, TargetErrorControl
 from quorate.types import PriorParams
 from quorate_service.domain.projects import Project, Projects
 from quorate_service.domain.settings import goal_control, parameters_of

@@ -13,8 +13,7 @@ from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, Row, case, func, or_, select
 
-from quorate.session.items import ABSTAINED
-from quorate.session.journal import Event
+from quorate.session import ABSTAINED, Event
 from quorate.types import Reason
 from quorate_service.domain.events import is_folded
 from quorate_service.domain.projects import Project, Projects

@@ -17,11 +17,7 @@ import numpy as np
 from sqlalchemy import Connection, Row, select
 
 from quorate.numerics import share_interval
-from quorate.people.agreement import others_plurality
-from quorate.people.ballots import Ballots
-from quorate.people.crowd import TYPES
-from quorate.people.crowd_stream import run_crowd
-from quorate.people.quality import PersonQuality, quality_of
+from quorate.people import TYPES, Ballots, PersonQuality, others_plurality, quality_of, run_crowd
 from quorate.types import FloatArray, IntArray
 from quorate_service.domain.gold import GoldCalibration, gold_calibration
 from quorate_service.domain.listing import voter_names

@@ -16,13 +16,21 @@ from typing import Any, Literal, NewType, TypeVar, cast, get_args
 from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
 from quorate.errors import InvalidInput, UnknownItem, shown
-from quorate.model.learning.answers import Gains
-from quorate.session import Session
-from quorate.session.decide import learned_of
-from quorate.session.journal import Event
-from quorate.session.single import Outbox, ParamsVersion, ParamsVersionOf, item_session
-from quorate.session.state import Settings, gains_of, initial, learned_record
-from quorate.session.tuning import tuned
+from quorate.model import Gains
+from quorate.session import (
+    Event,
+    Outbox,
+    ParamsVersion,
+    ParamsVersionOf,
+    Session,
+    Settings,
+    gains_of,
+    initial,
+    item_session,
+    learned_of,
+    learned_record,
+    tuned,
+)
 from quorate.types import PriorParams
 from quorate.validate import invalid
 from quorate_service.access.log import note

@@ -15,10 +15,9 @@ from pydantic.config import JsonDict
 
 from quorate.errors import InvalidInput, shown
 from quorate.methods import Method, parsed, policy_parameters, require_anonymous, with_parameter
-from quorate.model.decision.error_costs import DEFAULT_ERROR_COST
-from quorate.session.state import Settings
-from quorate.streams.control import BudgetControl, rule_parameter
-from quorate.streams.target_error import TargetErrorControl
+from quorate.model import DEFAULT_ERROR_COST
+from quorate.session import Settings
+from quorate.streams import BudgetControl, TargetErrorControl, rule_parameter
 from quorate.validate import MOST_VOTES, class_names, invalid, vote_limits
 from quorate_service.domain.cost import check_pool
 

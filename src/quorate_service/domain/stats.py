@@ -13,8 +13,8 @@ from typing import Any
 from pydantic import TypeAdapter
 from sqlalchemy import ColumnElement, Connection, Integer, Select, and_, case, cast, desc, func, or_, select
 
-from quorate.audit.statement import standing
-from quorate.streams.target_error import CONFIDENCE_LEVEL, TargetErrorControl
+from quorate.audit import standing
+from quorate.streams import CONFIDENCE_LEVEL, TargetErrorControl
 from quorate_service.domain.audits import ProjectAudit, audit_report
 from quorate_service.domain.learning import stored_control
 from quorate_service.domain.listing import voter_names

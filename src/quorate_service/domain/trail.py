@@ -13,9 +13,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Table, func, select
 
-from quorate.session.event_checks import CLOSE_ENOUGH
-from quorate.session.journal import Event
-from quorate.session.single import ParamsVersionOf, is_decided, item_session, recompute, version_named
+from quorate.session import CLOSE_ENOUGH, Event, ParamsVersionOf, is_decided, item_session, recompute, version_named
 from quorate.types import Decision
 from quorate_service.domain.events import is_folded, item_events, list_actions
 from quorate_service.domain.gold import gold_values

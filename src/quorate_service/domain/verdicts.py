@@ -13,8 +13,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, false, func, or_, select, update
 
-from quorate.session.inputs import class_number
-from quorate.session.journal import Event
+from quorate.session import Event, class_number
 from quorate.validate import invalid
 from quorate_service.domain.events import append_item_events
 from quorate_service.domain.listing import find_item

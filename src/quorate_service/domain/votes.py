@@ -16,7 +16,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, Row, Select, bindparam, select
 
 from quorate.errors import InvalidInput, QuorateError, RequestReused, UnknownItem
-from quorate.session.journal import Event
+from quorate.session import Event
 from quorate.types import Decision
 from quorate.validate import invalid
 from quorate_service.domain.events import append_item_events, is_folded

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from quorate.model.decision.belief import TIE_WIDTH
+from quorate.model import TIE_WIDTH
 from quorate.reasons import is_answered
 from quorate.types import Reason
 from quorate_service.domain.item_projection import ABSENT

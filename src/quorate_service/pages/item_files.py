@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import JsonValue, ValidationError
 
 from quorate.errors import InvalidInput, QuorateError, shown
-from quorate.session.inputs import parse_prediction
+from quorate.session import parse_prediction
 from quorate.validate import invalid
 from quorate_service.api.items import ItemIn, model_names, new_item
 from quorate_service.domain.items import ONE_MODEL, ItemContent, NewItem

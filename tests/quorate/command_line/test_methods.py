@@ -1,7 +1,7 @@
 """`quorate methods`: every method, with its parameters and one sentence."""
 
 from quorate.methods import METHODS
-from quorate.methods.catalogue import GROUPS, SENTENCES, catalogue
+from quorate.methods.entries import GROUPS, SENTENCES, catalogue
 from quorate.model.decision.error_costs import DEFAULT_ERROR_COST
 
 

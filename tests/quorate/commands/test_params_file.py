@@ -8,7 +8,7 @@ import quorate
 from quorate.commands.params_file import FIELDS, read_params, write_params
 from quorate.errors import InvalidInput, UnknownMethod
 from quorate.methods import ANONYMOUS, with_costs
-from quorate.methods.method_data import method_data
+from quorate.methods.encoding import method_data
 from quorate.model.decision.counting import Quorum
 from quorate.tables.error_cost import read_error_cost
 from quorate.types import PriorParams

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quorate import errors, method
-from quorate.methods.method_data import method_data
+from quorate.methods.encoding import method_data
 from quorate.session import JsonlJournal, MemoryJournal, Session
 from quorate.session.lines import header_line
 from tests.quorate.session.conftest import CLASSES, make

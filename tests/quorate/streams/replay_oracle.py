@@ -1,6 +1,6 @@
 """The slow, obvious replay: one item after the other with the functions a `Session` calls, a controller and audits.
 
-`tests/quorate/streams/test_replay.py` compares `quorate.streams.replay` with it, to the last bit.
+`tests/quorate/streams/test_replay.py` compares `quorate.streams.replayed_run` with it, to the last bit.
 """
 
 from dataclasses import dataclass, replace
@@ -67,7 +67,7 @@ def replay_slowly(
     stream, method, *, control=None, ids=None, min_votes=0, max_votes=None,
     seed, audit_rate=0.0, error_costs=None,
 ):  # fmt: skip
-    """What `quorate.streams.replay.replay` returns, in attributes of the same names."""
+    """What `quorate.streams.replayed_run.replay` returns, in attributes of the same names."""
     num_items, num_classifiers, num_classes = stream.predictions.shape
     chosen = as_method(method)
     settings = Settings(

@@ -8,7 +8,7 @@ from quorate.datasets import load_npz, synthetic
 from quorate.datasets.arrays import vote_dataset
 from quorate.methods import method
 from quorate.streams import prepare
-from quorate.streams.simulate import expected_errors, simulate_stream
+from quorate.streams.simulation import expected_errors, simulate_stream
 
 ERROR_COSTS = (2.0, 2.1, 2.2, 2.3, 2.4, 2.5, 2.7, 3.0, 4.0)  # from no vote to a vote on every tenth item, about
 

@@ -15,6 +15,8 @@ import numpy as np
 
 from quorate.audit import (
     ASSUMPTIONS,
+    BATCH,
+    RUNNING,
     AuditCounts,
     BatchBound,
     Bound,
@@ -22,10 +24,10 @@ from quorate.audit import (
     batch_sentence,
     draw,
     end_of_batch,
+    most_errors,
+    rounded_up,
     running_sentence,
 )
-from quorate.audit.sampling import most_errors
-from quorate.audit.statement import BATCH, RUNNING, rounded_up
 from quorate.commands.audit.files import (
     ClosedItem,
     DrawFile,
@@ -40,7 +42,7 @@ from quorate.commands.audit.files import (
 from quorate.commands.audit.report import write_audit
 from quorate.errors import InvalidInput, shown, source_is
 from quorate.files import check_free
-from quorate.model.posterior.settled import is_settled
+from quorate.model import is_settled
 from quorate.validate import bounded, invalid
 from quorate.version import __version__
 

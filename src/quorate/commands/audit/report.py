@@ -6,8 +6,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quorate.audit import ASSUMPTIONS, batch_sentence
-from quorate.audit.statement import rounded_up
+from quorate.audit import ASSUMPTIONS, batch_sentence, rounded_up
 from quorate.files import write_folder
 from quorate.reports import render
 from quorate.reports.format import json_page

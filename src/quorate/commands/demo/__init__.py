@@ -18,10 +18,10 @@ from quorate.commands.compare import Comparison, compare
 from quorate.commands.demo.report import page
 from quorate.datasets import Scenario
 from quorate.files import write_atomic
-from quorate.methods.catalogue import GROUPS
+from quorate.methods import GROUPS
 from quorate.reports import figures
 from quorate.reports.format import json_page, percent
-from quorate.streams.curves import Reading
+from quorate.streams import Reading
 from quorate.types import Progress
 from quorate.version import __version__
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from quorate.commands.compare import Comparison
-from quorate.methods.catalogue import SENTENCES
+from quorate.methods import SENTENCES
 from quorate.reports import render
 from quorate.reports.figures import DrawnFigure
 from quorate.reports.format import percent

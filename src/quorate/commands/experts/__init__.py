@@ -13,14 +13,23 @@ import numpy as np
 
 from quorate.commands.experts.report import difference_text
 from quorate.commands.inputs import PredictionSources, VoteSource, read_inputs, truth_of
-from quorate.people.agreement import Agreement, LabelDifference, agreement_of
-from quorate.people.ballots import Ballots
-from quorate.people.bootstrap import BOOTSTRAPS, Estimate
-from quorate.people.calibration import calibrated, temperature
-from quorate.people.copies import CopiedPair, copied_pairs
-from quorate.people.crowd_stream import FEWEST_KNOWN, run_crowd
-from quorate.people.pairs import votes_side_by_side
-from quorate.people.quality import PersonQuality, quality_of
+from quorate.people import (
+    BOOTSTRAPS,
+    FEWEST_KNOWN,
+    Agreement,
+    Ballots,
+    CopiedPair,
+    Estimate,
+    LabelDifference,
+    PersonQuality,
+    agreement_of,
+    calibrated,
+    copied_pairs,
+    quality_of,
+    run_crowd,
+    temperature,
+    votes_side_by_side,
+)
 from quorate.reports.format import interval, number, percent
 from quorate.tables import Joined, Report, TableKeywords, TableOptions, shows, table_options
 from quorate.types import FloatArray, IntArray, Progress, TableLike, VoteDataset

@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quorate.files import check_free, write_folder
-from quorate.model.posterior.settled import plurality_shares
-from quorate.people.agreement import LabelDifference
-from quorate.people.bootstrap import Estimate
-from quorate.people.crowd import TYPES
+from quorate.model import plurality_shares
+from quorate.people import TYPES, Estimate, LabelDifference
 from quorate.reports import render
 from quorate.reports.figures import BLUE, GRID, ORANGE, QUIET, draw_all
 from quorate.reports.format import Cell, interval, json_page, number, percent

@@ -25,10 +25,9 @@ from quorate.commands.plan.settings import Candidate
 from quorate.errors import InvalidInput, shown
 from quorate.files import check_free
 from quorate.methods import Method, Target, checked_target, chosen_method, with_costs
-from quorate.model.decision.error_costs import DEFAULT_ERROR_COST, ErrorCosts
-from quorate.model.decision.policy import QueryPolicy
+from quorate.model import DEFAULT_ERROR_COST, ErrorCosts, QueryPolicy
 from quorate.rng import stream
-from quorate.session.tuning import tuned
+from quorate.session import tuned
 from quorate.tables import (
     Costs,
     ErrorCost,

@@ -14,11 +14,8 @@ import numpy as np
 
 from quorate.commands.plan.settings import Candidate
 from quorate.methods import Target
-from quorate.model.decision.error_costs import ErrorCosts
-from quorate.streams.curves import in_threads
-from quorate.streams.pools import Pools, build_pools, by_truth
-from quorate.streams.runs import StreamOptions
-from quorate.streams.simulate import simulate_stream
+from quorate.model import ErrorCosts
+from quorate.streams import Pools, StreamOptions, build_pools, by_truth, in_threads, simulate_stream
 from quorate.tables import Joined
 from quorate.types import FloatArray, IntArray, Progress
 

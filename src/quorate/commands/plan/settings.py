@@ -9,9 +9,9 @@ from math import inf, isinf
 import numpy as np
 
 from quorate.methods import Method, method
-from quorate.model.decision.error_costs import DEFAULT_ERROR_COST, ErrorCosts
-from quorate.session.tuning import tuned
-from quorate.streams.grid import kind_of, parameter_grid
+from quorate.model import DEFAULT_ERROR_COST, ErrorCosts
+from quorate.session import tuned
+from quorate.streams import kind_of, parameter_grid
 
 ERROR_COSTS = (2.0, 4.0, 8.0, 17.0, 33.0, 67.0, 140.0, 280.0, 560.0, 1100.0, 2500.0)
 THRESHOLDS = (0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999, 1.0)

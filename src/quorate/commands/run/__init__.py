@@ -16,10 +16,8 @@ from quorate.commands.run.result import RunResult, pool_agreement, spending, wri
 from quorate.commands.run.tradeoff import measured_tradeoff
 from quorate.files import check_free
 from quorate.methods import Method, Target
-from quorate.model.decision.policy import QueryPolicy
-from quorate.streams.pools import Order, PoolSize, build_pools, by_truth
-from quorate.streams.runs import StreamOptions
-from quorate.streams.swapped import swapped_columns
+from quorate.model import QueryPolicy
+from quorate.streams import Order, PoolSize, StreamOptions, build_pools, by_truth, swapped_columns
 from quorate.tables import (
     Costs,
     ErrorCost,

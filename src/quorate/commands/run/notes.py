@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from quorate.session.people import FEWEST_GOLD
-from quorate.streams.control import at_deepest, at_shallowest
-from quorate.streams.pools import uneven_pools
+from quorate.session import FEWEST_GOLD
+from quorate.streams import at_deepest, at_shallowest, uneven_pools
 
 FEWEST_SCORED = 100
 FEWEST_ERRORS = 30  # a target that allows fewer errors is missed by a fifth or more by chance alone

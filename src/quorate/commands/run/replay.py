@@ -12,22 +12,26 @@ from typing import Any
 
 import numpy as np
 
-from quorate.audit import audit_of
-from quorate.audit.statement import rounded_up, standing
+from quorate.audit import audit_of, rounded_up, standing
 from quorate.errors import InvalidInput
 from quorate.methods import Method, Target, checked_target, chosen_method, with_costs
 from quorate.methods import method as build_method
-from quorate.model.decision.error_costs import ErrorCosts
-from quorate.model.decision.model_picker import ModelPicker
-from quorate.model.decision.policy import QueryPolicy
-from quorate.model.decision.quota import QuotaPolicy
+from quorate.model import ErrorCosts, ModelPicker, QueryPolicy, QuotaPolicy
 from quorate.reasons import CERTAIN
-from quorate.streams.control import BudgetControl, Control, rule_parameter
-from quorate.streams.pools import Pools
-from quorate.streams.replay import ControlReport, ReplayResult, replay
-from quorate.streams.runs import StreamOptions
-from quorate.streams.simulate import simulate_stream
-from quorate.streams.target_error import AUDIT_RATE, CONFIDENCE_LEVEL, TargetErrorControl
+from quorate.streams import (
+    AUDIT_RATE,
+    CONFIDENCE_LEVEL,
+    BudgetControl,
+    Control,
+    ControlReport,
+    Pools,
+    ReplayResult,
+    StreamOptions,
+    TargetErrorControl,
+    replay,
+    rule_parameter,
+    simulate_stream,
+)
 from quorate.tables import ErrorCost, is_number, read_error_cost
 from quorate.types import IntArray, Progress
 from quorate.validate import above_zero, fraction, invalid, whole

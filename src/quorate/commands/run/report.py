@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quorate.audit.statement import rounded_up
+from quorate.audit import rounded_up
 from quorate.commands.run.screen import headline, tradeoff_rows, worth
 from quorate.commands.run.summary import MOST_NOTES, item_errors
 from quorate.reasons import SENTENCES

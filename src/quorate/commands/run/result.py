@@ -26,11 +26,8 @@ from quorate.reports import render
 from quorate.reports.figures import BLUE, MISSING, QUIET, RC, can_plot
 from quorate.reports.format import SEPARATOR, json_page, quoted_name
 from quorate.reports.section import Table
-from quorate.session.results import history_table
-from quorate.session.tuning import tuned
-from quorate.streams.pools import Pools
-from quorate.streams.replay import ReplayResult
-from quorate.streams.swapped import Swap
+from quorate.session import history_table, tuned
+from quorate.streams import Pools, ReplayResult, Swap
 from quorate.tables import REJECT_COLUMNS, Report, VoteOrder, reject_tables
 from quorate.types import IntArray, PriorParams
 

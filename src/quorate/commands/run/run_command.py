@@ -25,7 +25,7 @@ from quorate.tables import TableKeywords, TableOptions
 
 if TYPE_CHECKING:
     from quorate.methods import Target
-    from quorate.streams.pools import Order, PoolSize
+    from quorate.streams import Order, PoolSize
 
 replaying = partial(option, panel="How to replay them")
 control = partial(option, panel="How far to ask (one of these)")

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate.commands.run.notes import notes, unreachable, warnings
-from quorate.methods.catalogue import parameter_text
-from quorate.session.people import FEWEST_GOLD
+from quorate.methods import parameter_text
+from quorate.session import FEWEST_GOLD
 from quorate.types import ConfidenceKind, FloatArray
 from quorate.version import __version__
 

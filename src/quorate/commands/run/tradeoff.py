@@ -14,13 +14,10 @@ import numpy as np
 from quorate.commands.lost_class import Found, LostClass, lost_class, shares_found
 from quorate.commands.run.replay import RunPlan, replayed
 from quorate.methods import Method, policy_parameters
-from quorate.model.decision.error_costs import DEFAULT_ERROR_COST, ErrorCosts
-from quorate.model.posterior.settled import plurality_shares
+from quorate.model import DEFAULT_ERROR_COST, ErrorCosts, plurality_shares
 from quorate.rng import stream as random_stream
-from quorate.session.tuning import tuned
-from quorate.streams.pools import Pools
-from quorate.streams.prepare import Stream
-from quorate.streams.replay import ReplayResult
+from quorate.session import tuned
+from quorate.streams import Pools, ReplayResult, Stream
 from quorate.types import FloatArray, IntArray
 
 MOST_ITEMS = 20_000

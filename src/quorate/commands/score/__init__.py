@@ -21,9 +21,8 @@ from quorate.commands.score.items import InOrder, ItemBatch, item_batches, refus
 from quorate.commands.score.output import schema, scored_table
 from quorate.frames import OwnTypes, ToFrames
 from quorate.methods import Method
-from quorate.model.decision.model_picker import ModelPicker
-from quorate.model.decision.quota import QuotaPolicy
-from quorate.session.batch import BatchDecisions, Decider, decider
+from quorate.model import ModelPicker, QuotaPolicy
+from quorate.session import BatchDecisions, Decider, decider
 from quorate.tables import (
     FEWEST,
     ErrorCost,
@@ -117,7 +116,7 @@ def score(
 
     >>> import tempfile, numpy as np, quorate
     >>> from quorate.commands.params_file import ParamsFile
-    >>> from quorate.methods.method_data import method_data
+    >>> from quorate.methods.encoding import method_data
     >>> infexp = method_data(quorate.method("infexp"))
     >>> learned = ParamsFile(quorate.PriorParams(4, 0.5, [1, 1]), ("cat", "dog"), ("net",), infexp, 6, 0)
     >>> with tempfile.TemporaryDirectory() as folder:

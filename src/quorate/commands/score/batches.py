@@ -16,7 +16,7 @@ from typing import Any
 from quorate.commands.dask_cluster import Cluster, connected
 from quorate.commands.score.items import ItemBatch
 from quorate.core import sources_digest
-from quorate.session.batch import BatchDecisions, Decider
+from quorate.session import BatchDecisions, Decider
 
 IN_FLIGHT = 3  # batches in flight per worker
 

@@ -16,7 +16,7 @@ from quorate.commands import score as workflow
 from quorate.commands.params_file import ParamsFile, write_params
 from quorate.commands.score import score
 from quorate.errors import ClusterError, InvalidInput
-from quorate.methods.method_data import method_data
+from quorate.methods.encoding import method_data
 from quorate.session.batch import decider
 from quorate.types import PriorParams
 from tests.refusals import refused

@@ -6,7 +6,7 @@ import pytest
 from quorate.datasets import load_npz
 from quorate.methods import method
 from quorate.streams import prepare, simulate
-from quorate.streams.simulate import expected_errors
+from quorate.streams.simulation import expected_errors
 
 ASKED = 1000
 

@@ -10,10 +10,10 @@ from quorate.methods import method
 from quorate.model.learning.fit import fit
 from quorate.model.learning.learner import MapLearner, Window, fit_is_due, most_fits, refit
 from quorate.model.prior import hyperprior
-from quorate.streams.prepare import prepare
+from quorate.streams.prepared_stream import prepare
 from quorate.streams.runs import StreamOptions
 from quorate.streams.session_run import SessionRun, start_run
-from quorate.streams.simulate import simulate
+from quorate.streams.simulation import simulate
 
 
 def logs(number):

@@ -10,12 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.methods import Method, Target, as_method, known_target
-from quorate.model.decision.policy import QueryPolicy
-from quorate.model.decision.rules import rule_of
-from quorate.model.learning.problem import unpack
-from quorate.model.posterior.settled import plurality_shares
+from quorate.model import QueryPolicy, plurality_shares, rule_of, unpack
 from quorate.streams.agreement_run import AgreementRun
-from quorate.streams.prepare import Stream, prepare
+from quorate.streams.prepared_stream import Stream, prepare
 from quorate.streams.runs import StreamOptions, StreamRun
 from quorate.streams.session_run import start_run
 from quorate.types import FloatArray, IntArray, PriorParams, VoteDataset

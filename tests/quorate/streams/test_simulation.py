@@ -11,7 +11,7 @@ from quorate.model.decision.threshold import Threshold
 from quorate.streams import prepare, simulate
 from quorate.streams.runs import StreamOptions
 from quorate.streams.session_run import SessionRun
-from quorate.streams.simulate import simulate_stream
+from quorate.streams.simulation import simulate_stream
 from quorate.tables.error_cost import read_error_cost
 from tests.refusals import refused
 

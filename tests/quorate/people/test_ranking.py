@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quorate.people.reliability import FIRST_GUESS, SHRINKAGE, reliability
+from quorate.people.ranking import FIRST_GUESS, SHRINKAGE, reliability
 
 
 @given(st.lists(st.tuples(st.integers(0, 200), st.integers(0, 200)), min_size=1, max_size=8))

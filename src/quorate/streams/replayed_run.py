@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.methods import Method, as_method, policy_parameters
-from quorate.model.decision.policy import QueryPolicy
-from quorate.model.posterior.settled import plurality_shares
+from quorate.model import QueryPolicy, plurality_shares
 from quorate.reasons import CERTAIN
 from quorate.rng import uniform
 from quorate.streams.control import Control, check_rule
-from quorate.streams.prepare import Stream
+from quorate.streams.prepared_stream import Stream
 from quorate.streams.runs import CompiledRun, StreamOptions
 from quorate.streams.session_run import SessionRun, start_run
 from quorate.streams.stream import complete_panel
@@ -148,7 +147,7 @@ def replay(
     by number.
 
     >>> from quorate.streams.control import BudgetControl
-    >>> from quorate.streams.prepare import recorded_stream
+    >>> from quorate.streams.prepared_stream import recorded_stream
     >>> rng = np.random.default_rng(1)
     >>> items = recorded_stream(rng.integers(0, 2, (300, 7)), rng.dirichlet([1, 1], 300), seed=1)
     >>> run = replay(items, "value", control=BudgetControl(2.0, pool_size=7), seed=1)

@@ -6,7 +6,7 @@ from quorate.errors import InvalidInput
 from quorate.methods import method
 from quorate.model.decision.belief import POSTERIORS
 from quorate.streams import prepare, simulate
-from quorate.streams.fixed_paths import fixed_paths
+from quorate.streams.paths import fixed_paths
 
 KINDS = {"fixed-finexp": "finite", "fixed-infexp": "infinite"}
 

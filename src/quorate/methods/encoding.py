@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from quorate.errors import UnknownMethod
-from quorate.methods import METHODS, Method
-from quorate.model.learning.learner import MapLearner
-from quorate.model.prior import ClassifierPrior, Hyperprior
+from quorate.methods.registry import METHODS, Method
+from quorate.model import ClassifierPrior, Hyperprior, MapLearner
 from quorate.validate import invalid
 
 PARTS = ("policy", "prior", "learner")

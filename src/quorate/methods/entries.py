@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from quorate.methods import METHODS, method
+from quorate.methods.registry import METHODS, method
 
 
 def parameter_text(parameters: Mapping[str, Any]) -> str:

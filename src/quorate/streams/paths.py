@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quorate.model.decision.belief import TIE_WIDTH, Packed, beliefs
-from quorate.model.posterior.settled import are_settled
-from quorate.streams.prepare import Stream
+from quorate.model import TIE_WIDTH, Packed, are_settled, beliefs
+from quorate.streams.prepared_stream import Stream
 from quorate.types import FloatArray, IntArray
 from quorate.validate import invalid
 

@@ -15,8 +15,8 @@ from quorate.model.decision.error_costs import ErrorCosts
 from quorate.model.posterior.settled import plurality_shares
 from quorate.streams import prepare
 from quorate.streams.control import BudgetControl
-from quorate.streams.prepare import Stream, recorded_stream
-from quorate.streams.replay import replay
+from quorate.streams.prepared_stream import Stream, recorded_stream
+from quorate.streams.replayed_run import replay
 from quorate.streams.target_error import TargetErrorControl
 from quorate_paper.datasets import chaosnli, cifar10h, imagenet16h, imagenet16h_shift
 from tests.quorate.streams.replay_oracle import replay_slowly
