@@ -26,12 +26,8 @@ if TYPE_CHECKING:
     from quorate.model import Hyperprior, concentration, fit, plurality_finite, plurality_infinite
     from quorate.people import CountAtMost, DailyLimit, Expert, MustConfirm, NeverTogether
     from quorate.session import JsonlJournal, MemoryJournal, NextExpert, Session, read_journal
-    from quorate.streams import (
-        BudgetControl,
-        Simulation,
-        TargetErrorControl,
-        simulate,  # mypy finds it twice in the door
-    )
+    from quorate.streams import BudgetControl, Simulation, TargetErrorControl
+    from quorate.streams.simulation import simulate  # mypy finds it twice in the door
     from quorate.types import Decision, FitReport, Item, PriorParams, VoteDataset
 
 _ON_FIRST_USE = {  # name -> module, imported when the name is first used, so that `quorate --help` starts fast
