@@ -189,7 +189,9 @@ def by_budget(rows, value, digits):
         for budget in budgets:
             row = cells.get((model, method, budget))
             paper = f" ({number(row['paper'], digits)})" if row and row.get("paper") is not None else ""
-            texts.append(NO_RUNS if row is None else f"{number(row[value], digits)} ± {number(row['se'], digits)}{paper}")
+            texts.append(
+                NO_RUNS if row is None else f"{number(row[value], digits)} ± {number(row['se'], digits)}{paper}"
+            )
         out.append((model, names[method], *texts))
     return table(("classifier", "method", *(f"{budget:g} votes" for budget in budgets)), out)
 

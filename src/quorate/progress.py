@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from quorate.types import Progress
+if TYPE_CHECKING:  # `quorate --help` needs no NumPy
+    from quorate.types import Progress
 
 LEAST_SHARE, LEAST_SECONDS = 0.03, 2.0  # of the work and its time, before the time left is estimated
 
@@ -14,8 +16,8 @@ LEAST_SHARE, LEAST_SECONDS = 0.03, 2.0  # of the work and its time, before the t
 def time_left() -> Callable[[int, int], str]:
     """A function that estimates the time left: "about 2 min left: ", or "" while unknown.
 
-    The clock starts when the first part is done, which may have waited for the compiler, and again when the total
-    changes. There is no estimate before 3 % and 2 seconds more.
+    The clock starts when the first part is done, and again when the total changes. There is no estimate before 3 % and
+    2 seconds more.
     """
     start, first, of = 0.0, 0, -1
 

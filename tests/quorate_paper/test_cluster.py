@@ -151,7 +151,7 @@ def test_the_death_of_every_worker_that_began_loses_nothing(shared, tmp_path, al
 def test_a_worker_with_other_sources_is_refused_before_anything_is_run(shared, tmp_path):
     copy = tmp_path / "quorate"
     shutil.copytree(Path(quorate.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    with (copy / "paper" / "sweep.py").open("a") as file:
+    with (copy / "streams" / "stream.py").open("a") as file:
         file.write("\n# changed\n")
     worker = shared.worker(env={"PYTHONPATH": str(tmp_path)}, cwd=tmp_path)
     with pytest.raises(ClusterError) as caught, backend_for(shared.address):

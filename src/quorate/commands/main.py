@@ -39,10 +39,8 @@ SENTENCES = {  # command -> what it does
     "audit": "How many closed items can be wrong? Random audits by the full panel, and a statement to sign.",
 }
 MODULES = {  # command -> the module of its command line; those of the other packages are found when they are called
-    **{
-        name: f"quorate.commands.{name}.{name}_command" for name in ("audit", "demo", "experts", "plan", "run", "score")
-    },
-    **{name: f"quorate.commands.{name}_command" for name in ("decide", "methods")},
+    **{name: f"quorate.commands.{name}_command" for name in ("audit", "decide", "demo", "experts", "methods")},
+    **{name: f"quorate.commands.{name}_command" for name in ("plan", "run", "score")},
     **{name: f"quorate_service.cli.{name}" for name in ("connect", "serve", "service")},
     "reproduce": "quorate_paper.reproduce_command",
 }

@@ -201,16 +201,14 @@ class ConsensusClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def answer_params_(self) -> PriorParams:
         """The parameters for items without votes: the classifier's answers, unless what was learned proves better.
 
-        That is tried by fits to every other item (`learning.answers`), once after each fit.
+        That is tried by fits to every other item (`learning.answers`), after each fit.
         """
         learned = self._fitted().params_
-        if self._is_proved is None:
-            self._is_proved = not as_method(self.method).proves_answers or self._gains().are_proven
         return learned if self._is_proved else classifier_alone(learned)
 
-    def _gains(self) -> Gains:
+    def _gains(self, logs: FloatArray, votes: IntArray) -> Gains:
         """What parameters learned from one half of the window win on the other."""
-        gains, (logs, votes) = Gains(), self._evidence
+        gains = Gains()
         for half in range(2):
             kept = np.arange(len(votes)) % 2 == half
             if kept.any() and not kept.all():
@@ -282,12 +280,12 @@ class ConsensusClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self._since_fit:
             self.params_, self.report_ = refit(self.params_, self._window, self._learner().hyperprior)
             self._since_fit = 0
-            self._learned_from(self._window.log_predictions.copy(), self._window.votes.copy())
+            self._learned_from(self._window.log_predictions, self._window.votes)
 
     def _learned_from(self, log_predictions: FloatArray, votes: IntArray) -> None:
-        """Keep what `answer_params_` will be proved on."""
-        self._evidence = log_predictions, votes
-        self._is_proved = None
+        """Whether what was learned has proved better, for `answer_params_`."""
+        proves = as_method(self.method).proves_answers
+        self._is_proved = not proves or self._gains(log_predictions, votes).are_proven
 
     def _of_fitted_shape(self, probs: FloatArray) -> FloatArray:
         expected = self._fitted().params_.tau.shape

@@ -13,7 +13,7 @@ AHEAD_SECONDS = 0.05  # limit for all look-ahead decisions of one vote together
 # at cost K N^3; while K is small few of them matter, and of very many classes few can tie.
 BASE, BY_CLASS = 2e-5, 2e-6
 BY_PAIRS, MANY = 1.4e-10, 50
-BY_LEVELS, CROWDED = 1e-12, 12
+BY_LEVELS, CROWDED = 2e-12, 12
 BY_CLASS_INFINITE = 2e-5
 AHEAD = 5e-5  # of the look-ahead of the blended rule: at most 1,024 states
 
@@ -21,7 +21,7 @@ AHEAD = 5e-5  # of the look-ahead of the blended rule: at most 1,024 states
 def belief_seconds(posterior: str, num_classes: int, pool_size: int) -> float:
     """Upper estimate of the time of one belief.
 
-    >>> belief_seconds("finite", 10, 50) < 1e-4 < 0.1 < belief_seconds("finite", 10, 5000) < 1
+    >>> belief_seconds("finite", 10, 50) < 5e-4 < 0.1 < belief_seconds("finite", 10, 1000) < 1
     True
     """
     if posterior == "vote_share":

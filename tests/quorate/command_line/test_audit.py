@@ -67,7 +67,7 @@ def test_json_holds_the_numbers_of_the_sentences(run, drawn):
     [
         (("draw", "-d", "{decisions}", "-q", 0.2, "--seed", 7, "-o", "{audit}"), "--rate 0.2"),
         (("draw", "-d", "{decisions}", "-q", 0, "--seed", 7, "-o", "new.csv"), "above 0"),
-        (("draw", "-d", "nowhere.csv", "-q", 0.1, "--seed", 7), "--decisions nowhere.csv"),
+        (("draw", "-d", "nowhere.csv", "-q", 0.1, "--seed", 7), "--decisions: nowhere.csv"),
         (("draw", "-d", "{votes}", "-q", 0.1, "--seed", 7), "expected a column consensus_label"),
         (("report", "-a", "{audit}", "-v", "{votes}", "--confidence-level", 1), "--confidence-level 1"),
         (("report", "-a", "{audit}", "-v", "{decisions}"), "is output of quorate"),

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-import quorate.commands.demo.demo_command
+import quorate.commands.demo_command
 from quorate.commands.main import SENTENCES, load
 from quorate.version import __version__
 
@@ -51,7 +51,7 @@ def test_an_interrupt_in_a_command_gives_exit_code_130(run, monkeypatch, tmp_pat
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(quorate.commands.demo.demo_command, "run_demo", interrupted)
+    monkeypatch.setattr(quorate.commands.demo_command, "run_demo", interrupted)
     result = run("demo", "--out", tmp_path / "out")
     assert result.exit_code == 130
     assert "Traceback" not in result.output

@@ -71,7 +71,7 @@ def test_programs_find_the_same_lines_in_the_summary(run, files):
 
 def test_a_row_per_vote_with_unusual_names_is_refused_until_they_are_named(run, files, votes):
     options = files(votes_head=("pic", "who", "said_so"))
-    words = ("--label-column", "--worker-column", "--format wide", "--format counts")
+    words = ("--label-column", "--format wide", "--format counts")
     refused(run, options, "['pic', 'who', 'said_so']", *words)
     named = ("--task-column", "pic", "--label-column", "said_so", "--worker-column", "who")
     assert "120 votes of 40 items" in accepted(run, (*options, *named))
@@ -126,7 +126,7 @@ def test_answers_of_quorate_are_neither_votes_nor_predictions(run, files, tmp_pa
         (lambda row: np.log(row / 0.3), ("logits", "softmax")),
         (np.log, ("logarithms of probabilities", "exponentials")),
         (lambda row: 3 + np.log(row + 1), ("before the softmax",)),
-        (lambda row: row * [1, 0.5], ("do not sum to 1", "sigmoid")),
+        (lambda row: row * [1, 0.5], ("do not sum to 1",)),
         (lambda row: np.round(7 * row), ("counts of votes", "--votes")),
         (lambda row: row * np.nan, ("0 of 40",)),
     ],

@@ -28,7 +28,7 @@ class BrokenQuota(Quorum):
 
     name = "broken"
 
-    def quota(self, state, item, *, rng):
+    def quota(self, item, rng):
         return "many"
 
 

@@ -38,5 +38,5 @@ def test_every_method_is_in_the_table_the_best_first(comparison):
 
 
 def test_a_base_installation_has_all_it_imports():
-    code = "import sys; sys.modules['pyarrow'] = None; import quorate.commands.demo, quorate.commands.demo.demo_command"
+    code = "import sys; sys.modules['pyarrow'] = None; import quorate.commands.demo, quorate.commands.demo_command"
     subprocess.run([sys.executable, "-c", code], check=True)
