@@ -222,8 +222,8 @@ stopped: each result is stored under a hash of its design, its data and the code
 jobs, here or on a cluster.
 
 Elapsed time of the parts on two cores that other programs used, too: {seconds} (tables and figures); {sum(taken.values()) / 60:.0f} minutes in
-all, in which {summary["runs"]["run"]:,} runs took {summary["runs"]["core_seconds"]:.0f} s of CPU. On the same two cores `--quick` took about two minutes each for shift and
-curves.
+all, in which {summary["runs"]["run"]:,} runs took {summary["runs"]["core_seconds"]:.0f} s of CPU. `quorate reproduce all --quick` takes about two minutes on
+them.
 
 {paper_items}
 
