@@ -198,7 +198,7 @@ def by_budget(rows, value, digits):
 
 def page(summary, folder, made, notes):
     taken = {part: value for part, value in summary["seconds"].items() if part != "total"}
-    seconds = ", ".join(f"{part} {value:.0f} s" for part, value in taken.items())
+    seconds = ", ".join(f"{part} {value:.0f} s{' (quick)' if notes.get(part) else ''}" for part, value in taken.items())
     paper_items = table(("figure or table of the paper", "command", "file in `--out`"), [
         (shows, f"`quorate reproduce {part}`", ", ".join(f"`{name}`" for name in files.split(", ")))
         for part, shows, files in ITEMS
@@ -221,7 +221,7 @@ It says before it starts how long it takes on this machine. You can stop or kill
 stopped: each result is stored under a hash of its design, its data and the code. The results are the same for any number of
 jobs, here or on a cluster.
 
-Elapsed time of the parts on two cores that other programs used, too: {seconds} (tables and figures); {sum(taken.values()) / 60:.0f} minutes in
+Elapsed time of the parts (files: tables and figures), on two cores that other programs used, too: {seconds}; {sum(taken.values()) / 60:.0f} minutes in
 all, in which {summary["runs"]["run"]:,} runs took {summary["runs"]["core_seconds"]:.0f} s of CPU. `quorate reproduce all --quick` takes about two minutes on
 them.
 
