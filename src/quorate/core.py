@@ -109,11 +109,11 @@ class Function:
         sizes = self._known.copy()
         table: list[int] = []
         spans: list[tuple[int, int, int]] = []
-        for place, (declared, array) in enumerate(zip(arrays, arguments, strict=False)):
+        for position, (declared, array) in enumerate(zip(arrays, arguments, strict=False)):
             address = _address(self.name, declared, array, sizes)
             table += (address, *array.shape, *(0, 0, 0)[array.ndim :])
             if array.size:
-                spans.append((address, address + array.nbytes, place))
+                spans.append((address, address + array.nbytes, position))
         self._keep_apart(sorted(spans))
         result = ctypes.c_double()
         refused = self._call(

@@ -147,7 +147,7 @@ def _typed_option(name: str, value: object) -> str:
     if value is Ellipsis or value == [Ellipsis]:
         return name
     if isinstance(value, (list, tuple)):
-        value = ",".join("..." if each is Ellipsis else str(each) for each in value)
+        value = ",".join("..." if element is Ellipsis else str(element) for element in value)
     if isinstance(value, (str, os.PathLike)):
         text = _cut(str(value))
         return f"{name} {shlex.quote(text) if text.isprintable() else shown(text)}"

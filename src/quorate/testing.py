@@ -83,8 +83,8 @@ def check_method(
     params = whole.initial_params(num_classes, num_classifiers)
     if whole.learner is not None:
         params = _learned(whole.learner, predictions, votes, params)
-    each = predictions.reshape(40, num_classifiers, num_classes)
-    _same_twice("alpha()", whole.prior, lambda t: own_alpha(whole.prior, each[t], params).tolist())
+    shaped = predictions.reshape(40, num_classifiers, num_classes)
+    _same_twice("alpha()", whole.prior, lambda t: own_alpha(whole.prior, shaped[t], params).tolist())
     if num_classifiers == 1 and not whole.answers_by_people:
         _check_session(whole, num_classes, pool_size, num_items)
 
@@ -96,14 +96,14 @@ def _learned(learner: Learner, predictions: FloatArray, votes: IntArray, params:
         window.enter(str(t), np.log(predictions[t]))
         for k, count in enumerate(row):
             window.add(str(t), k, int(count))
-    found = [next_params(learner, params, window)[0] for _ in range(2)]
-    if repr(found[0]) != repr(found[1]):
+    learned = [next_params(learner, params, window)[0] for _ in range(2)]
+    if repr(learned[0]) != repr(learned[1]):
         raise _broken("learn()", learner, "the same parameters from the same votes")
     given = predictions.copy(), votes.copy()
     learner.learn(*given, params)
     if not (np.array_equal(given[0], predictions) and np.array_equal(given[1], votes)):
         raise _broken("learn()", learner, "unchanged arguments")
-    return found[0]
+    return learned[0]
 
 
 def _same_twice(field: str, part: object, call: Callable[[int], Any]) -> None:

@@ -93,14 +93,14 @@ class RunningAudit:
 
         The loss is 0, or 1 - 1/t if the whole pool has voted and the answer is one of t tied classes.
         """
-        known = validate.fraction(loss, where="loss")
+        settled_loss = validate.fraction(loss, where="loss")
         return replace(
             self,
             num_items=self.num_items + 1,
             num_settled=self.num_settled + 1,
-            known_loss=self.known_loss + known,
-            settled_loss=self.settled_loss + known,
-            estimate=self.estimate + known,
+            known_loss=self.known_loss + settled_loss,
+            settled_loss=self.settled_loss + settled_loss,
+            estimate=self.estimate + settled_loss,
         )
 
     def update(self, *, expected_loss: float, rate: float, audited: bool, loss: float | None = None) -> RunningAudit:
@@ -145,9 +145,9 @@ class RunningAudit:
             rule = f"{self.min_rate:g}, as in the other part"
             raise validate.invalid("min_rate", other.min_rate, rule, "pass the lowest rate of all to both parts.")
         added = {
-            each.name: getattr(self, each.name) + getattr(other, each.name)
-            for each in fields(self)
-            if each.name not in ("min_rate", "sums")
+            field.name: getattr(self, field.name) + getattr(other, field.name)
+            for field in fields(self)
+            if field.name not in ("min_rate", "sums")
         }
         return replace(self, **added, sums=tuple(a + b for a, b in zip(self.sums, other.sums, strict=True)))
 
@@ -158,9 +158,9 @@ class RunningAudit:
         """
         level = level_in_range(alpha)
         solved = float(solve_total(np.array(self.sums), min_rate=self.min_rate, alpha=level)) + self.settled_loss
-        most = self.known_loss + self.num_unaudited
-        total = min(max(solved, self.known_loss), most)
-        informative = self.num_items > 0 and (self.num_unaudited == 0 or (self.num_audited > 0 and total < most))
+        highest = self.known_loss + self.num_unaudited
+        total = min(max(solved, self.known_loss), highest)
+        informative = self.num_items > 0 and (self.num_unaudited == 0 or (self.num_audited > 0 and total < highest))
         return Bound(level, self.num_items, total, self.estimate, informative)
 
 
@@ -187,9 +187,9 @@ def running_totals(
     streams = _checked_streams(expected_loss, rate, audited, loss, settled, min_rate)
     fixed = np.where(streams.known, streams.loss, 0.0).cumsum(axis=-1)
     observed = fixed + np.where(streams.drawn, streams.loss, 0.0).cumsum(axis=-1)
-    most = observed + (~streams.drawn & ~streams.known).cumsum(axis=-1)
+    highest = observed + (~streams.drawn & ~streams.known).cumsum(axis=-1)
     solved = solve_total(streams.terms().cumsum(axis=-2), min_rate=streams.min_rate, alpha=level) + fixed
-    return np.asarray(np.clip(solved, observed, most))
+    return np.asarray(np.clip(solved, observed, highest))
 
 
 def audit_of(
@@ -261,20 +261,22 @@ def _checked_streams(
         validate.as_floats(values, where=where)
         for values, where in ((expected_loss, "expected_loss"), (rate, "rate"), (loss, "loss"))
     )
-    known = np.zeros(u.shape, dtype=bool) if settled is None else np.asarray(settled, dtype=bool)
+    is_settled = np.zeros(u.shape, dtype=bool) if settled is None else np.asarray(settled, dtype=bool)
     drawn = np.asarray(audited, dtype=bool)
-    shapes = {array.shape for array in (u, q, drawn, seen, known)}
+    shapes = {array.shape for array in (u, q, drawn, seen, is_settled)}
     if len(shapes) != 1 or u.ndim == 0:
         rule = f"one shape (..., T) for it and all other arrays, not {sorted(shapes)}"
         raise validate.invalid("expected_loss", u, rule, "broadcast them.")
-    drawn = drawn & ~known
+    drawn = drawn & ~is_settled
     missing = drawn & np.isnan(seen)
-    _refuse(~known & ~((u >= 0) & (u <= 1)), u, "expected_loss", "in [0, 1]")
-    _refuse(~known & ~((q >= least) & (q <= 1)), q, "rate", f"in [min_rate, 1] = [{least:g}, 1]")
-    _refuse(known & ~((seen >= 0) & (seen <= 1)), seen, "loss", "in [0, 1] for settled items")
+    _refuse(~is_settled & ~((u >= 0) & (u <= 1)), u, "expected_loss", "in [0, 1]")
+    _refuse(~is_settled & ~((q >= least) & (q <= 1)), q, "rate", f"in [min_rate, 1] = [{least:g}, 1]")
+    _refuse(is_settled & ~((seen >= 0) & (seen <= 1)), seen, "loss", "in [0, 1] for settled items")
     _refuse(drawn & ~missing & ~((seen >= 0) & (seen <= 1)), seen, "loss", "in [0, 1], or nan")
     losses = np.where(missing, 1.0, seen)
-    return _Streams(np.where(known, 0.0, u), np.where(known, 1.0, q), drawn, missing, losses, known, least)
+    return _Streams(
+        np.where(is_settled, 0.0, u), np.where(is_settled, 1.0, q), drawn, missing, losses, is_settled, least
+    )
 
 
 def _refuse(bad: NDArray[np.bool_], values: FloatArray, where: str, rule: str) -> None:

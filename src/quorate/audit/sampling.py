@@ -158,7 +158,7 @@ def end_of_batch(
             "without replacement, as the exact end-of-batch statement needs"
         )
         raise validate.invalid("rates", chances.tolist(), rule, "use the running bound.")
-    found = [loss for is_audited, loss in zip(audited, losses, strict=True) if is_audited]
-    wrong = sum(loss is None or validate.fraction(loss, where="losses") > 0 for loss in found)
-    most = most_errors(len(chances), len(found), wrong, alpha=alpha)
-    return BatchBound(level_in_range(alpha), len(chances), len(found), wrong, most)
+    audited_losses = [loss for is_audited, loss in zip(audited, losses, strict=True) if is_audited]
+    wrong = sum(loss is None or validate.fraction(loss, where="losses") > 0 for loss in audited_losses)
+    bound = most_errors(len(chances), len(audited_losses), wrong, alpha=alpha)
+    return BatchBound(level_in_range(alpha), len(chances), len(audited_losses), wrong, bound)

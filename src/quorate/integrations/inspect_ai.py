@@ -143,9 +143,9 @@ class EpochStopping:
 
     def _decision(self, id: str | int) -> Decision:  # noqa: A002
         name = repr(id)
-        known = name in self._running
+        is_running = name in self._running
         self._running[name]  # creates the entry, which marks the sample as known
-        return self.session.decision(name) if known else self.session.open(name, self._predictions.get(id))
+        return self.session.decision(name) if is_running else self.session.open(name, self._predictions.get(id))
 
     def _is_enough(self, name: str) -> bool:
         """Whether the running epochs may suffice to decide the sample."""
@@ -171,8 +171,8 @@ class EpochStopping:
         """The value of the score that counts, if it is one of the classes."""
         if self._scorer is not None and scores and self._scorer not in scores:
             raise invalid("scorer", self._scorer, f"one of {', '.join(scores)}", "name a scorer of the task.")
-        found = scores.get(self._scorer) if self._scorer is not None else next(iter(scores.values()), None)
-        return None if found is None else _label(found.score, self._classes)
+        score = scores.get(self._scorer) if self._scorer is not None else next(iter(scores.values()), None)
+        return None if score is None else _label(score.score, self._classes)
 
 
 @hooks(name="quorate_epochs", description="Reports epochs that ended with an error to quorate's early stopping.")

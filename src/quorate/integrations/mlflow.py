@@ -43,8 +43,8 @@ def _params(summary: Mapping[str, Any]) -> dict[str, str]:
     """The method, its parameters and the settings of a run, as text."""
     method = summary["method"]
     parameters = {f"method.{name}": value for name, value in method.items() if name != "name"}
-    found = {"method": method["name"], **parameters, **summary["settings"]}
-    return {key: setting_text(value)[:MOST_TEXT] for key, value in found.items()}
+    logged = {"method": method["name"], **parameters, **summary["settings"]}
+    return {key: setting_text(value)[:MOST_TEXT] for key, value in logged.items()}
 
 
 def _metrics(summary: Mapping[str, Any]) -> dict[str, float]:
@@ -53,10 +53,10 @@ def _metrics(summary: Mapping[str, Any]) -> dict[str, float]:
     >>> _metrics({"num_items": 2, "votes": {"money": {"spent": 3}}, "error": {"rate": None}, "pools": {}})
     {'num_items': 2.0, 'votes.money.spent': 3.0}
     """
-    found = {"num_items": float(summary["num_items"])}
+    metrics = {"num_items": float(summary["num_items"])}
     for part in PARTS:
-        found |= _numbers(part, summary[part])
-    return found
+        metrics |= _numbers(part, summary[part])
+    return metrics
 
 
 def _numbers(name: str, value: object) -> dict[str, float]:

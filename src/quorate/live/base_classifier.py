@@ -45,14 +45,14 @@ def fit_base(base: BaseClassifier, features: Features, labels: np.ndarray) -> Ba
 
 def base_predictions(base: BaseClassifier, features: Features, classes: np.ndarray) -> FloatArray:
     """Probabilities (T, K) in the order of `classes`; 0 for a class that the base classifier has never seen."""
-    places = {name: place for place, name in enumerate(classes.tolist())}
+    places = {name: index for index, name in enumerate(classes.tolist())}
     unknown = [name for name in base.classes_.tolist() if name not in places]
     if unknown:
         rule = f"a classifier of the classes {shown(list(places))}, not of {shown(unknown)}"
         raise invalid("estimator", base, rule, "pass all classes it knows as `classes=[...]`.")
-    found = base.predict_proba(features)
-    probs = np.zeros((len(found), len(places)))
-    probs[:, [places[name] for name in base.classes_.tolist()]] = found
+    predicted = base.predict_proba(features)
+    probs = np.zeros((len(predicted), len(places)))
+    probs[:, [places[name] for name in base.classes_.tolist()]] = predicted
     return probs
 
 
@@ -74,11 +74,11 @@ def unseen_predictions(
 
 def features_given(given: ArrayLike | Features) -> Features:
     """The features with rows that can be taken: a list as an array, a sparse matrix by rows."""
-    found: Features = given.tocsr() if hasattr(given, "tocsr") else given  # type: ignore[assignment]
-    return found if hasattr(found, "shape") else np.asarray(found)
+    converted: Features = given.tocsr() if hasattr(given, "tocsr") else given  # type: ignore[assignment]
+    return converted if hasattr(converted, "shape") else np.asarray(converted)
 
 
 def rows_of(features: Features, rows: np.ndarray) -> Features:
     """Some rows of an array, a sparse matrix or a data frame."""
-    found: Features = getattr(features, "iloc", features)[rows]
-    return found
+    selected: Features = getattr(features, "iloc", features)[rows]
+    return selected

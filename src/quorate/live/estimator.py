@@ -39,8 +39,8 @@ def checked_predictions(predictions: ArrayLike) -> FloatArray:
 
 def class_array(given: ArrayLike | None, votes: np.ndarray, num_classes: int | None = None) -> np.ndarray:
     """The classes in the order of the probabilities: as given, else the labels in `votes`, else 0 .. K-1."""
-    found = np.unique(votes) if votes.ndim == 1 else np.arange(num_classes or votes.shape[-1])
-    names = found if given is None else np.asarray(given)
+    labels = np.unique(votes) if votes.ndim == 1 else np.arange(num_classes or votes.shape[-1])
+    names = labels if given is None else np.asarray(given)
     num_classes = num_classes or len(names)
     if names.shape != (num_classes,) or len(set(names.tolist())) != num_classes:
         rule = f"{num_classes} different names, one per class of `predictions`, in the order of the probabilities"
@@ -63,7 +63,7 @@ def vote_counts(votes: np.ndarray, classes: np.ndarray, num_items: int) -> IntAr
 
 
 def _from_labels(votes: np.ndarray, classes: np.ndarray) -> IntArray:
-    places = {name: place for place, name in enumerate(classes.tolist())}
+    places = {name: index for index, name in enumerate(classes.tolist())}
     tally = np.zeros((len(votes), len(classes)), dtype=np.int64)
     for row, label in enumerate(votes.tolist()):
         if label not in places:
@@ -240,12 +240,12 @@ class ConsensusClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return float(plurality_shares(tally[voted])[np.arange(voted.size), named[voted]].mean())
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - sklearn.utils.Tags
-        found = super().__sklearn_tags__()
+        tags = super().__sklearn_tags__()
         if self.estimator is None:
-            found.input_tags.positive_only = found.input_tags.three_d_array = True
+            tags.input_tags.positive_only = tags.input_tags.three_d_array = True
         else:
-            found.input_tags = deepcopy(get_tags(self.estimator).input_tags)
-        return found
+            tags.input_tags = deepcopy(get_tags(self.estimator).input_tags)
+        return tags
 
     def _begin(self, shape: tuple[int, ...], classes: np.ndarray) -> None:
         """Start from the hyperprior's mode, with nothing learned."""
@@ -312,11 +312,11 @@ class ConsensusClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The same, but items without votes are answered as `Session.predict` does."""
         stacked, tally = self._items(predictions, votes)
         voted = tally.any(axis=-1)
-        found = self._decide(stacked, tally, self.params_ if voted.any() else self.answer_params_)
+        decisions = self._decide(stacked, tally, self.params_ if voted.any() else self.answer_params_)
         if voted.any() and not voted.all():
             alone = self._decide(stacked[~voted], tally[~voted], self.answer_params_)
-            found.probs[~voted], found.labels[~voted] = alone.probs, alone.labels
-        return found
+            decisions.probs[~voted], decisions.labels[~voted] = alone.probs, alone.labels
+        return decisions
 
     def _predictions(self, given: ArrayLike) -> FloatArray:
         """Probabilities (T, K) or (T, M, K): as given, or by the base classifier from features."""

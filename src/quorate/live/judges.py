@@ -126,15 +126,15 @@ class Jury:
     def _drawn(self, session: Session, item_id: str) -> Iterator[Judge]:
         acted = session.voters(item_id)
         places = stream(self.seed, "judges", item_id).permutation(len(self.judges))
-        return (self.judges[place] for place in places if self.judges[place].name not in acted)
+        return (self.judges[index] for index in places if self.judges[index].name not in acted)
 
     def cheapest_first(self, session: Session) -> list[Judge]:
         """The judges by cost; of equally dear ones those last who agree clearly less often with the answers."""
-        known = {person.expert.name: person for person in session.people()} if session.has_people else {}
-        usual = sum(person.reliability for person in known.values()) / max(len(known), 1)
+        people = {person.expert.name: person for person in session.people()} if session.has_people else {}
+        usual = sum(person.reliability for person in people.values()) / max(len(people), 1)
 
         def lags(judge: Judge) -> bool:
-            person = known.get(_named(judge))
+            person = people.get(_named(judge))
             if person is None:
                 return False
             share = person.reliability

@@ -190,8 +190,8 @@ class _Crew:
 
     async def _decide(self, run: ItemRun) -> None:
         while self.error is None and run.asks:
-            most = 1 if self.ahead == 1 else self.work.session.askable_at_once(run.item_id, self.ahead)
-            judges = run.next_judges(most)
+            limit = 1 if self.ahead == 1 else self.work.session.askable_at_once(run.item_id, self.ahead)
+            judges = run.next_judges(limit)
             if len(judges) == 1:
                 await ask_one_async(self.work, run, judges[0], self.timeout)
             elif judges:
@@ -244,8 +244,8 @@ async def ask_one_async(work: WorkList, run: ItemRun, judge: Judge, timeout: flo
     for failed_calls in range(work.care.retries + 1):
         try:
             async with nullcontext() if timeout is None else asyncio.timeout(timeout):
-                given = judge.ask(run.question)
-                answer = run.checked(await given if isawaitable(given) else given, judge)
+                reply = judge.ask(run.question)
+                answer = run.checked(await reply if isawaitable(reply) else reply, judge)
         except Exception as problem:  # whatever an expert's function raises is that expert's failure
             error = problem
         else:

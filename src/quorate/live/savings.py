@@ -72,10 +72,10 @@ def cost_until_settled(prices: Sequence[float], labels: Sequence[str | None]) ->
     (3, 7)
     """
     counts: Counter[str] = Counter()
-    for place, label in enumerate(labels):
+    for position, label in enumerate(labels):
         first, second = [*(count for _, count in counts.most_common(2)), 0, 0][:2]
-        if first > second + len(labels) - place:
-            return sum(prices[:place])
+        if first > second + len(labels) - position:
+            return sum(prices[:position])
         if label is not None:
             counts[label] += 1
     return sum(prices)

@@ -37,10 +37,10 @@ class ItemRun:
         session, panel = work.session, work.panel
         self.session, self.item_id = session, item_id
         self.question = item_id if question is None else question
-        known = item_id in session
-        decision = session.decision(item_id) if known else session.open(item_id, prediction)
-        ballots = _ballots(session, item_id) if known else {}
-        self.earlier = known and not decision.ask
+        was_opened = item_id in session
+        decision = session.decision(item_id) if was_opened else session.open(item_id, prediction)
+        ballots = _ballots(session, item_id) if was_opened else {}
+        self.earlier = was_opened and not decision.ask
         self._was_asked = bool(ballots)
         self._acts = [] if self.earlier else _earlier_acts(panel, ballots, decision.num_votes)
         self._full_cost = 0.0 if self.earlier else panel.full_cost(session.settings["pool_size"])

@@ -56,7 +56,7 @@ def differences(given: object, stored: object, path: str = "") -> list[tuple[str
         return [] if given == stored else [(path, given, stored)]
     names = [*given, *(name for name in stored if name not in given)]
     inner = [differences(given.get(name), stored.get(name), f"{path}.{name}" if path else name) for name in names]
-    return [found for part in inner for found in part]
+    return [line for part in inner for line in part]
 
 
 def _data(value: Any, field: str) -> Any:  # noqa: ANN401
@@ -65,20 +65,20 @@ def _data(value: Any, field: str) -> Any:  # noqa: ANN401
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, (list, tuple)):
-        return [_data(each, field) for each in value]
+        return [_data(element, field) for element in value]
     if isinstance(value, Mapping):
-        return {str(key): _data(each, field) for key, each in value.items()}
+        return {str(key): _data(element, field) for key, element in value.items()}
     if is_dataclass(value) or field in PARTS:
         kind = type(value)
         name = kind.__name__ if OURS.get(kind.__name__) is kind else f"{kind.__module__}.{kind.__qualname__}"
-        return {"class": name} | {key: _data(each, key) for key, each in _attributes(value).items()}
+        return {"class": name} | {key: _data(element, key) for key, element in _attributes(value).items()}
     rule = "a value that JSON can store, because the journal holds what the method is"
     raise invalid(field, value, rule, "keep numbers, text, lists, arrays and dicts, or a dataclass of these.")
 
 
 def _attributes(part: Any) -> dict[str, Any]:  # noqa: ANN401
     if is_dataclass(part):
-        return {each.name: getattr(part, each.name) for each in fields(part)}
+        return {field.name: getattr(part, field.name) for field in fields(part)}
     return dict(getattr(part, "__dict__", {}))
 
 
@@ -88,4 +88,4 @@ def _built(data: Any, field: str) -> Any:  # noqa: ANN401
     if data.get("class") not in OURS:
         rule = f"a part of this library, not {data.get('class')!r}"
         raise invalid(field, data.get("class"), rule, "pass the method itself.", error=UnknownMethod)
-    return OURS[data["class"]](**{key: _built(each, key) for key, each in data.items() if key != "class"})
+    return OURS[data["class"]](**{key: _built(element, key) for key, element in data.items() if key != "class"})

@@ -160,26 +160,26 @@ class Method:
     @property
     def window(self) -> int | None:
         """How many items with votes are kept for learning; None: all."""
-        found: int | None = getattr(self.learner, "window", WINDOW)
-        return found
+        size: int | None = getattr(self.learner, "window", WINDOW)
+        return size
 
     @property
     def parameters(self) -> Mapping[str, Any]:
         """What differs, or may differ, from the method of this name: the policy's parameters, and parts not its own."""
-        found = policy_parameters(self) | ({} if self.choose is None else {"choose": self.choose})
+        values = policy_parameters(self) | ({} if self.choose is None else {"choose": self.choose})
         usual = METHODS[self.name]() if self.name in METHODS else Method(policy=self.policy)
         if type(self.policy) is not type(usual.policy):
-            found["policy"] = type(self.policy).__name__
+            values["policy"] = type(self.policy).__name__
         for part in ("prior", "posterior", "asks_fixed"):
             if getattr(self, part) != getattr(usual, part):
-                found[part] = _shown(getattr(self, part))
+                values[part] = _shown(getattr(self, part))
         if self.map_learner is None or usual.map_learner is None:
-            return found | ({} if self.learner == usual.learner else {"learner": _shown(self.learner)})
+            return values | ({} if self.learner == usual.learner else {"learner": _shown(self.learner)})
         for field in fields(self.map_learner):
             value = getattr(self.map_learner, field.name)
             if value != getattr(usual.map_learner, field.name):
-                found[field.name] = _shown(value)
-        return found
+                values[field.name] = _shown(value)
+        return values
 
     @property
     def label(self) -> str:
@@ -222,7 +222,7 @@ def policy_parameters(chosen: Method) -> dict[str, Any]:
     policy: Any = chosen.policy
     if not is_dataclass(policy):
         return {}
-    return {each.name: _plain(getattr(policy, each.name)) for each in fields(policy) if each.init}
+    return {field.name: _plain(getattr(policy, field.name)) for field in fields(policy) if field.init}
 
 
 def _plain(value: object) -> object:
@@ -264,16 +264,16 @@ def _shown(value: object) -> object:
 
 
 def _learned(usual: str, posterior: Posterior, *, asks_fixed: bool = False) -> Callable[..., Method]:
-    own = LEARNERS[usual]
+    usual_learner = LEARNERS[usual]
 
     def build(
         *,
         threshold: float = 0.95,
-        hyperprior: str | Hyperprior = own.hyperprior,
-        window: int | None = own.window,
-        refit_every: int | None = own.refit_every,
+        hyperprior: str | Hyperprior = usual_learner.hyperprior,
+        window: int | None = usual_learner.window,
+        refit_every: int | None = usual_learner.refit_every,
     ) -> Method:
-        learner = _learner(own, hyperprior, window, refit_every)
+        learner = _learner(usual_learner, hyperprior, window, refit_every)
         return Method(policy=Threshold(threshold), learner=learner, posterior=posterior, asks_fixed=asks_fixed)
 
     return build
@@ -411,11 +411,13 @@ def method(given: str | QueryPolicy, /, **parameters: Any) -> Method:  # noqa: A
             rule = f"parameters of {name}: {', '.join(known) or 'none'}"
             fix = _example(name, known, is_text=parameter in dict(in_text))
             raise invalid("method", f"{parameter}={value!r}", rule, fix, error=UnknownMethod)
-    found = _each_once(given, [*in_text, *parameters.items()])
-    settings = [key for key in found if key in ("hyperprior", "window", "refit_every")]
+    parameters_once = _each_once(given, [*in_text, *parameters.items()])
+    settings = [key for key in parameters_once if key in ("hyperprior", "window", "refit_every")]
     if "learner" in parts and settings:
-        raise invalid(settings[0], found[settings[0]], "no value beside `learner`, which has its own", "leave it out.")
-    return replace(build(**found), **{"name": name} | parts)
+        raise invalid(
+            settings[0], parameters_once[settings[0]], "no value beside `learner`, which has its own", "leave it out."
+        )
+    return replace(build(**parameters_once), **{"name": name} | parts)
 
 
 _PARTS = ("prior", "learner", "posterior", "asks_fixed", "costs", "name")
@@ -464,8 +466,8 @@ def with_learning(chosen: Method, **changes: Any) -> Method:  # noqa: ANN401
     >>> with_learning(method("finexp"), window=None).window is None, with_learning(method("random"), window=None).label
     (True, 'random')
     """
-    own = chosen.map_learner
-    return chosen if own is None else replace(chosen, learner=replace(own, **changes))
+    current = chosen.map_learner
+    return chosen if current is None else replace(chosen, learner=replace(current, **changes))
 
 
 def with_costs(chosen: Method, costs: ErrorCosts) -> Method:

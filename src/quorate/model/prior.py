@@ -204,7 +204,7 @@ def _gamma(given: object, name: str) -> tuple[float, float] | None:
         return None
     if not isinstance(given, (tuple, list)) or len(given) != 2:
         raise validate.invalid(name, given, "a pair (shape, rate)", "pass two numbers.")
-    shape, rate = (validate.bounded(each, where=name, least=0.0) for each in given)
+    shape, rate = (validate.bounded(number, where=name, least=0.0) for number in given)
     if not (shape > 1 and rate > 0):
         raise validate.invalid(name, given, "(shape, rate), the shape above 1 and the rate above 0", "raise it.")
     return shape, rate

@@ -73,12 +73,12 @@ class PersonAgreement:
         """
         if not self.num_compared:
             return None
-        own, theirs, both = self.beside.sum(axis=0), self.beside.sum(axis=1), np.diag(self.beside)
-        chance = [sign_test(float(own[k] - both[k]), float(theirs[k] - both[k])) for k in range(len(classes))]
-        k = min(range(len(classes)), key=lambda k: (chance[k], own[k] <= theirs[k]))  # of two: the one given more
+        ours, theirs, both = self.beside.sum(axis=0), self.beside.sum(axis=1), np.diag(self.beside)
+        chance = [sign_test(float(ours[k] - both[k]), float(theirs[k] - both[k])) for k in range(len(classes))]
+        k = min(range(len(classes)), key=lambda k: (chance[k], ours[k] <= theirs[k]))  # of two: the one given more
         if chance[k] > BY_CHANCE / (num_people * len(classes)):
             return None
-        return LabelDifference(classes[k], float(own[k] / self.num_compared), float(theirs[k] / self.num_compared))
+        return LabelDifference(classes[k], float(ours[k] / self.num_compared), float(theirs[k] / self.num_compared))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -250,17 +250,17 @@ def effective_size(ballots: Ballots, truth: IntArray | None, bootstraps: int, rn
 
     `truth` (num_items,) true classes, -1 unknown. nan if nobody is ever wrong.
     """
-    known = np.full(len(ballots.items), -1) if truth is None else truth
+    true_class = np.full(len(ballots.items), -1) if truth is None else truth
     ballots = ballots.only((ballots.counts.sum(axis=1) >= 2)[ballots.item])
-    right = _right(ballots.counts, known, rng)
+    right = _right(ballots.counts, true_class, rng)
     wrong = ballots.label != right[ballots.item]
     observed = _squares(ballots, wrong)
     rates, slips = _rates(ballots, wrong), _slips(ballots, right, wrong)
     independent = np.zeros_like(observed)
     for _ in range(SIMULATIONS):
         simulated = _independent(ballots, right, rates, slips, rng)
-        found = _right(simulated.counts, known, rng)
-        independent += _squares(simulated, simulated.label != found[ballots.item]) / SIMULATIONS
+        rights = _right(simulated.counts, true_class, rng)
+        independent += _squares(simulated, simulated.label != rights[ballots.item]) / SIMULATIONS
     used = np.unique(ballots.item)
     again = np.empty(bootstraps)
     for b in range(bootstraps):

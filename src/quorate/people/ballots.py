@@ -60,10 +60,10 @@ def from_matrix(
         rule = "class numbers from 0; -1 where somebody did not vote"
         raise invalid("votes", votes, rule, "number the classes, and write -1 for missing votes.")
     matrix = numbers.astype(np.int64)
-    most = max(int(matrix.max(initial=1)), 1)
-    names = class_names(classes) if classes is not None else tuple(str(k) for k in range(most + 1))
-    if most >= len(names):
-        raise invalid("votes", most, f"class numbers below {len(names)}", "name every class in `classes`.")
+    largest = max(int(matrix.max(initial=1)), 1)
+    names = class_names(classes) if classes is not None else tuple(str(k) for k in range(largest + 1))
+    if largest >= len(names):
+        raise invalid("votes", largest, f"class numbers below {len(names)}", "name every class in `classes`.")
     who = tuple(people) if people is not None else tuple(str(e) for e in range(matrix.shape[1]))
     if len(who) != matrix.shape[1]:
         raise invalid("people", len(who), f"{matrix.shape[1]} names, one per column of `votes`", "name every column.")

@@ -28,10 +28,10 @@ def estimate(value: float, again: FloatArray) -> Estimate:
     >>> estimate(2.0, np.arange(5.0).repeat(20))
     Estimate(value=2.0, low=0.0, high=4.0)
     """
-    known = again[np.isfinite(again)]
-    if len(known) < FEWEST_DEFINED or not np.isfinite(value):
+    finite = again[np.isfinite(again)]
+    if len(finite) < FEWEST_DEFINED or not np.isfinite(value):
         return Estimate(float(value), np.nan, np.nan)
-    low, high = np.percentile(known, PERCENTILES)
+    low, high = np.percentile(finite, PERCENTILES)
     return Estimate(float(value), float(low), float(high))
 
 

@@ -46,8 +46,8 @@ def copied_pairs(
     ballots: Ballots, run: CrowdRun, *, copiers: Collection[str] = (), side_by_side: SideBySide | None = None
 ) -> tuple[CopiedPair, ...]:
     """Pairs that look copied, the clearest first. `copiers`: people who copy the classifier."""
-    found = votes_side_by_side(ballots) if side_by_side is None else side_by_side
-    records, people = found
+    records_of_pairs = votes_side_by_side(ballots) if side_by_side is None else side_by_side
+    records, people = records_of_pairs
     K = len(ballots.classes)
     rows = {int(e): person(run.state, int(e))[0] for e in np.unique(people)}
     alike = np.array([(rows[int(a)] * rows[int(b)]).sum(axis=1) for a, b in people]).reshape(-1, K)
@@ -55,7 +55,7 @@ def copied_pairs(
     p = np.clip(np.maximum(by_skill, _others_agree(ballots.counts, records, K)), 0.0, 1.0)
     is_equal = records.cell // K == records.cell % K
     number, equal, expected = (
-        np.bincount(records.pair, weights=each, minlength=len(people)) for each in (None, is_equal, p)
+        np.bincount(records.pair, weights=weights, minlength=len(people)) for weights in (None, is_equal, p)
     )
     looked_at = int((number >= FEWEST_TO_SUSPECT).sum())
     chance = looked_at * np.exp(-number * _divergence(equal / number, expected / number))

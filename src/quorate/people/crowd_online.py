@@ -79,7 +79,7 @@ class OnlineCrowd:
     def _judge(self, log_f: FloatArray, votes: Votes, without: str | None = None) -> FloatArray:
         state = self.state
         if without is not None and without in self._closed:
-            state = CrowdState(*(each.copy() for each in state))
+            state = CrowdState(*(array.copy() for array in state))
             core.crowd_take_back(*state, *_whole(self._closed[without]))
         return self._counted(state, log_f, votes, self.before_votes(log_f, state=state))
 
@@ -138,7 +138,7 @@ class OnlineCrowd:
         """(len(people), 2) the expected rise of the top belief by a vote of each, and its information in nats."""
         if (taught := self._trusted()) is not None:
             return taught.gains(people, log_f, belief)
-        rows, out = np.array([self.row(each) for each in people], dtype=np.int64), np.empty((len(people), 2))
+        rows, out = np.array([self.row(person) for person in people], dtype=np.int64), np.empty((len(people), 2))
         core.crowd_gains(*self.state, rows, log_f, belief, out)
         return out
 
@@ -159,7 +159,7 @@ class OnlineCrowd:
             for person in self.rows:
                 self._taught.enter(person)
         alone = self._taught
-        mine, theirs = (max(each._judge(log_f, votes)[known], CLOSE_TO_ZERO) for each in (self, alone))
+        mine, theirs = (max(crowd._judge(log_f, votes)[known], CLOSE_TO_ZERO) for crowd in (self, alone))
         self._lead, self._num_known = self._lead + float(np.log(mine / theirs)), self._num_known + 1
         alone.close(item_id, log_f, votes, np.eye(log_f.size)[known], ())
 
@@ -176,7 +176,7 @@ class OnlineCrowd:
     def _refit(self) -> None:
         size = WINDOW if self._window is None else min(self._window, WINDOW)
         last = [self._closed[item_id] for item_id in self._order[-size:]]
-        log_f, belief = (np.concatenate([getattr(each, name) for each in last]) for name in ("log_f", "belief"))
+        log_f, belief = (np.concatenate([getattr(group, name) for group in last]) for name in ("log_f", "belief"))
         core.crowd_refit_prior(*self.state, log_f, belief)
 
 

@@ -104,7 +104,7 @@ def run_crowd(
     core.crowd_add(*state, *gold, asked[:first])
     core.crowd_refit_prior(*state, gold.log_f[-WINDOW:], known[-WINDOW:])
     alone = _left_out(state, gold, asked[:first])
-    taught = CrowdState(*(each.copy() for each in state))
+    taught = CrowdState(*(array.copy() for array in state))
     stream(state, rest, 1.0 - threshold, rng.random((n - first, REVISED)), online[first:], asked[first:])
     core.crowd_revise(*state, *rest, asked[first:])
     later = _left_out(state, gold, asked[:first])

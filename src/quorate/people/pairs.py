@@ -81,9 +81,9 @@ def pair_agreements(
 
 def _weighted_kappa(tables: FloatArray) -> float:
     _, kappas = cohen_kappas(tables)
-    known = np.isfinite(kappas)
-    weights = tables.sum(axis=(1, 2))[known]
-    return float(np.average(kappas[known], weights=weights)) if weights.sum() > 0 else np.nan
+    defined = np.isfinite(kappas)
+    weights = tables.sum(axis=(1, 2))[defined]
+    return float(np.average(kappas[defined], weights=weights)) if weights.sum() > 0 else np.nan
 
 
 def _pair(first: str, second: str, table: FloatArray, bootstraps: int, rng: np.random.Generator) -> PairAgreement:
@@ -91,9 +91,9 @@ def _pair(first: str, second: str, table: FloatArray, bootstraps: int, rng: np.r
     table = table[np.ix_(used, used)]
     drawn = drawn_again(table.ravel().astype(np.int64), bootstraps, rng).reshape(bootstraps, *table.shape)
     observed, kappa = cohen_kappas(table)
-    each, kappas = cohen_kappas(drawn.astype(float))
+    agreement, kappas = cohen_kappas(drawn.astype(float))
     return PairAgreement(
-        first, second, int(table.sum()), estimate(float(observed), each), estimate(float(kappa), kappas)
+        first, second, int(table.sum()), estimate(float(observed), agreement), estimate(float(kappa), kappas)
     )
 
 
@@ -141,5 +141,5 @@ def _side_by_side(ballots: Ballots) -> tuple[IntArray, IntArray, IntArray]:
             )
         )
     empty = np.empty(0, dtype=np.int64)
-    item, first, second = (np.concatenate([empty, *each]) for each in zip(*parts, strict=True))
+    item, first, second = (np.concatenate([empty, *columns]) for columns in zip(*parts, strict=True))
     return item, first, second

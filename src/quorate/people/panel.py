@@ -105,9 +105,9 @@ def with_members(state: PanelState, num_experts: int) -> PanelState:
 
 def first_rows(diagonal: float, num_classes: int) -> FloatArray:
     """(K, K) a_d(z, j): `diagonal` (at least 1 / K) for the class itself, the rest uniform."""
-    own = max(diagonal, 1.0 / num_classes)
-    rows = np.full((num_classes, num_classes), (1.0 - own) / (num_classes - 1))
-    np.fill_diagonal(rows, own)
+    correct = max(diagonal, 1.0 / num_classes)
+    rows = np.full((num_classes, num_classes), (1.0 - correct) / (num_classes - 1))
+    np.fill_diagonal(rows, correct)
     return rows
 
 

@@ -67,9 +67,9 @@ def revise_item(state: PanelState, number: int, votes: IntArray) -> None:
     """
     if number < 0 or number < state.counts[ENTERED] - len(state.votes):
         return
-    place = number % len(state.votes)
-    state.votes[place] = votes
-    state.vote_counts[place] = np.bincount(votes[votes >= 0], minlength=len(state.bias))
+    row = number % len(state.votes)
+    state.votes[row] = votes
+    state.vote_counts[row] = np.bincount(votes[votes >= 0], minlength=len(state.bias))
 
 
 def weigh_models(state: PanelState, log_f: FloatArray, votes: IntArray) -> None:

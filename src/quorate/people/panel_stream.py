@@ -76,12 +76,12 @@ def run_panel(
     probs, asked, paid = np.empty((T, K)), np.full((T, N), -1), np.zeros(T)
     for t in range(T):
         cast = np.where(table[t] >= 0, UNSEEN, GONE)
-        for place in range(N + 1):
+        for step in range(N + 1):
             advice = advise(state, log_f[t], cast, available=present[t], costs=prices, min_gain=min_gain)
             if advice.expert < 0:
                 break
             cast[advice.expert] = table[t, advice.expert]
-            asked[t, place] = advice.expert
+            asked[t, step] = advice.expert
             paid[t] += prices[advice.expert]
         probs[t] = advice.probs
         learn_item(state, log_f[t], cast)

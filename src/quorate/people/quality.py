@@ -59,13 +59,13 @@ def quality_of(
     ballots: Ballots, run: CrowdRun, *, predictions: FloatArray | None = None, truth: IntArray | None = None
 ) -> tuple[PersonQuality, ...]:
     """Every person with a vote, in the order of `Ballots.people`. `truth` (num_items,) true classes, -1 unknown."""
-    known = np.full(len(ballots.items), -1) if truth is None else truth
+    true_class = np.full(len(ballots.items), -1) if truth is None else truth
     order = np.argsort(ballots.person, kind="stable")
     ends = np.cumsum(np.bincount(ballots.person, minlength=len(ballots.people)))
     prevalence = run.revised.mean(axis=0)
     facts = _Facts(ballots, ballots.counts, None if predictions is None else predictions.argmax(axis=1))
     return tuple(
-        _person(e, votes, facts, run.state, prevalence, known)
+        _person(e, votes, facts, run.state, prevalence, true_class)
         for e, votes in enumerate(np.split(order, ends[:-1]))
         if len(votes)
     )
@@ -89,18 +89,18 @@ def _person(
         kinds /= kinds.sum()
     right = facts.ballots.label[votes] == truth[facts.ballots.item[votes]]
     is_known = truth[facts.ballots.item[votes]] >= 0
-    found = PersonQuality(
+    quality = PersonQuality(
         person=facts.ballots.people[e],
         num_votes=len(votes),
         accuracy=_accuracy(np.diag(rows), state.confusion[e], prevalence),
-        kinds=tuple(float(each) for each in kinds),
+        kinds=tuple(float(kind) for kind in kinds),
         evidence="",
         num_known=int(is_known.sum()),
         with_truth=float(right[is_known].mean()) if is_known.any() else None,
     )
-    if found.kind == "careful":
-        return found
-    return replace(found, evidence=_SENTENCES[found.kind](votes, facts))
+    if quality.kind == "careful":
+        return quality
+    return replace(quality, evidence=_SENTENCES[quality.kind](votes, facts))
 
 
 def _accuracy(hits: FloatArray, confusion: FloatArray, prevalence: FloatArray) -> Estimate:

@@ -34,8 +34,8 @@ def reliability(
     array([0.78, 0.62, 0.7 ])
     """
     agreed, cast = of_all if of_all is not None else (float(np.sum(agreements)), float(np.sum(votes)))
-    known = cast + guess_votes
-    mean = (agreed + guess_votes * first_guess) / known if known > 0 else first_guess
+    total = cast + guess_votes
+    mean = (agreed + guess_votes * first_guess) / total if total > 0 else first_guess
     return np.asarray((agreements + SHRINKAGE * mean) / (votes + SHRINKAGE), dtype=np.float64)
 
 

@@ -50,13 +50,13 @@ class Decider:
 
     def decide(self, predictions: FloatArray, votes: IntArray) -> BatchDecisions:
         """predictions (n, M, K), floored; votes (n, K) -> who wins each pool, the answer, ask or stop."""
-        found = self._decide(predictions, votes)
+        decisions = self._decide(predictions, votes)
         if self.alone is not None:
             unvoted = ~votes.any(axis=1)
             alone = replace(self, predicting=self.alone, same_belief=False)
-            for all_items, these in zip(found, alone._decide(predictions[unvoted], votes[unvoted]), strict=True):
+            for all_items, these in zip(decisions, alone._decide(predictions[unvoted], votes[unvoted]), strict=True):
                 all_items[unvoted] = these
-        return found
+        return decisions
 
     def _decide(self, predictions: FloatArray, votes: IntArray) -> BatchDecisions:
         num_items = len(predictions)
@@ -149,10 +149,10 @@ def decide_items(
     """
     ours = decider(method, params, pool_size, max_votes=quota)
     if ours is not None:
-        found = ours.decide(predictions, votes)
+        decisions = ours.decide(predictions, votes)
     else:
-        found = _by_own_policy(method, params, predictions, votes, pool_size, quota)
-    return found, reasons_of(found.codes, stop_reason(method))
+        decisions = _by_own_policy(method, params, predictions, votes, pool_size, quota)
+    return decisions, reasons_of(decisions.codes, stop_reason(method))
 
 
 def _by_own_policy(

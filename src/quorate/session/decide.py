@@ -83,8 +83,8 @@ def _packed(method: Method, which: Belief, learned: Learned, item: ItemState) ->
 
 def own_alpha(prior: Prior, predictions: FloatArray, params: Params) -> FloatArray:
     """The concentration (K,) by an own prior, checked: K numbers above 0. predictions (M, K)."""
-    given = predictions[0] if len(predictions) == 1 else predictions
-    alpha = np.asarray(prior.alpha(given.copy(), params), dtype=float)
+    shaped = predictions[0] if len(predictions) == 1 else predictions
+    alpha = np.asarray(prior.alpha(shaped.copy(), params), dtype=float)
     if alpha.shape != predictions.shape[-1:] or not (np.isfinite(alpha).all() and (alpha > 0).all()):
         rule = f"{predictions.shape[-1]} numbers above 0, one for each class"
         raise invalid("alpha()", alpha.tolist(), rule, "see quorate.testing.check_method.", error=PolicyError)

@@ -52,14 +52,14 @@ def _several(raw: object, classes: Sequence[str], num_classifiers: int) -> Float
     if not isinstance(raw, (list, tuple)) or len(raw) != num_classifiers:
         rule = f"a list of {num_classifiers} predictions, one per classifier"
         raise invalid("prediction", raw, rule, "pass one for each, or None if missing.", error=InvalidPrediction)
-    found = []
-    for number, each in enumerate(raw):
+    rows = []
+    for number, row in enumerate(raw):
         try:
-            found.append(_one(each, classes))
+            rows.append(_one(row, classes))
         except InvalidInput as problem:
             problem.place = f"classifier {number}" + (f", {problem.place}" if problem.place else "")
             raise
-    return np.stack(found)
+    return np.stack(rows)
 
 
 def _one(raw: object, classes: Sequence[str]) -> FloatArray:

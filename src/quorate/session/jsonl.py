@@ -272,7 +272,7 @@ def _after_last_newline(path: Path) -> tuple[int, bytes]:
 def _save_beside(path: Path, tail: bytes, offset: int) -> Path:
     """Write `tail` to a new file; names are numbered, because crashes can tear the same line twice."""
     names = (f"{path.name}.torn-{offset}" + (f".{attempt}" if attempt else "") for attempt in count())
-    saved_as = next(place for place in map(path.with_name, names) if not place.exists())
+    saved_as = next(candidate for candidate in map(path.with_name, names) if not candidate.exists())
     fd = os.open(saved_as, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), OWNER_ONLY)
     try:
         write_all(fd, tail)

@@ -185,11 +185,11 @@ def read_journal(path: str | os.PathLike[str], *, progress: Progress | None = No
 
     A torn last line, or one that a running session is writing, is left out.
     """
-    place = Path(path).absolute()
-    header = read_header(place)
+    file = Path(path).absolute()
+    header = read_header(file)
     if header is None:
-        raise no_session(place)
-    return header, scan_events(place, progress=progress)
+        raise no_session(file)
+    return header, scan_events(file, progress=progress)
 
 
 def no_session(path: Path | None) -> JournalError:

@@ -106,15 +106,15 @@ class SessionPeople:
 
     def member(self, name: str) -> SessionMember:
         """The member of that name; a new member if people are learned as they appear."""
-        found = self.members.get(name)
-        return new_member(self.settings, Expert(name)) if found is None else found
+        member = self.members.get(name)
+        return new_member(self.settings, Expert(name)) if member is None else member
 
     def reliability(self, names: Iterable[str]) -> FloatArray:
         """The share of answers each agreed with, shrunk towards the share of all."""
         who = [self.member(name) for name in names]
         agreements, judged = (
-            np.array([float(each.agreements) for each in who]),
-            np.array([float(each.judged) for each in who]),
+            np.array([float(member.agreements) for member in who]),
+            np.array([float(member.judged) for member in who]),
         )
         return reliability(agreements, judged, of_all=(self.agreements, self.judged))
 
@@ -134,7 +134,7 @@ def initial_people(
     settings: PeopleSettings, method: Method, classes: tuple[str, ...], num_classifiers: int, window: int | None
 ) -> SessionPeople:
     """Before the first event."""
-    members = {each.name: new_member(settings, each) for each in settings.experts}
+    members = {expert.name: new_member(settings, expert) for expert in settings.experts}
     crowd = OnlineCrowd(len(classes), window=window) if method.target == "truth" else None
     panel = None
     if method.asking.posterior == "panel":
@@ -168,12 +168,12 @@ def _experts(given: object) -> tuple[Expert, ...]:
         return ()
     if isinstance(given, (str, Mapping)) or not isinstance(given, Iterable):
         raise invalid("experts", given, "a list of experts", "pass [quorate.Expert('ann'), ...].")
-    experts = tuple(expert_from(each) for each in given)
+    experts = tuple(expert_from(expert) for expert in given)
     names: set[str] = set()
-    for each in experts:
-        if each.name in names:
-            raise invalid("experts", each.name, "different names", "name each person once.")
-        names.add(each.name)
+    for expert in experts:
+        if expert.name in names:
+            raise invalid("experts", expert.name, "different names", "name each person once.")
+        names.add(expert.name)
     return experts
 
 

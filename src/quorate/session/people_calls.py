@@ -184,8 +184,8 @@ class PeopleCalls:
             people = with_people(self._state.people, "people")
             shares = people.reliability(people.members)
             return tuple(
-                KnownPerson(each.expert, each.status, each.votes, each.judged, float(share))
-                for each, share in zip(people.members.values(), shares, strict=True)
+                KnownPerson(member.expert, member.status, member.votes, member.judged, float(share))
+                for member, share in zip(people.members.values(), shares, strict=True)
             )
 
     def _member_event(self, kind: str, what: Event, time: float | None, request_id: str | None) -> None:
@@ -209,10 +209,10 @@ def next_expert(
         return nobody(f"The item is closed: {why}.")
     label = item.standing.label
     rank = rank_wanted(state, people, item)
-    known = list(people.members) if names is None else _checked(people, names)
-    free = [name for name in known if may_now(people, item, name, time, rank=rank)]
+    candidates = list(people.members) if names is None else _checked(people, names)
+    free = [name for name in candidates if may_now(people, item, name, time, rank=rank)]
     if not free:
-        return nobody(_why_nobody(people, item, known, rank))
+        return nobody(_why_nobody(people, item, candidates, rank))
     if people.panel is not None:
         found = _by_plan(state, people, people.panel, item, free, must=rank is not None)
     elif people.crowd is not None:
@@ -237,11 +237,11 @@ def rank_wanted(state: State, people: SessionPeople, item: ItemState) -> str | N
 def _checked(people: SessionPeople, names: Iterable[str]) -> list[str]:
     if isinstance(names, str):
         raise invalid("available", names, "a list of names", "pass [name].")
-    known = list(dict.fromkeys(names))
-    for name in known:
+    unique = list(dict.fromkeys(names))
+    for name in unique:
         if people.is_complete and name not in people.members:
             raise invalid("available", name, "the name of somebody who has joined", "call join(name) first.")
-    return known
+    return unique
 
 
 def _why_nobody(people: SessionPeople, item: ItemState, names: Sequence[str], rank: str | None) -> str:

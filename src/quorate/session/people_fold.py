@@ -69,13 +69,13 @@ def judged(
         return replace(after, judgement=_planned(people, people.panel, method, after))
     if people.crowd is None:
         return after
-    known = None if before is None or before.judgement is None else before.judgement.probs
-    if event["type"] == "retract" or known is None:
+    previous = None if before is None or before.judgement is None else before.judgement.probs
+    if event["type"] == "retract" or previous is None:
         probs = _judged_anew(people, people.crowd, event.get("item"), after)
     elif event["type"] == "vote":
-        probs = _with_last_vote(people, people.crowd, known, after)
+        probs = _with_last_vote(people, people.crowd, previous, after)
     else:
-        probs = dict(known)
+        probs = dict(previous)
     scale = people.temperature
     probs["crowd_calibrated"] = probs["crowd_all"] if scale is None else calibrated(probs["crowd_all"][None], scale)[0]
     return replace(after, judgement=Judgement(probs, "score" if scale is None else "probability"))
@@ -187,10 +187,10 @@ def learn(people: SessionPeople, event: Event, before: ItemState | None, after: 
         people.crowd.change(item_id, votes if is_closed else None)
     elif is_closed and after.judgement is not None:
         belief = after.judgement.probs["crowd_all"]
-        draws = [rng.uniform(seed, "revise", after.number, place) for place in range(REVISED)]
+        draws = [rng.uniform(seed, "revise", after.number, draw) for draw in range(REVISED)]
         gold = people.settings.gold.get(item_id)
-        known = None if gold is None else people.classes.index(gold)
-        people.crowd.close(item_id, log_prediction(after), votes, belief, draws, known=known)
+        true_class = None if gold is None else people.classes.index(gold)
+        people.crowd.close(item_id, log_prediction(after), votes, belief, draws, known=true_class)
     if item_id in people.settings.gold and is_closed and "params" in event["decision"]:
         _learn_gold(people, item_id, after, event)
 

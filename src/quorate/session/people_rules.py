@@ -40,22 +40,22 @@ def verdict(
     The answer uses every vote; stopping depends only on the votes that count towards it. If a confirmation is required,
     asking continues while somebody may give it. Asking stops when nobody is left who may be asked.
     """
-    found = decide(method, learned, policy_state, item, closing=closing)
+    outcome = decide(method, learned, policy_state, item, closing=closing)
     if people is None:
-        return found
+        return outcome
     counted = counted_item(people, item)
-    reason = found.reason
+    reason = outcome.reason
     if counted is not item:
         reason = decide(method, learned, policy_state, counted, closing=closing).reason
     if closing:
-        unconfirmed = rank_needed(people, item, found.label) is not None
+        unconfirmed = rank_needed(people, item, outcome.label) is not None
         if unconfirmed and not decide(method, learned, policy_state, counted).ask:  # it waited for that alone
-            return replace(found, reason="unconfirmed", ask=False)
+            return replace(outcome, reason="unconfirmed", ask=False)
         if reason == "closed" and not anybody_left(people, item):
             reason = "nobody_left"
-        return replace(found, reason=reason, ask=False)
-    reason = _with_rules(people, item, found.label, reason)
-    return replace(found, reason=reason, ask=reason == "ask")
+        return replace(outcome, reason=reason, ask=False)
+    reason = _with_rules(people, item, outcome.label, reason)
+    return replace(outcome, reason=reason, ask=reason == "ask")
 
 
 def _with_rules(people: SessionPeople, item: ItemState, label: int, reason: Reason) -> Reason:

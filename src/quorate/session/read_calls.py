@@ -71,8 +71,8 @@ class ReadCalls:
             probs = answer_belief(method, standing.learned, item, standing.votes, standing.pool_size)
             probs.flags.writeable = False
             kind = confidence_is(item)
-            found = Verdict(standing.ask, standing.label, standing.confidence, probs, standing.reason, kind)
-            return self._decision(found, standing.num_votes)
+            verdict = Verdict(standing.ask, standing.label, standing.confidence, probs, standing.reason, kind)
+            return self._decision(verdict, standing.num_votes)
 
     def ballots(self, item_id: str) -> dict[str, str | None]:
         """Ballots on an open or recent item: voter -> class, None for an abstention. Named voters only."""

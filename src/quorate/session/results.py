@@ -66,5 +66,5 @@ def history_table(
     packed = np.array(fits) if len(closed) else np.zeros((0, 2 + len(names)))
     values = dict(zip(["theta", "phi", *names], packed.T, strict=False))
     return pa.table(
-        {"items": pa.array(closed, type=pa.int64())} | {name: pa.array(each) for name, each in values.items()}
+        {"items": pa.array(closed, type=pa.int64())} | {name: pa.array(column) for name, column in values.items()}
     )

@@ -95,11 +95,11 @@ class Session(ReadCalls, PeopleCalls):
         chosen = chosen_method(method, target=target, error_cost=None if isinstance(costs, ErrorCosts) else costs)
         if isinstance(costs, ErrorCosts):
             chosen = with_costs(chosen, costs)
-        known = None if experts is None else list(experts)
+        team = None if experts is None else list(experts)
         settings = checked_settings(
-            chosen, classes=classes, pool_size=len(known) if known and pool_size is None else pool_size, seed=seed,
+            chosen, classes=classes, pool_size=len(team) if team and pool_size is None else pool_size, seed=seed,
             num_classifiers=num_classifiers, min_votes=min_votes,
-            max_votes=max_votes, people={"target": target, "experts": known, "rules": rules, "gold": gold},
+            max_votes=max_votes, people={"target": target, "experts": team, "rules": rules, "gold": gold},
         )  # fmt: skip
         self._use(settings, None)
         self._start(as_journal(journal))
@@ -168,14 +168,14 @@ class Session(ReadCalls, PeopleCalls):
         `line`. `verify=True` also recomputes every decision, which takes about as long as the session itself took.
         If the journal ends in a `leave` that was interrupted, the items it had yet to close are closed.
         """
-        given = None if method is None else as_method(method)
+        chosen = None if method is None else as_method(method)
         store = as_journal(journal)
         if store is None:
             raise invalid("journal", None, "a journal or its path", "pass the journal to resume.")
         header = store.header()
         if header is None:
             raise no_session(store.path if isinstance(store, JsonlJournal) else None)
-        settings = resuming.settings_from(header, given)
+        settings = resuming.settings_from(header, chosen)
         session = cls.__new__(cls)
         session._use(settings, store)
         replay = resuming.JournalReplay(session._state, verify=verify)
@@ -248,8 +248,8 @@ class Session(ReadCalls, PeopleCalls):
         item = self._state.find(item_id)
         if item is None:
             return
-        given = {name: value for name, value in limits.items() if value is not None}
-        for name, value in {"prediction": prediction, **given}.items():
+        limits_given = {name: value for name, value in limits.items() if value is not None}
+        for name, value in {"prediction": prediction, **limits_given}.items():
             stored = item.predictions.tolist() if name == "prediction" else getattr(item, name)
             if value != stored:
                 rule = f"{stored}, with which item {item_id!r} was opened"
@@ -382,8 +382,8 @@ class Session(ReadCalls, PeopleCalls):
         people, item_id = self._state.people, event["item"]
         if people is not None:
             after = judged(people, self._state.method, self._state.find(item_id), after, event)
-        found = self._decide(after, closing=event["type"] == "close")
-        decision = self._decision(found, int(after.votes.sum()))
+        decided = self._decide(after, closing=event["type"] == "close")
+        decision = self._decision(decided, int(after.votes.sum()))
         event["decision"] = decision_record(self._state, decision)
         if people is not None and not decision.ask and item_id in people.settings.gold:
             fitted = new_temperature(people, item_id, after)

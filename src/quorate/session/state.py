@@ -244,10 +244,10 @@ def request_content(event: Mapping[str, Any]) -> int:
 def is_repeat(state: State, event: Mapping[str, Any]) -> bool:
     """True if this request was already applied; an error if its id was used for another request."""
     request = event.get("request")
-    known = None if request is None else state.requests.get(request)
-    if known is None:
+    earlier = None if request is None else state.requests.get(request)
+    if earlier is None:
         return False
-    if known != request_content(event):
+    if earlier != request_content(event):
         rule = "an id that was not used before for another request"
         raise invalid("request_id", request, rule, "give each new request a new id.", error=RequestReused)
     return True

@@ -40,8 +40,8 @@ class AgreementRun(CompiledRun):
         recorded = int(given.recorded[t])
         who, said = given.voters[t, :recorded], given.votes[t, :recorded]
         of_all = float(self._agreements.sum()), float(self._judged.sum())
-        known = reliability(self._agreements[who], self._judged[who], of_all=of_all)
-        order = most_reliable_first(known, 1.0 if self._prices is None else self._prices[who])
+        reliabilities = reliability(self._agreements[who], self._judged[who], of_all=of_all)
+        order = most_reliable_first(reliabilities, 1.0 if self._prices is None else self._prices[who])
         ordered.votes[t, :recorded], ordered.voters[t, :recorded] = said[order], who[order]
 
     def _count_agreement(self, t: int) -> None:

@@ -56,15 +56,15 @@ def grid_of(chosen: Method, *, pool_size: int, num_classes: int) -> tuple[Method
     >>> [each.policy for each in grid_of(method("finexp", threshold=0.83), **sizes)]
     [Threshold(threshold=0.83)]
     """
-    own = getattr(chosen.policy, "grid", ())
-    if own:
-        return tuple(replace(chosen, policy=policy) for policy in own)
+    policy_grid = getattr(chosen.policy, "grid", ())
+    if policy_grid:
+        return tuple(replace(chosen, policy=policy) for policy in policy_grid)
     kind = kind_of(chosen)
     rows = parameter_grid(kind, pool_size=pool_size, num_classes=num_classes)
     usual = policy_parameters(method(kind)) if kind else {}
-    given = {key: chosen.parameters[key] for key in rows[0] if chosen.parameters[key] != usual[key]}
-    rows = tuple(row for row in rows if given.items() <= row.items())
-    if not rows or given.keys() == rows[0].keys() or (chosen.costs is not None and "error_cost" in rows[0]):
+    changed = {key: chosen.parameters[key] for key in rows[0] if chosen.parameters[key] != usual[key]}
+    rows = tuple(row for row in rows if changed.items() <= row.items())
+    if not rows or changed.keys() == rows[0].keys() or (chosen.costs is not None and "error_cost" in rows[0]):
         return (chosen,)
     return tuple(tuned(chosen, row) for row in rows)
 
@@ -90,7 +90,7 @@ def label_of(chosen: Method, grid: tuple[Method, ...]) -> str:
     if chosen.name not in (*METHODS, policy_name(chosen.policy)):
         return chosen.name
     usual = as_method(chosen.name if chosen.name in METHODS else chosen.policy).parameters
-    varied = {key for each in grid for key, value in each.parameters.items() if value != chosen.parameters[key]}
-    given = [key for key, value in chosen.parameters.items() if key not in varied and value != usual.get(key)]
-    text = ",".join(f"{key}={chosen.parameters[key]}" for key in given)
+    varied = {key for entry in grid for key, value in entry.parameters.items() if value != chosen.parameters[key]}
+    changed = [key for key, value in chosen.parameters.items() if key not in varied and value != usual.get(key)]
+    text = ",".join(f"{key}={chosen.parameters[key]}" for key in changed)
     return f"{chosen.name}:{text}" if text else chosen.name

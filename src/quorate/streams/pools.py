@@ -122,11 +122,11 @@ def build_pools(
 def by_truth(pools: Pools) -> Pools:
     """The same pools, scored by the true classes where known, instead of by the verdict of the pool."""
     classes = pools.stream.truth
-    known = np.zeros(len(pools.is_scored), dtype=bool) if classes is None else classes >= 0
+    has_truth = np.zeros(len(pools.is_scored), dtype=bool) if classes is None else classes >= 0
     shares = np.zeros_like(pools.truth)
     if classes is not None:
-        shares[known, classes[known]] = 1.0
-    return replace(pools, is_scored=known, truth=shares)
+        shares[has_truth, classes[has_truth]] = 1.0
+    return replace(pools, is_scored=has_truth, truth=shares)
 
 
 def _checked_size(pool_size: PoolSize) -> int | None:
@@ -159,8 +159,8 @@ def _table(joined: Joined, recorded: IntArray, values: NDArray[Number]) -> NDArr
         rule = f"at most {MOST_VOTES} votes per item and {MOST_CELLS} cells (items times the most votes) in one run"
         size = f"{joined.num_items} items with up to {most} votes"
         raise invalid("votes", size, rule, "split the items, or pass `pool_size`.")
-    place = np.arange(joined.num_votes) - joined.starts[joined.item]
-    kept = place < most
+    column = np.arange(joined.num_votes) - joined.starts[joined.item]
+    kept = column < most
     table = np.full((joined.num_items, most), -1, dtype=values.dtype)
-    table[joined.item[kept], place[kept]] = values[kept]
+    table[joined.item[kept], column[kept]] = values[kept]
     return table

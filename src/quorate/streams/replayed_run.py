@@ -286,6 +286,8 @@ def _report(final: Control, ahead: FloatArray, is_unreachable: NDArray[np.bool_]
     plan = final.asked_for * np.arange(1, len(ahead) + 1)
     overshoot = max(float(ahead.max()) / float(plan[-1]), 0.0) if len(ahead) else 0.0
     reachable = np.flatnonzero(~is_unreachable)
-    known = int(reachable[-1]) + 2 if reachable.size else 1  # the item after the last at which the plan was reachable
-    since = known if known <= len(ahead) else None
+    settled_at = (
+        int(reachable[-1]) + 2 if reachable.size else 1
+    )  # the item after the last at which the plan was reachable
+    since = settled_at if settled_at <= len(ahead) else None
     return ControlReport(final.asked_for, final.reached, ahead / plan, overshoot, since, final)

@@ -114,12 +114,12 @@ class SessionRun(StreamRun):
         votes, voters = self.stream.votes[t], self.stream.voters[t]
         asked, count = 0, int(self.stream.recorded[t])
         while decision.ask and asked < count:
-            found = self.session.next_expert(str(t), available=[str(e) for e in voters[asked:count]])
-            if found.expert is None:
+            advice = self.session.next_expert(str(t), available=[str(e) for e in voters[asked:count]])
+            if advice.expert is None:
                 break
-            place = asked + int(np.flatnonzero(voters[asked:count] == int(found.expert.name))[0])
+            position = asked + int(np.flatnonzero(voters[asked:count] == int(advice.expert.name))[0])
             for row in (votes, voters):  # the others keep their order
-                row[asked : place + 1] = np.roll(row[asked : place + 1], 1)
+                row[asked : position + 1] = np.roll(row[asked : position + 1], 1)
             decision = self._vote_of(t, asked)
             asked += 1
         return decision
@@ -142,8 +142,8 @@ class SessionRun(StreamRun):
     def add_votes(self, t: int, votes: IntArray) -> None:
         """Learn from audit votes (K,) on item t, the last one run, after it was closed."""
         asked = int(self.outputs.costs[t])
-        for place in range(asked, asked + int(votes.sum())):  # an audit continues in stream order
-            self._vote_of(t, place)
+        for position in range(asked, asked + int(votes.sum())):  # an audit continues in stream order
+            self._vote_of(t, position)
 
 
 def _experts(stream: Stream, method: Method, costs: tuple[float, ...] | None) -> list[Expert]:

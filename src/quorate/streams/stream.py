@@ -90,8 +90,8 @@ def run_stream(
 
 def complete_panel(votes: NDArray[np.int16], asked: int, recorded: int, pool_size: int, seen: IntArray) -> bool:
     """Add recorded votes after the first `asked` to `seen` (K,) until the pool is settled; returns whether it is."""
-    for place in range(asked, recorded):
-        if place > 0 and is_settled(seen, pool_size):
+    for position in range(asked, recorded):
+        if position > 0 and is_settled(seen, pool_size):
             break
-        seen[votes[place]] += 1
+        seen[votes[position]] += 1
     return bool(seen.sum() > 0 and is_settled(seen, pool_size))

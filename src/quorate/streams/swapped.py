@@ -45,14 +45,14 @@ def swapped_columns(
         return []
     p, shares = p - p.mean(axis=0), shares - shares.mean(axis=0)
     best = (p[::2].T @ shares[::2]).argmax(axis=1)
-    found: list[Swap] = []
+    swaps: list[Swap] = []
     for cycle in _cycles(best):
-        own = (p[1::2][:, cycle] * shares[1::2][:, cycle]).sum(axis=1)
+        kept = (p[1::2][:, cycle] * shares[1::2][:, cycle]).sum(axis=1)
         other = (p[1::2][:, cycle] * shares[1::2][:, best[cycle]]).sum(axis=1)
-        gain = other - own
-        if gain.mean() > CLEAR * gain.std() / np.sqrt(len(gain)) and own.mean() < HALF * other.mean():
-            found += [Swap(model, classes[k], classes[int(best[k])]) for k in cycle]
-    return found
+        gain = other - kept
+        if gain.mean() > CLEAR * gain.std() / np.sqrt(len(gain)) and kept.mean() < HALF * other.mean():
+            swaps += [Swap(model, classes[k], classes[int(best[k])]) for k in cycle]
+    return swaps
 
 
 def _cycles(best: IntArray) -> list[list[int]]:
@@ -61,11 +61,11 @@ def _cycles(best: IntArray) -> list[list[int]]:
     >>> _cycles(np.array([1, 2, 0, 3, 0]))
     [[0, 1, 2]]
     """
-    found = []
+    cycles = []
     for start in range(len(best)):
         cycle = [start]
         while len(cycle) <= len(best) and best[cycle[-1]] not in cycle:
             cycle.append(int(best[cycle[-1]]))
         if len(cycle) > 1 and best[cycle[-1]] == start == min(cycle):
-            found.append(cycle)
-    return found
+            cycles.append(cycle)
+    return cycles

@@ -1,6 +1,6 @@
 """The slow, obvious replay: one item after the other with the functions a `Session` calls, a controller and audits.
 
-`tests/quorate/streams/test_replay.py` compares `quorate.streams.replayed_run` with it, to the last bit.
+`tests/quorate/streams/test_replayed_run.py` compares `quorate.streams.replayed_run` with it, to the last bit.
 """
 
 from dataclasses import dataclass, replace

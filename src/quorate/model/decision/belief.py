@@ -67,8 +67,8 @@ def belief(
 ) -> FloatArray:
     """The probability of each class to win the pool (K,); `beliefs` for one item."""
     sizes = np.array([pool_size], dtype=np.int64)
-    found = beliefs(packed, log_predictions[None], prediction[None], np.ascontiguousarray(votes)[None], sizes)
-    return found.reshape(-1)
+    batch = beliefs(packed, log_predictions[None], prediction[None], np.ascontiguousarray(votes)[None], sizes)
+    return batch.reshape(-1)
 
 
 def beliefs(

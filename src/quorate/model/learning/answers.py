@@ -44,8 +44,8 @@ class Gains:
         ours = concentration(params, np.exp(log_predictions).reshape(-1, *params.tau.shape)).argmax(axis=1)
         theirs = log_predictions.sum(axis=1).argmax(axis=1)
         gain = (votes[rows, ours] - votes[rows, theirs]) / votes.sum(axis=1)
-        found = Gains(self.total + float(gain.sum()), self.squares + float(gain @ gain))
-        return found if found.total >= 0 else Gains()  # what was learned first says little of what is known now
+        gains = Gains(self.total + float(gain.sum()), self.squares + float(gain @ gain))
+        return gains if gains.total >= 0 else Gains()  # what was learned first says little of what is known now
 
 
 def classifier_alone(params: PriorParams) -> PriorParams:

@@ -187,8 +187,8 @@ def next_params(learner: Learner, params: Params, window: Window) -> tuple[Param
     predictions = np.exp(window.log_predictions)
     if predictions.shape[1] == 1:
         predictions = predictions[:, 0]
-    found = learner.learn(predictions, window.votes.copy(), params)
-    return (found if isinstance(found, PriorParams) else as_json_value(found)), None
+    learned = learner.learn(predictions, window.votes.copy(), params)
+    return (learned if isinstance(learned, PriorParams) else as_json_value(learned)), None
 
 
 def as_json_value(params: Params) -> Params:
