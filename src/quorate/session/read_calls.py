@@ -16,6 +16,7 @@ from quorate.session.inputs import parse_prediction
 from quorate.session.items import ABSTAINED, ItemState, lone_item
 from quorate.session.people_fold import judged
 from quorate.session.people_rules import verdict
+from quorate.session.results import history_table, results_table
 from quorate.types import ConfidenceKind, Decision, Params, PredictionValue, PriorParams
 from quorate.validate import invalid, members, whole
 
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 
     from pyarrow import Table
 
-    from quorate.session.results import history_table, results_table
-from quorate.session.state import State
+    from quorate.session.state import State
 
 
 class ReadCalls:
