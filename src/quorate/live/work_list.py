@@ -27,6 +27,9 @@ log = logging.getLogger("quorate.live")
 TIE = 1e-9  # probabilities closer than this are equal up to rounding
 
 
+GIVE_UP_AFTER = 20  # consecutive unanswered items, which mean that something is broken
+
+
 class ItemRun:
     """An item from its opening, or from its state in a resumed session, to its decision.
 
@@ -137,7 +140,6 @@ def _ballots(session: Session, item_id: str) -> dict[str, str | None]:
 OnError = Literal["raise", "abstain"]
 OnItem = Callable[[Outcome], None]
 Entries = Iterable[tuple[str, Any]] | Mapping[str, Any]
-GIVE_UP_AFTER = 20  # consecutive unanswered items, which mean that something is broken
 
 
 class AskFailed(QuorateError):

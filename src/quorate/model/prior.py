@@ -18,6 +18,8 @@ from quorate.errors import InvalidPrediction
 from quorate.model.densities import log_gamma_density
 from quorate.types import FloatArray, Params, PriorParams
 
+_LEAST = 1e-5  # a smaller scale would leave nothing to learn, and the search no digits
+
 
 def concentration(params: PriorParams, prediction: ArrayLike) -> FloatArray:
     r"""Dirichlet concentration of the voters' beliefs, before any vote (paper eq:alpha).
@@ -68,7 +70,6 @@ class ClassifierPrior:
         return concentration(params, prediction)
 
 
-_LEAST = 1e-5  # a smaller scale would leave nothing to learn, and the search no digits
 _SHARED, _OWN = ("shape", "rate"), ("theta", "phi", "tau")
 
 

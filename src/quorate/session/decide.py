@@ -37,6 +37,8 @@ from quorate.session.items import ItemState, Learned
 from quorate.types import ConfidenceKind, FloatArray, IntArray, Params, PriorParams, Reason
 from quorate.validate import invalid
 
+MOST_STATES = 500  # limit on the combinations of answers to check; beyond it, experts are asked one at a time
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -207,9 +209,6 @@ def updated_state(method: Method, policy_state: PolicyState, closing: ItemState)
     if update is None:
         return policy_state
     return through_json(update(closing.view(through_json(policy_state, method))), method)
-
-
-MOST_STATES = 500  # limit on the combinations of answers to check; beyond it, experts are asked one at a time
 
 
 def safe_ahead(
