@@ -110,7 +110,7 @@ dist/.ready: $(TOOLS)/.ready $(wildcard $(PUBLISHED))
 	@rm -rf dist build src/quorate.egg-info/SOURCES.txt && mkdir dist
 	@$(TOOLS)/bin/python -m build --no-isolation --outdir dist . >dist/.log 2>&1 || { tail -40 dist/.log; exit 1; }
 	@$(TOOLS)/bin/twine --no-color check --strict dist/quorate-*
-	@$(TOOLS)/bin/check-wheel-contents dist/*.whl
+	@$(TOOLS)/bin/check-wheel-contents --toplevel quorate,quorate_paper,quorate_service dist/*.whl
 	@rm -rf build dist/.log && touch $@
 
 sizes: package ## The size of an installation with each extra (the table of docs/howto/install.md)
