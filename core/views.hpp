@@ -1,4 +1,4 @@
-// Arrays that kernels read and write: views of memory that somebody else owns, and scratch memory of one call.
+// Arrays that functions read and write: views of memory that somebody else owns, and scratch memory of one call.
 #pragma once
 
 #include <algorithm>

@@ -10,7 +10,7 @@ values (counts, indices, sizes) and answers with a refusal, raised here as Value
 interpreter. NaN gives NaN. The GIL is released: threads run in parallel, and must not write the arrays of a call.
 
 To add a function: `EXPORT int name(const Array* a, const Int* n, const double* x, double* result)` in
-core/exports*.cpp, a formula at its head, a line here, an example in tests/core/examples.py (all safety tests use it).
+core/exports*.cpp, a formula at its head, a line here. tests/core/wrong_calls.py makes its arguments from that line.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _TYPES: dict[str, np.dtype[Any]] = {
     "b": np.dtype(np.bool_),
 }  # fmt: skip
 _DECIDE = (
-    "core.py", "rng.py", "types.py", "validate.py", "model/*.py", "model/*/*.py", "methods/*.py", "people/*.py",
-    "streams/*.py", "session/decide.py",
+    "core.py", "numerics.py", "rng.py", "types.py", "validate.py", "model/*.py", "model/*/*.py", "methods/*.py",
+    "people/*.py", "streams/*.py", "session/*.py",
 )  # fmt: skip
 _BUILD = "`python core/build.py` in the folder of the project, or install quorate again"
 

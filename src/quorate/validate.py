@@ -1,6 +1,6 @@
 """The only place that checks shapes, simplexes and ranges of user input.
 
-Called by public functions, the session, the loaders and the command line; kernels and internal functions do not check.
+Called by public functions, the session, the loaders and the command line; internal functions do not check.
 Every error carries the argument, the value, the rule and the fix: see `invalid`.
 """
 

@@ -20,5 +20,4 @@ REFIT_EVERY = 20  # closed items between two fits
 SAMPLES = 1000  # importance samples of an item, and draws for the winner's probability
 ADAM_RATE, ADAM_STEPS, ADAM_TOLERANCE, ADAM_PATIENCE = 0.1, 1000, 0.01, 10
 ASKED_ITEMS = 1000  # of the first phase, in the experiments with two phases
-LOWESS_FRACTION = 0.2
 FINEXP_32 = "finexp:hyperprior=infexp"  # FinExp under InfExp's prior Gamma(3, 2): not the paper's, so a row of its own

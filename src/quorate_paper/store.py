@@ -35,6 +35,8 @@ from quorate_paper.jobs import ARRAYS, Job, JobOutcome, Parameters, digest
 _ALSO = (  # sources that can change a result, besides those that `sources_digest` covers
     "as_published.py",
     "jobs.py",
+    "released.py",
+    "settings.py",
     "sweep.py",
 )
 _LIBRARIES = ("numpy",)  # other versions may round differently

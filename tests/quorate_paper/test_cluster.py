@@ -117,7 +117,7 @@ def streams_made():
 def test_two_processes_started_here_write_the_same_bytes_and_end(tmp_path, alone):
     prepare.cache_clear()
     with backend_for("local:2", None) as backend:
-        made_here = streams_made()  # the kernels are compiled here before the workers start
+        made_here = streams_made()
         sweep(JOBS, DATA, RunStore(tmp_path, CHECKSUMS), backend=backend)
         assert streams_made() == made_here
     assert files(tmp_path).items() <= alone.items()

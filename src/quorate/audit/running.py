@@ -1,7 +1,7 @@
 r"""Closed items one by one, with their audits -> how many can be wrong, at any time.
 
 `RunningAudit` is a value: `update` and `settle` return the next one, `bound(alpha)` reads it. `running_totals` does the
-same for arrays of streams. Called by `workflows.audit`, by dashboards and by the coverage simulation.
+same for arrays of streams. Called by `commands.audit`, by dashboards and by the coverage simulation.
 
 Why the bound holds. Item i has u_i and q_i fixed before its draw A_i, and an unknown loss l_i in [0, 1].
 Y = -(A/q)(l - u) has mean u - l and is at least -c, c = 1/q_min. For such Y and 0 <= c x < 1,

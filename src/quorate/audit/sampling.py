@@ -2,7 +2,7 @@
 
 Each draw depends on the seed and the item's id only: neither the order of the items nor later items change it. The
 bound of a finished batch is exact and valid for one look, at the end; `running` has the one for any time. Called by
-`workflows.audit` and by anyone who audits a live session.
+`commands.audit` and by anyone who audits a live session.
 """
 
 from __future__ import annotations

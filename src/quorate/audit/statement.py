@@ -1,6 +1,6 @@
 """The numbers of an audit -> sentences that a quality manager can sign, with their assumptions.
 
-Called by `workflows.audit` and by dashboards.
+Called by `commands.audit` and by dashboards.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Votes and predictions as users give them (files, tables, arrays, a `VoteDataset`) -> one joined table.
 
-Called by the workflows `run`, `plan` and `experts`.
+Called by the commands `run`, `plan` and `experts`.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ class Jury:
         whole(self.seed, where="seed", least=0)
 
     def line(self, session: Session, item_id: str, savings: Savings) -> Iterator[Judge]:
-        """Whom to ask about an open item, each time by the votes so far; a dearer judge out of `savings`."""
+        """Whom to ask about an open item, each time by the votes so far; a more expensive judge out of `savings`."""
         return self._by_name(session, item_id, savings) if session.has_people else self._drawn(session, item_id)
 
     def _by_name(self, session: Session, item_id: str, savings: Savings) -> Iterator[Judge]:
@@ -129,7 +129,7 @@ class Jury:
         return (self.judges[index] for index in places if self.judges[index].name not in acted)
 
     def cheapest_first(self, session: Session) -> list[Judge]:
-        """The judges by cost; of equally dear ones those last who agree clearly less often with the answers."""
+        """The judges by cost; of those with equal cost, the ones last who agree clearly less often with the answers."""
         people = {person.expert.name: person for person in session.people()} if session.has_people else {}
         usual = sum(person.reliability for person in people.values()) / max(len(people), 1)
 

@@ -1,4 +1,4 @@
-"""What a jury has saved compared with asking the cheapest first until settled: it pays for audits and dear judges.
+"""What a jury has saved compared with asking the cheapest first until settled: it pays for audits and expensive judges.
 
     saved by a closed item = L - cost of its judges
     L                      = least cost of asking the cheapest first until settled, whatever the missing votes are
@@ -45,10 +45,13 @@ class Savings:
         self._promised[item_id] = self._promised.get(item_id, 0.0) + cost
         return True
 
-    def close(self, item_id: str, votes: Votes) -> None:
-        """Add what a closed item saved, or take what it lost."""
-        self.left += self._promised.pop(item_id, 0.0)
-        if prices := self._orders.pop(item_id, None):
+    def close(self, item_id: str, votes: Votes | None) -> None:
+        """Add what a closed item saved, or take what it lost; None: its votes are not known, so nothing is added."""
+        promised, prices = self._promised.pop(item_id, 0.0), self._orders.pop(item_id, None)
+        if votes is None:
+            return
+        self.left += promised
+        if prices:
             self.left += least_cost(prices, votes) - sum(prices.get(name, 0.0) for name in votes)
 
 
@@ -57,12 +60,11 @@ def least_cost(prices: Mapping[str, float], votes: Votes) -> float:
 
     >>> least_cost({"small": 1.0, "medium": 2.0, "large": 4.0}, {"medium": "a", "large": "b"})
     3.0
+    >>> least_cost({"small": 1.0, "medium": 2.0, "large": 4.0}, {"small": None})
+    7.0
     """
-    costs, classes = list(prices.values()), {label for label in votes.values() if label is not None}
-    return min(
-        (cost_until_settled(costs, [votes.get(name, guess) for name in prices]) for guess in classes),
-        default=sum(costs),
-    )
+    costs, classes = list(prices.values()), {label for label in votes.values() if label is not None} or {""}
+    return min(cost_until_settled(costs, [votes.get(name, guess) for name in prices]) for guess in classes)
 
 
 def cost_until_settled(prices: Sequence[float], labels: Sequence[str | None]) -> float:

@@ -42,7 +42,7 @@ class ItemRun:
         self.question = item_id if question is None else question
         was_opened = item_id in session
         decision = session.decision(item_id) if was_opened else session.open(item_id, prediction)
-        ballots = _ballots(session, item_id) if was_opened else {}
+        ballots = (_ballots(session, item_id) if was_opened else None) or {}
         self.earlier = was_opened and not decision.ask
         self._was_asked = bool(ballots)
         self._acts = [] if self.earlier else _earlier_acts(panel, ballots, decision.num_votes)
@@ -129,12 +129,12 @@ def _earlier_act(panel: ExpertPanel, voter: str, label: str | None) -> Act:
     return Act(voter, "abstention" if label is None else "vote", label, panel.price_of(voter))
 
 
-def _ballots(session: Session, item_id: str) -> dict[str, str | None]:
-    """Who has acted on a known item, if the session still has it."""
+def _ballots(session: Session, item_id: str) -> dict[str, str | None] | None:
+    """Who has acted on a known item; None if the session no longer has it."""
     try:
         return session.ballots(item_id)
     except UnknownItem:
-        return {}
+        return None
 
 
 OnError = Literal["raise", "abstain"]

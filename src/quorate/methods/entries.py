@@ -1,6 +1,6 @@
 """Methods in words: formats their parameters, describes every method.
 
-Called by the command line, the workflows and the service.
+Called by the commands and the service.
 """
 
 from __future__ import annotations

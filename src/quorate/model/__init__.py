@@ -1,4 +1,4 @@
-"""What is believed and decided: prior, posterior, learning, decision, and the methods built from them."""
+"""What is believed and decided: prior, posterior, learning and decision."""
 
 from quorate.model.decision.belief import (
     ASK,

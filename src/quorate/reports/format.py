@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from textwrap import wrap
 from typing import overload
 
@@ -148,3 +148,16 @@ def wrapped(line: str, width: int = WIDTH) -> list[str]:
         return [line]
     whole = wrap(line.replace(" %", "\0%"), width, break_long_words=False, break_on_hyphens=False)
     return [each.replace("\0", " ") for each in whole]
+
+
+def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """A table as lines: the first column to the left, numbers to the right.
+
+    >>> text_table(["", "votes"], [["this run", "2.09"], ["everyone", "10.00"]])
+    ['            votes', ' this run    2.09', ' everyone   10.00']
+    """
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    return [
+        " " + "   ".join(cell.rjust(width) if at else cell.ljust(width) for at, (cell, width) in enumerate(each))
+        for each in (list(zip(row, widths, strict=True)) for row in (heads, *rows))
+    ]

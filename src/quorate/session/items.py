@@ -22,7 +22,7 @@ Numbers = TypeVar("Numbers", FloatArray, IntArray)
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """Parameters for the kernels: tau (M, K), bias (K,), zeros if there is none; `seq` of their "learn" event.
+    """Parameters for the core: tau (M, K), bias (K,), zeros if there is none; `seq` of their "learn" event.
 
     `own`: the parameters as learned; of a prior that is not ours, only these are of use.
     `alone`: those for answers without votes, if they are not the same (`learning.answers`).

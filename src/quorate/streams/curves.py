@@ -2,7 +2,7 @@
 
 Every method meets the same items, voters and ties, so that two methods can be compared item by item. Between its points
 a curve is read by mixing: a share of the items under one setting, the rest under the next. Called by
-`workflows.compare` and the benchmarks.
+`commands.compare` and the benchmarks.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class Curve:
     def at(self, votes: float) -> Reading | None:
         """The curve at `votes` per item, at its end if it needs no more; None if it asks more at every setting.
 
-        The end is at most that dear, so its error can be had for that many votes.
+        The end is at most that expensive, so its error can be had for that many votes.
         """
         costs = [point.votes_per_item for point in self.points]
         right = int(np.searchsorted(costs, votes, side="right"))

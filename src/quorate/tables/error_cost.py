@@ -1,7 +1,7 @@
 """Reads what a wrong answer costs, in votes: one number, or a table by truth and answer.
 
 A table is a CSV, a frame, an array (K, K) or a mapping; classes are matched by name, never by position. Called by
-sessions and workflows.
+sessions and commands.
 """
 
 from __future__ import annotations

@@ -20,7 +20,6 @@ from quorate_paper.shift.estimator import contrast, sampling_table
 from quorate_paper.shift.near import GROUPINGS
 from quorate_paper.shift.streams import (
     DATA,
-    LABELS,
     POOL_SIZE,
     WINDOW,
     Course,
@@ -35,7 +34,6 @@ from quorate_paper.shift.streams import (
 from quorate_paper.shift.table import COLUMNS, as_table, cells, count_table, counts
 
 KEY, TITLE = "shift", "Distribution shift"
-HIGHLIGHT = (LABELS["value"], LABELS["value-all"])
 CAUTIONS = (
     "The paper groups runs by their average cost, and does not say over what; both groupings are shown, and both are "
     "counted. At equal cost over the whole stream every method spends the same.",

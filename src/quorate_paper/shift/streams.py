@@ -187,8 +187,8 @@ REFIT_THRESHOLD = 0.9
 
 
 def refits(context: Context, streams: Streams) -> dict[tuple[str, int], tuple[float, float]]:
-    """(method, closed items between two fits) -> votes per item and percent wrong on one classifier, mean over "
-    "seeds."""
+    """(method, closed items between two fits) -> votes per item and percent wrong on one classifier, mean over
+    seeds."""
     setting = settings("threshold", (REFIT_THRESHOLD,))
     jobs = {
         (name, every): [Job(DATA, POOL_SIZE, first_model(streams), seed, name, setting, refit_every=every)

@@ -182,7 +182,8 @@ def can_correct(row: Row[Any]) -> bool:
 
 def _check_closed(row: Row[Any]) -> None:
     if not can_correct(row):
-        raise invalid("item", row.name, "a closed item, neither gold nor withdrawn", "wait until it closes.")
+        fix = "wait until it closes." if row.withdrawn is None and row.gold is None else "choose another one."
+        raise invalid("item", row.name, "a closed item, neither gold nor withdrawn", fix)
 
 
 def _outdated(connection: Connection, row: Row[Any], replaces: str | None) -> Outdated:

@@ -2,7 +2,7 @@
 
 Decisions may be any table that `tables` reads. Votes of the panels follow the rules for all votes: ids are compared as
 text (7.0 is 7), blank labels are missing votes, and votes for items that were not audited are counted. Called by
-`workflows.audit`.
+`commands.audit`.
 """
 
 from __future__ import annotations

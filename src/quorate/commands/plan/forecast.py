@@ -115,7 +115,7 @@ class Forecast:
         return np.asarray(found)
 
     def choose(self, goal: Goal) -> int:
-        """The cheapest setting that keeps the goal, for a budget the dearest; else the cheapest of the safest.
+        """The cheapest setting that keeps the goal, for a budget the most expensive; else the cheapest of the safest.
 
         Where none has a chance: for a budget the cheapest, else the cheapest of those with the fewest errors. Of
         settings that do the same: the smallest error cost.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from quorate.commands.lost_class import costs_csv
 from quorate.commands.plan.forecast import TINY, Range, Recall
 from quorate.reports import render
-from quorate.reports.format import WIDTH, counted, percent, wrapped
+from quorate.reports.format import WIDTH, counted, percent, text_table, wrapped
 from quorate.reports.section import Chart, Document, Section, Table, data_section
 from quorate.reports.svg import lines as lines_chart
 from quorate.version import __version__
@@ -168,11 +168,7 @@ def lowest(plan: Plan) -> list[Recall]:
 def screen(plan: Plan, saved: str | None) -> list[str]:
     """At most 24 lines of 100 columns: the answer, the trade-off, recall, notes, what was read, what to do next."""
     heads, cells = rows(plan, around(plan))
-    widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
-    table = [
-        " " + "   ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])
-        for row in [heads, *cells]
-    ]
+    table = text_table(heads, cells)
     end = [*wrapped(_read(plan)), *_command(plan), *([] if saved is None else [f"Report: {saved}/report.html"])]
     warnings = [line for each in plan.tables.warnings[:1] for line in wrapped(f"Warning: {each}")]
     top = [*warnings, *wrapped(sentence(plan)), "", *table, ""]

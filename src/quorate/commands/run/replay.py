@@ -1,7 +1,7 @@
 """Replays a stream of pools under a method, a budget or a target error -> votes, answers, and what audits prove.
 
 Checks the arguments, builds the controller, replays, and reports how close it came, for a target error with its
-audits. Called by `workflows.run`.
+audits. Called by `commands.run`.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from quorate.commands.run.notes import notes, percent_of, warnings
-from quorate.reports.format import WIDTH, wrapped
+from quorate.reports.format import WIDTH, text_table, wrapped
 
 HEIGHT = 24
 MOST_NOTES, MOST_WARNINGS = 3, 2
@@ -101,19 +101,6 @@ def tradeoff_rows(summary: Mapping[str, Any]) -> tuple[list[str], list[list[str]
         if points[key] is not None
     ]
     return ["" if own is None else "if a wrong answer costs", "votes per item", "wrong"], rows
-
-
-def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """A table as lines: the first column to the left, numbers to the right.
-
-    >>> text_table(["", "votes"], [["this run", "2.09"], ["everyone", "10.00"]])
-    ['            votes', ' this run    2.09', ' everyone   10.00']
-    """
-    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
-    return [
-        " " + "   ".join(cell.rjust(width) if at else cell.ljust(width) for at, (cell, width) in enumerate(each))
-        for each in (list(zip(row, widths, strict=True)) for row in (heads, *rows))
-    ]
 
 
 def worth(summary: Mapping[str, Any]) -> list[str]:

@@ -1,7 +1,7 @@
 """The trade-off around a run's setting, and what its classifier is worth: a few more replays of the same items.
 
 A setting is replayed at a quarter and at four times its error cost, and once at its own without the predictions. These
-replays use at most `MOST_ITEMS` items, drawn by the seed of the run. Called by `workflows.run`.
+replays use at most `MOST_ITEMS` items, drawn by the seed of the run. Called by `commands.run`.
 """
 
 from __future__ import annotations

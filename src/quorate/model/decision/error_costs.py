@@ -20,7 +20,7 @@ NO_WEIGHTS = np.zeros((0, 0))  # all errors cost the same
 class ErrorCosts:
     """What errors cost, in votes, by truth and answer: `votes` (K, K), which are not all the same.
 
-    `weights` (K, K): divided by the default, for the kernels; the method's own error cost then weighs all of them.
+    `weights` (K, K): divided by the default, for the core; the method's own error cost then weighs all of them.
     """
 
     votes: FloatArray

@@ -1,6 +1,6 @@
 """Joined votes -> is the order within items the one in which people voted, or are the votes sorted by label?
 
-Sorted votes bias a replay: the first vote reveals more than one random vote would. Called by `workflows.run`.
+Sorted votes bias a replay: the first vote reveals more than one random vote would. Called by `commands.run`.
 
 The measure is Kendall's tau. A pair of votes on an item with different keys is an inversion if it is not in the order
 of the keys. For an item with n votes, m_g of them with key g, in random order (exact):
