@@ -86,10 +86,12 @@ def test_the_built_description_has_no_relative_link(wheel):
 
 def test_the_wheel_alone_holds_the_package(wheel):
     """Every module and data file of src/, and nothing else."""
-    here = {path.relative_to(ROOT / "src") for path in (ROOT / "src/quorate").rglob("*") if path.is_file()}
-    there = {path.relative_to(wheel) for path in (wheel / "quorate").rglob("*") if path.is_file()}
-    assert there == {path for path in here if "__pycache__" not in path.parts}
-    assert [path.name for path in wheel.iterdir() if "dist-info" not in path.name] == ["quorate"]
+    here = {path.relative_to(ROOT / "src") for path in (ROOT / "src").glob("quorate*/**/*") if path.is_file()}
+    there = {path.relative_to(wheel) for path in wheel.glob("quorate*/**/*") if path.is_file()}
+    there = {path for path in there if "dist-info" not in path.parts[0]}
+    assert there == {path for path in here if "__pycache__" not in path.parts and "egg-info" not in path.parts[0]}
+    names = {path.name for path in wheel.iterdir() if "dist-info" not in path.name}
+    assert names == {"quorate", "quorate_paper", "quorate_service"}
 
 
 def test_the_source_archive_holds_every_file_of_the_repository(unpacked):
