@@ -256,7 +256,7 @@ paper groups runs by their average cost and does not say over what. Both groupin
   likelihood); MP asks by 1 - max f. InfExp has the same rule and prior in both.
 - **Exact**: this library under the paper's prior, and FinExp under Gamma(3, 2). **value**, the default method, has its own prior.
 
-The first two are results of `quorate reproduce shift --as-published`, stored in the package ({origin(summary["as_published"])}).
+The first two were computed by a script that calls the estimators of `quorate reproduce shift --as-published` with fewer settings, and are stored in the package ({origin(summary["as_published"])}).
 A stream counts at a budget if one of its runs costs within 0.1 votes of it. "{NO_RUNS}": none was made, or none costs that much.
 Stored runs as released and of InfExp begin at threshold 0.6, so budgets below its cost have no runs, whatever the method could spend.
 
