@@ -40,7 +40,7 @@ def test_the_error_is_the_weighted_distance_of_even_bins():
     assert found.error == pytest.approx(sum(each.num * abs(each.right - each.confidence) for each in found.bins) / 300)
     assert [each.num for each in found.bins] == [30] * 10
     for each in found.bins:
-        assert (each.right_low, each.right_high) == share_interval(each.right, each.num)
+        assert each.interval == share_interval(each.right, each.num)
     assert len(set(equal_mass(np.repeat([1.0, 0.5], [500, 50]), 10)[:500])) == 1, "equal confidences stay together"
 
 

@@ -292,7 +292,7 @@ def _calibration(result: RunResult) -> Section:
     rows: list[list[Cell]] = [
         [
             f"{each.lowest:.4f} to {each.highest:.4f}", each.num, percent(each.confidence), percent(each.right),
-            interval(percent(each.right_low), percent(each.right_high)),
+            interval(*map(percent, each.interval)),
         ]
         for each in found.bins
     ]  # fmt: skip

@@ -202,7 +202,10 @@ def error_summary(result: RunResult) -> dict[str, Any]:
 def calibration_summary(result: RunResult) -> dict[str, Any] | None:
     """Whether the confidence is honest; None where that cannot be said."""
     found = result.calibration
-    return None if found is None else asdict(found) | {"is_honest": found.is_honest, "sentence": str(found)}
+    if found is None:
+        return None
+    bins = [asdict(one) | dict(zip(("right_low", "right_high"), one.interval, strict=True)) for one in found.bins]
+    return asdict(found) | {"bins": bins, "is_honest": found.is_honest, "sentence": str(found)}
 
 
 def error_cost_summary(result: RunResult) -> dict[str, Any] | None:
