@@ -61,7 +61,7 @@ $(TOOLS)/.ready: Makefile | $(UV)
 	@$(call install,$(TOOLS)/bin/python,$(TOOLS_NEEDED))
 	@touch $@
 
-demo: $(VENV)/.ready-demo ## Ten methods side by side on a built-in stream: a table, a plot and quorate-demo/report.html (a minute or two the first time)
+demo: $(VENV)/.ready-demo ## Ten methods side by side on a built-in stream: a table, a plot and quorate-demo/report.html (under a minute, installing included)
 	@$(PYTHON) -m quorate demo --out quorate-demo
 
 label-studio: $(STUDIO)/template/tokens.json ## A Label Studio server in .label-studio/, for the tests of `quorate connect` (1 GB)

@@ -146,7 +146,7 @@ whole pool. quorate computes how sure the answer already is, and asks only while
 
 [bold]First commands[/bold]
 
-[cyan]quorate demo[/cyan]  ten methods on a built-in stream, under a minute: a table, a plot, a report
+[cyan]quorate demo[/cyan]  ten methods on a built-in stream, in seconds: a table, a plot, a report
 
 [cyan]quorate run --votes votes.csv --predictions probs.csv --out results[/cyan]  your own tables: how many were enough?
 
