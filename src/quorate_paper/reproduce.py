@@ -72,7 +72,7 @@ def reproduce(
 
     `jobs`: threads (None: one per core). `cluster`: address of a Dask scheduler, or "local:2". `experiments`:
     name -> experiment, to run your own. `as_published`: run the paper's own estimators, too,
-    instead of showing their stored results, and write as_published.json. `announce(text)` is told how long it will
+    instead of showing their stored results, and write as_published.json. `announce(text)` gets how long it will
     take. The results do not depend on `jobs`, `cluster` or earlier stored runs.
     """
     parts = _parts(what, experiments)

@@ -19,14 +19,12 @@ from quorate.live.audits import NO_AUDITS
 from quorate.live.judges import Answer, ExpertPanel, Judge, Jury, as_panel
 from quorate.live.results import Act, Kind, LiveResult, Outcome
 from quorate.live.savings import Savings
+from quorate.model import TIE_WIDTH
 from quorate.session import Session, checked_id, class_number
 from quorate.types import Decision, PredictionValue
 from quorate.validate import invalid, whole
 
 log = logging.getLogger("quorate.live")
-TIE = 1e-9  # probabilities closer than this are equal up to rounding
-
-
 GIVE_UP_AFTER = 20  # consecutive unanswered items, which mean that something is broken
 
 
@@ -109,7 +107,7 @@ def tied_classes(decision: Decision, classes: Sequence[str]) -> tuple[str, ...]:
     """The classes that tie for the answer: those as probable as the label; () if the label is ahead."""
     if decision.probs is None:
         return ()
-    level = [name for name, p in zip(classes, decision.probs, strict=True) if p >= decision.probs.max() - TIE]
+    level = [name for name, p in zip(classes, decision.probs, strict=True) if p >= decision.probs.max() - TIE_WIDTH]
     return tuple(level) if len(level) > 1 else ()
 
 
